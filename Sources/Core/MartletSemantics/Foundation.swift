@@ -1,5 +1,5 @@
-// Chooses the Foundation module for all that import this one: `URL`, `Data` and `Date` come from the small FoundationEssentials
-// where it exists, so that networking and localization are not linked by accident.
+// Chooses the Foundation module for all files that import this module: `URL`, `Data` and `Date` come from the small
+// FoundationEssentials where it exists, so that networking and localization are not linked by accident.
 #if canImport(FoundationEssentials)
 @_exported public import FoundationEssentials
 #else

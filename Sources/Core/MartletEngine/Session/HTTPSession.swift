@@ -197,7 +197,8 @@ extension HTTPSession {
     return response
   }
 
-  /// Ends a call whose body was received with its head, and returns the bytes; nil for any other, whose body is read.
+  /// Ends a call whose body was received with its head, and returns the bytes; nil for any other call, whose body is
+  /// still to be read.
   @inline(never)
   private static func receivedBody(
     of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
@@ -211,13 +212,13 @@ extension HTTPSession {
     }
     if !call.events.isEmpty {
       if !data.isEmpty { call.reportReceived(data, completed: Int64(data.count), of: body.length) }
-      body.cancel()  // it reports what was measured
+      body.cancel()  // reports the metrics
     }
     call.end(nil)
     return data
   }
 
-  /// Ends a call with an error, which is returned with the call's context.
+  /// Ends a call with an error, and returns the error with the call's context.
   @inline(never)
   private static func end(_ call: Call, of request: HTTPRequest, _ error: any Error) -> HTTPError {
     let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
@@ -233,8 +234,8 @@ extension HTTPSession {
 }
 
 extension HTTPSession: CustomStringConvertible {
-  /// What the session has, without secrets: `HTTPSession of https://api.example.com/v1: 1 interceptor, 2 listeners, cookies, a
-  /// cache`.
+  /// The parts of the session, without secrets: `HTTPSession of https://api.example.com/v1: 1 interceptor, 2 listeners,
+  /// cookies, a cache`.
   public var description: String {
     let configuration = configuration
     func counted(_ count: Int, _ name: String) -> String? {
@@ -251,11 +252,11 @@ extension HTTPSession: CustomStringConvertible {
 }
 
 extension Call {
-  /// The session that runs the call, for an interceptor that has to make a request of its own first, for a token for
-  /// example; nil if a test made the call. See ``SharedWork`` for how several calls share one such request.
+  /// The session that runs the call, for an interceptor that first has to make a request of its own, for example for a
+  /// token; nil if a test made the call. ``SharedWork`` lets several calls share one such request.
   public var session: HTTPSession? { (runner as? HTTPSession.Content).map(HTTPSession.init(content:)) }
 
-  /// Makes a call. Sessions do this, and tests of a transport or an interceptor may.
+  /// Makes a call. Sessions do this, and so may tests of a transport or an interceptor.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
     self.init(runner: session?.content, asked: nil, listeners: listeners, deadline: nil)
   }

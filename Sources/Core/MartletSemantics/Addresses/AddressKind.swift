@@ -1,13 +1,13 @@
-/// What a special-purpose address is for: why it is not an address of the public Internet (RFC 6890 and the IANA
-/// registries of special-purpose addresses).
+/// The purpose of a special-purpose address: the reason why it is not an address of the public Internet (RFC 6890 and
+/// the IANA registries of special-purpose addresses).
 @nonexhaustive public enum AddressKind: String, Sendable, Hashable, CaseIterable {
   /// `0.0.0.0/8` and `::` (RFC 791 §3.2, RFC 4291 §2.5.2): on many systems, this machine.
   case unspecified
   /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
   case loopback
-  /// The services that tell a virtual machine of a cloud its identity and credentials: `169.254.169.254`,
-  /// `169.254.170.2`, `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`,
-  /// `fd00:ec2::23`, `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
+  /// The services that give a cloud's virtual machine its identity and credentials: `169.254.169.254`, `169.254.170.2`,
+  /// `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`, `fd00:ec2::23`,
+  /// `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
   case metadata
   /// `10.0.0.0/8`, `172.16.0.0/12` and `192.168.0.0/16` (RFC 1918).
   case privateUse = "private use"
@@ -25,16 +25,16 @@
   case documentation
   /// `198.18.0.0/15` (RFC 2544) and `2001:2::/48` (RFC 5180).
   case benchmarking
-  /// All other ranges of the registries that are not reachable from everywhere, and `240.0.0.0/4` (RFC 1112 §4).
+  /// All other ranges of the registries that are not globally reachable, and `240.0.0.0/4` (RFC 1112 §4).
   case reserved
 }
 
 extension IPAddress {
-  /// Returns what a special address is for; nil for an address of the public Internet.
+  /// Returns the kind of a special address; nil for an address of the public Internet.
   ///
-  /// An IPv6 address that contains an IPv4 address, to which its packets are translated or tunnelled, is judged by that
-  /// one: mapped and compatible (RFC 4291 §2.5.5), translated (RFC 2765 §2.1), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056)
-  /// and Teredo (RFC 4380).
+  /// An IPv6 address may contain an IPv4 address to which its packets are translated or tunnelled. Then the IPv4
+  /// address decides: mapped and compatible (RFC 4291 §2.5.5), translated (RFC 2765 §2.1), NAT64 (RFC 6052, RFC 8215),
+  /// 6to4 (RFC 3056) and Teredo (RFC 4380).
   package var kind: AddressKind? {
     let contained = contained
     guard contained.isEmpty else { return contained.lazy.compactMap(\.kind).first }
@@ -52,20 +52,20 @@ extension IPAddress {
       return [IPAddress(.v4, bits)]
     case bits >> 80 == 0x0064_FF9B_0001: return translatedLocally
     case bits >> 112 == 0x2002: return [IPAddress(.v4, bits >> 80)]
-    // Teredo: the server, and the client with inverted bits
+    // Teredo: the server, and the client with inverted bits.
     case bits >> 96 == 0x2001_0000: return [IPAddress(.v4, bits >> 64), IPAddress(.v4, ~bits)]
     default: return []
     }
   }
 
-  /// The addresses in one of `64:ff9b:1::/48`, where each network chooses the length of the prefix before them (RFC 6052
-  /// §2.2): 48, 56, 64 or 96. A length by which the address would begin with 0 is not the chosen one, unless it is so by
-  /// all of them.
+  /// The IPv4 addresses in an address of `64:ff9b:1::/48`, where each network chooses the length of the prefix before
+  /// them (RFC 6052 §2.2): 48, 56, 64 or 96. A length is ruled out if its address would begin with 0, unless that holds
+  /// for all lengths.
   private var translatedLocally: [IPAddress] {
     func field(_ first: Int, _ count: Int) -> UInt128 {
       bits >> UInt128(128 - first - count) & (1 << UInt128(count) - 1)
     }
-    // the bits from 64 to 71 are no part of the address
+    // The bits from 64 to 71 do not belong to the address.
     let numbers = [
       field(48, 16) << 16 | field(72, 16), field(56, 8) << 24 | field(72, 24), field(72, 32), field(96, 32),
     ]
@@ -73,7 +73,7 @@ extension IPAddress {
     return (plausible.isEmpty ? [0] : plausible).map { IPAddress(.v4, $0) }
   }
 
-  /// The first range that contains an address counts, so that narrow ones come before wide ones.
+  /// The first range that contains an address counts, so narrow ranges precede wide ones.
   private static let kinds: [(prefix: AddressPrefix, kind: AddressKind)] = [
     (
       .metadata,

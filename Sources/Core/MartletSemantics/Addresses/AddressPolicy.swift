@@ -1,5 +1,5 @@
-/// Which servers a transport may connect to, for services that fetch URLs which strangers have written: without it, such
-/// a URL can reach the service's own network (server-side request forgery).
+/// Limits the servers that a transport may connect to, for services that fetch URLs from strangers: without it, such a
+/// URL can reach the service's own network (server-side request forgery).
 ///
 /// ```swift
 /// var connection = ConnectionConfiguration()
@@ -8,29 +8,30 @@
 /// let session = HTTPSession(connection: connection)
 /// ```
 ///
-/// The policy is asked for the address that is connected to, after its name was resolved, and there is no second
-/// resolution: a name that has another address the next time (DNS rebinding), a redirect, an address in an unusual
-/// notation (`0x7f.1`, `2130706433`) and an override of a name are judged like any other. Of a name with several addresses
-/// those that are allowed are used. A refusal is an error whose message names the host, the address and the rule.
+/// The policy checks the actual address of a connection, after its name was resolved, and the name is not resolved a
+/// second time. So the same rules apply to a name whose address changes (DNS rebinding), a redirect, an address in an
+/// unusual notation (`0x7f.1`, `2130706433`) and an override of a name. If a name has several addresses, the allowed
+/// ones are used. A refusal is an error whose message names the host, the address and the rule.
 ///
 /// A request through a proxy is refused, because only the proxy knows the address; see ``trustsProxies``.
 public struct AddressPolicy: Sendable, Hashable {
   /// The kinds of special addresses that are refused.
   public var refusedKinds: Set<AddressKind>
-  /// Addresses that are allowed although their kind is refused: `192.0.2.7`, or a range as `10.1.0.0/16`. The metadata
-  /// service of a cloud is not allowed by a range that contains it, but only by its address itself. None by default.
+  /// Addresses that are allowed although their kind is refused: `192.0.2.7`, or a range such as `10.1.0.0/16`. A range
+  /// does not allow the metadata service of a cloud, even if it contains the address: list the address itself. None by
+  /// default.
   public var allowed: [String] = []
-  /// Addresses that are refused, also if ``allowed`` has them, in the same form. None by default.
+  /// Addresses that are refused even if ``allowed`` contains them, in the same form. None by default.
   public var refused: [String] = []
   /// The ports that are allowed; nil, the default, for all.
   public var ports: Set<Int>?
   /// The schemes that are allowed, in lower case; http and https by default.
   public var schemes: Set<String> = ["http", "https"]
-  /// Whether requests may go through a proxy, which is then trusted not to connect to what the policy refuses. False by
+  /// Whether requests may go through a proxy, which is then trusted not to connect to refused addresses. False by
   /// default: such a request fails.
   ///
-  /// The proxy's own address is not judged. Port, scheme, a host that is an address and `localhost` are judged before the
-  /// proxy is asked, and so is an address that is resolved here (SOCKS5 without names).
+  /// The proxy's own address is not checked. Port, scheme, a host that is an address and `localhost` are checked before
+  /// the proxy is used, and so is an address that is resolved here (SOCKS5 without names).
   public var trustsProxies = false
 
   /// Makes a policy.
@@ -43,11 +44,11 @@ public struct AddressPolicy: Sendable, Hashable {
     return policy
   }()
 
-  /// Allows the addresses of the public Internet only: those of no ``AddressKind``.
+  /// Allows only the addresses of the public Internet: those of no ``AddressKind``.
   public static let publicAddresses = AddressPolicy(refusing: Set(AddressKind.allCases))
 
-  /// Returns why the policy refuses an address, nil if it allows it. Transports ask it before they connect; ask it where a
-  /// program opens connections by other means.
+  /// Returns why the policy refuses an address; nil if it allows the address. Transports call it before they connect;
+  /// call it yourself if your program opens connections by other means.
   ///
   /// - Parameter address: an IPv4 or IPv6 address, without brackets.
   public func reason(refusing address: String) -> String? {
@@ -58,13 +59,13 @@ public struct AddressPolicy: Sendable, Hashable {
   }
 }
 
-/// A policy that is not valid.
+/// The mistake in an invalid policy.
 package struct AddressPolicyFault: Error {
   package let message: String
 }
 
-/// The rules of an ``AddressPolicy``, parsed once for all connections of a transport. A reference, because everything that
-/// belongs to a transport is copied often.
+/// The rules of an ``AddressPolicy``, parsed once for all connections of a transport. It is a class, because the parts
+/// of a transport are copied often.
 package final class AddressRules: Sendable {
   private let policy: AddressPolicy
   private let allowed: [AddressPrefix]
@@ -125,7 +126,8 @@ package final class AddressRules: Sendable {
     return reasonBehindProxy(origin.host)
   }
 
-  /// A proxy resolves the name; what is certain without that is judged here.
+  /// Returns the rule that refuses a host behind a proxy. The proxy resolves the name; only certain facts are checked
+  /// here.
   private func reasonBehindProxy(_ host: String) -> String? {
     let name = host.hasSuffix(".") ? host.dropLast() : host[...]
     if name == "localhost" || name.hasSuffix(".localhost") { return reason(refusing: .loopback6) }
@@ -133,7 +135,7 @@ package final class AddressRules: Sendable {
     return IPAddress(literal: address).flatMap { reason(refusing: $0) }
   }
 
-  /// A range of IPv4 addresses has those that are mapped too.
+  /// Whether a range contains an address. A range of IPv4 addresses also contains the mapped ones.
   private static func contains(_ prefix: AddressPrefix, _ address: IPAddress) -> Bool {
     prefix.contains(address) || prefix.contains(address.unmapped)
   }

@@ -5,11 +5,11 @@
 /// AuthenticationChallenge.challenges(in: fields).map(\.scheme)   // ["Digest", "Basic"]
 /// ```
 ///
-/// Credentials have the same syntax (§11.4), so that `Authorization` can be parsed with it too.
+/// Credentials have the same syntax (§11.4), so it can parse `Authorization` too.
 public struct AuthenticationChallenge: Sendable, Hashable {
   /// The scheme as the server wrote it. Compare it with ``isScheme(_:)``: schemes are case-insensitive.
   public let scheme: String
-  /// The parameters in their order. Where a name occurs more than once, the first one counts (§11.2).
+  /// The parameters in their order. If a name is repeated, the first one counts (§11.2).
   public internal(set) var parameters = FieldParameters()
   /// The single value that a scheme may have in place of parameters, mostly base64 (§11.2); nil if there is none.
   public internal(set) var token68: String?
@@ -80,7 +80,7 @@ private struct ChallengeReader {
     addParameter(name, ASCII.trimmed(text[name.endIndex...]))
   }
 
-  /// - Parameter rest: what follows the name, the equals sign included.
+  /// - Parameter rest: the text after the name, including the equals sign.
   private mutating func addParameter(_ name: Substring, _ rest: Substring) {
     guard !challenges.isEmpty, Token.isValid(name), rest.utf8.first == UInt8(ascii: "=") else { return }
     let value = ASCII.trimmed(rest[rest.utf8.index(after: rest.startIndex)...])

@@ -9,8 +9,8 @@ public struct Credential: Sendable, Hashable {
 
   /// Makes a credential.
   ///
-  /// Any text is allowed here. What a scheme cannot transmit, such as a user name with a colon in Basic, is an error of
-  /// the request that would send it.
+  /// Any text is allowed here. If a scheme cannot transmit it, such as a user name with a colon in Basic, the request
+  /// that would send it fails.
   public init(user: String, password: String) {
     self.user = user
     self.password = password

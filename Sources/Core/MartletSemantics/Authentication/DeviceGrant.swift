@@ -32,7 +32,7 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
   }
 }
 
-/// When the token of a device is asked for again (RFC 8628 §3.5).
+/// Decides when to request the token of a device again (RFC 8628 §3.5).
 package struct DevicePolling: Sendable, Hashable {
   /// The time before the next token request.
   package private(set) var interval: Duration
@@ -40,8 +40,8 @@ package struct DevicePolling: Sendable, Hashable {
   /// - Parameter seconds: the interval of the device authorization response. At least one second is kept.
   package init(seconds: Double) { interval = .seconds(min(max(seconds, 1), 3600)) }
 
-  /// Returns whether the token is to be asked for again after the server has refused it. `slow_down` adds five seconds
-  /// to this and all later intervals.
+  /// Returns whether to request the token again after the server has refused it. `slow_down` adds five seconds to this
+  /// and all later intervals.
   package mutating func continues(after refusal: TokenRefusal) -> Bool {
     switch refusal.code {
     case "authorization_pending": return true
@@ -52,6 +52,6 @@ package struct DevicePolling: Sendable, Hashable {
     }
   }
 
-  /// Doubles the interval after a request that was not answered in time.
+  /// Doubles the interval after a request without a timely response.
   package mutating func backOff() { interval = min(interval * 2, .seconds(3600)) }
 }

@@ -22,8 +22,8 @@ package struct DigestChallenge: Sendable, Hashable {
   package let domain: [String]
 
   /// Makes a challenge; nil if the scheme is not Digest, the nonce is missing, the algorithm is unknown, or the server
-  /// requires a quality of protection other than `auth` and `auth-int`. Of these, `auth` is used if both are offered:
-  /// `auth-int` needs the whole body before the first byte is sent.
+  /// requires a quality of protection other than `auth` and `auth-int`. If both are offered, `auth` is used: `auth-int`
+  /// needs the whole body before the first byte is sent.
   package init?(_ challenge: AuthenticationChallenge) {
     let parameters = challenge.parameters
     guard challenge.isScheme("Digest"), let nonce = parameters["nonce"],
@@ -63,8 +63,8 @@ package struct DigestChallenge: Sendable, Hashable {
 
 /// The hash algorithms of the Digest scheme (RFC 7616 §3.2), the weakest first.
 ///
-/// SHA-512-256 is SHA-512/256 of FIPS 180-4. (The example in the RFC was computed with a truncated SHA-512, which is
-/// another function: erratum 4897.)
+/// SHA-512-256 is SHA-512/256 of FIPS 180-4. (The RFC's example uses a truncated SHA-512, which is another function:
+/// erratum 4897.)
 package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable {
   case md5
   case sha256
@@ -86,7 +86,7 @@ package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable 
   }
 }
 
-/// Computes a hash; nil if the system does not offer it, such as MD5 where only approved algorithms are allowed.
+/// Computes a hash; nil if the system does not offer it, such as MD5 if only approved algorithms are allowed.
 package typealias DigestHash = (DigestAlgorithm, Data) -> Data?
 
 /// The answer of one request to a challenge of the Digest scheme (RFC 7616 §3.4).
@@ -150,7 +150,7 @@ package struct DigestAnswer: Sendable, Hashable {
   }
 
   /// Returns whether the `rspauth` of `Authentication-Info` is correct, which a server can only compute from the
-  /// password (§3.5); nil if there is none for this answer, it covers the body of the response, or the system does not
+  /// password (§3.5). nil if there is none for this answer, it covers the body of the response, or the system does not
   /// offer the hash.
   package func isProven(by info: AuthenticationInfo, hash: DigestHash) -> Bool? {
     guard challenge.hasQualityOfProtection, !challenge.coversBody, let proof = info.responseProof,
@@ -170,7 +170,7 @@ package struct DigestAnswer: Sendable, Hashable {
     }
     guard var secret = hashed("\(credential.user):\(challenge.realm):\(credential.password)") else { return nil }
     if challenge.isSession {
-      // The key stays the same when the server continues with another nonce (§3.4.2).
+      // The key stays the same if the server continues with another nonce (§3.4.2).
       guard let key = hashed("\(secret):\(challenge.nonce):\(clientNonce)") else { return nil }
       secret = key
     }
@@ -199,8 +199,8 @@ package struct DigestAnswer: Sendable, Hashable {
     return ("username*=UTF-8''\(PercentEncoding.extendedValue.encode(credential.user))", false)
   }
 
-  /// Returns the path, which is never empty, and the query of a URL; `*` for an OPTIONS of a URL without them, which is
-  /// for the server itself (RFC 9112 §3.2.4).
+  /// Returns the path, which is never empty, and the query of a URL; `*` for an OPTIONS of a URL without them, which
+  /// addresses the server itself (RFC 9112 §3.2.4).
   package static func target(of url: URL, for method: HTTPMethod) -> String {
     let path = url.path(percentEncoded: true)
     let query = url.query(percentEncoded: true)

@@ -41,7 +41,7 @@ public struct Netrc: Sendable, Hashable {
     add(entry)
   }
 
-  /// Returns the credential for a host, or that of `default`; nil if there is neither. The comparison ignores case, and
+  /// Returns the credential for a host, or that of `default`; nil if there is neither. The comparison ignores case and
   /// uses A-labels: `bücher.example` is the same host as `xn--bcher-kva.example`.
   public func credential(for host: String) -> Credential? { machines[Self.key(host)] ?? fallback }
 
@@ -70,7 +70,7 @@ extension Netrc: CustomStringConvertible, CustomReflectable {
 public struct NetrcError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The line number; the first line is 1.
   public let line: Int
-  /// What is wrong with it.
+  /// The problem of the line.
   public let reason: String
 
   /// The line number and the reason.

@@ -1,4 +1,4 @@
-/// A grant: what a client presents to the token endpoint for an access token (RFC 6749 §4).
+/// A grant, which a client presents to the token endpoint for an access token (RFC 6749 §4).
 package enum TokenGrant: Sendable, Hashable {
   /// The code from the user's login (§4.1.3), with the verifier of its ``ProofKey`` (RFC 7636 §4.5).
   case authorizationCode(String, redirect: URL, verifier: String?)
@@ -6,7 +6,7 @@ package enum TokenGrant: Sendable, Hashable {
   case clientCredentials(scopes: Set<String>)
   /// The refresh token of an earlier response (§6).
   case refreshToken(String)
-  /// The code of a device on which the user does not log in (RFC 8628 §3.4).
+  /// The code of a device other than the one on which the user logs in (RFC 8628 §3.4).
   case deviceCode(String)
 
   /// The name-value pairs of the form, in a fixed order.
@@ -41,7 +41,8 @@ package enum TokenGrant: Sendable, Hashable {
   }
 }
 
-/// The request for an authorization code that the user's browser makes (RFC 6749 §4.1.1), and the parser of its result.
+/// The request for an authorization code, which the user's browser makes (RFC 6749 §4.1.1), and the parser of its
+/// result.
 package struct AuthorizationCodeRequest: Sendable {
   package var endpoint: URL
   package var clientID: String
@@ -53,7 +54,7 @@ package struct AuthorizationCodeRequest: Sendable {
   package var challenge: (value: String, method: ProofKey.Method)?
   /// The identifier of the server (RFC 8414 §2); nil if it is not known.
   package var issuer: String?
-  /// The server's other endpoints, by which its identifier is recognized if it is not known.
+  /// The server's other endpoints, which identify the server if its identifier is not known.
   package var otherEndpoints: [URL] = []
 
   package init(endpoint: URL, clientID: String, redirect: URL, scopes: Set<String>, state: String) {
@@ -84,23 +85,23 @@ package struct AuthorizationCodeRequest: Sendable {
   package enum Answer: Sendable, Hashable {
     case code(String)
     case refused(TokenRefusal)
-    /// The redirect is the answer of another server: its `iss`, for messages (RFC 9207 §2.4). Neither its code nor its
+    /// The redirect is from another server, whose `iss` is for messages (RFC 9207 §2.4). Neither its code nor its
     /// refusal is for this request.
     case otherIssuer(String)
     /// The URL is not the redirect, or belongs to another request.
     case foreign
   }
 
-  /// Whether an `iss` is that of the server (RFC 9207 §2.4): equal to the known identifier. If none is known, its origin
-  /// is that of one of the server's endpoints, which keeps other servers out too.
+  /// Whether an `iss` belongs to the server (RFC 9207 §2.4): whether it equals the known identifier. If none is known,
+  /// it must have the origin of one of the server's endpoints, which also keeps other servers out.
   private func isOwn(_ issuer: String) -> Bool {
     if let known = self.issuer { return issuer == known }
     guard let origin = URL(string: issuer).flatMap({ Origin($0) }) else { return false }
     return ([endpoint] + otherEndpoints).contains { Origin($0) == origin }
   }
 
-  /// Returns the parts of a URL by which a redirect is recognized. A browser writes the host in lower case, and the
-  /// empty path of an http URL as `/`; URLs of other schemes are compared as they are.
+  /// Returns the parts of a URL that identify a redirect. A browser writes the host in lower case, and the empty path
+  /// of an http URL as `/`; URLs of other schemes are compared unchanged.
   private static func comparableParts(of url: URL) -> [String?] {
     guard let origin = Origin(url) else { return [url.scheme, url.host(), url.port.map(String.init), url.path()] }
     return [origin.description, url.path().isEmpty ? "/" : url.path()]
@@ -125,7 +126,7 @@ package struct AuthorizationCodeRequest: Sendable {
   }
 }
 
-/// The key that proves that an authorization code is redeemed by the client that requested it (PKCE, RFC 7636).
+/// The key that proves that the client that redeems an authorization code also requested it (PKCE, RFC 7636).
 package struct ProofKey: Sendable, Hashable {
   /// The way in which the challenge is derived from the verifier (§4.2).
   package enum Method: String, Sendable, Hashable {
@@ -135,7 +136,7 @@ package struct ProofKey: Sendable, Hashable {
     case plain
   }
 
-  /// The secret that is sent to the token endpoint together with the code (§4.5).
+  /// The secret that is sent to the token endpoint with the code (§4.5).
   package let verifier: String
 
   /// Makes a key from 43 to 128 unreserved characters; nil if the text is anything else (§4.1).
@@ -171,10 +172,10 @@ extension Data {
   }
 }
 
-/// A lifetime as authorization servers write it (`expires_in`, RFC 6749 §5.1, RFC 8628 §3.2).
+/// A lifetime as written by authorization servers (`expires_in`, RFC 6749 §5.1, RFC 8628 §3.2).
 ///
-/// Some servers write the number as a string, which is accepted. Some write 0, a negative number or a word: the lifetime
-/// is then unknown. A token that had expired when it was issued would be renewed for each request.
+/// Some servers write the number as a string, which is accepted. Some write 0, a negative number or a word; the
+/// lifetime is then unknown. A token that had expired when it was issued would be renewed for each request.
 package struct TokenLifetime: Sendable, Decodable {
   /// The lifetime in seconds, 2³² at most; nil if it is unknown.
   package let seconds: Double?
@@ -217,11 +218,11 @@ package struct TokenAnswer: Sendable, Decodable {
     }
   }
 
-  /// Whether a token of this type is sent with a proof that each request needs: DPoP (RFC 9449), or MAC.
+  /// Whether a token of this type requires a proof with each request: DPoP (RFC 9449), or MAC.
   package static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
 
-  /// Why the token cannot be used; nil if it can. A client must not use a token whose type it does not understand (RFC
-  /// 6749 §7.1).
+  /// The reason why the token cannot be used; nil if it can. A client must not use a token whose type it does not
+  /// understand (RFC 6749 §7.1).
   package var objection: String? {
     guard !ASCII.equalIgnoringCase(tokenType, "Bearer") else { return nil }
     return
@@ -230,7 +231,7 @@ package struct TokenAnswer: Sendable, Decodable {
 }
 
 extension String {
-  /// The characters that RFC 6749 allows in what a server says about an error, for messages: not more than the limit.
+  /// Returns the characters that RFC 6749 allows in a server's error texts, for messages, up to a limit.
   package func printable(upTo limit: Int) -> String {
     String(unicodeScalars.filter { (" "..."~").contains($0) }.prefix(limit).map(Character.init))
   }
@@ -256,7 +257,7 @@ package struct TokenRefusal: Sendable, Hashable, Decodable {
   }
 }
 
-/// The rule that recognizes requests which obtain an OAuth 2 token. They are sent without one.
+/// The rule that recognizes requests for an OAuth 2 token. They are sent without one.
 package enum TokenRequestRule {
   /// Whether a request obtains a token: it has a `grant_type` (RFC 6749 §3.2), or a `response_type` and a `client_id`
   /// (§3.1, RFC 9126), or it requests the metadata of the server (RFC 8414 §3, RFC 8615).

@@ -36,12 +36,12 @@ package enum PasswordChallenge: Sendable, Hashable {
   }
 }
 
-/// The Basic scheme (RFC 7617): user name and password without encryption. They are as secret as the connection.
+/// The Basic scheme (RFC 7617): user name and password without encryption, only as secret as the connection.
 package enum BasicScheme {
   /// Returns the value of `Authorization`.
   ///
   /// The text is encoded as UTF-8, whether or not the challenge has `charset="UTF-8"`: no other charset can be
-  /// requested (§2.1), and without the parameter UTF-8 is what servers and browsers use in practice.
+  /// requested (§2.1), and without the parameter servers and browsers use UTF-8 in practice.
   ///
   /// - Throws: ``CredentialError`` if the user name contains a colon, which would end it, or if either contains a
   ///   control character (§2).
@@ -57,8 +57,8 @@ package enum BasicScheme {
     return "Basic " + Data("\(credential.user):\(credential.password)".utf8).base64EncodedString()
   }
 
-  /// Returns the path prefix of the URLs to which a credential that was accepted for a URL can be sent without a
-  /// challenge (§2.2).
+  /// Returns the path prefix of the URLs to which a credential accepted for one URL can be sent without a challenge
+  /// (§2.2).
   package static func protectedPath(of url: URL) -> String {
     let path = url.path(percentEncoded: true)
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "/" }

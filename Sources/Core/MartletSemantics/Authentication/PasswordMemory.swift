@@ -1,5 +1,5 @@
-/// The credentials of protection spaces: by which scheme they are sent, at which paths, and how often a nonce was used.
-/// A credential that a server has accepted is sent without a challenge from then on.
+/// The credentials of protection spaces: their scheme, their paths, and how often each nonce was used. Once a server
+/// has accepted a credential, it is sent without a challenge.
 ///
 /// The last 100 are kept. A space can have several credentials at the same time, for user names in the URLs of
 /// requests.
@@ -48,9 +48,9 @@ package struct PasswordMemory: Sendable {
   /// Whether there are no credentials.
   package var isEmpty: Bool { entries.isEmpty }
 
-  /// Stores a challenge and the credential with which it will be answered.
+  /// Stores a challenge and the credential that will answer it.
   ///
-  /// If the nonce of the challenge is in use already, its count continues: a user's requests never send a nonce with
+  /// If the nonce of the challenge is already in use, its count continues: a user's requests never send a nonce with
   /// the same count twice.
   package mutating func adopt(
     _ challenge: PasswordChallenge, with credential: Credential, for url: URL, clientNonce: String
@@ -85,7 +85,7 @@ package struct PasswordMemory: Sendable {
   ///   - request: the method and the URL.
   ///   - space: the space whose challenge the request answers. If it is nil, only credentials that were accepted before
   ///     are sent.
-  ///   - credential: the only credential to be sent; nil means any.
+  ///   - credential: the only credential that may be sent; nil means any.
   ///   - body: the request's body; nil if it is not in memory, so that no answer can cover it. Empty by default.
   package mutating func answer(
     to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only credential: Credential? = nil,

@@ -28,7 +28,7 @@ public struct CacheControl: Sendable, Hashable {
       directives += FieldList.elements(of: line[...]).compactMap { Self.directive($0) }
       return
     }
-    // Without quoted strings, which few lines have, this takes a tenth of the time.
+    // For lines without quoted strings, which are the usual ones, this takes a tenth of the time.
     var line = line
     line.withUTF8 { bytes in
       ByteScan.forEachElement(of: UnsafeRawBufferPointer(bytes)) { element in
@@ -103,7 +103,7 @@ public struct CacheControl: Sendable, Hashable {
       name: ASCII.lowercased(name), argument: QuotedString.unquoted(ASCII.trimmed(argument)), isMalformed: isMalformed)
   }
 
-  /// The same of bytes without a quoted string.
+  /// Does the same with bytes that contain no quoted string.
   private static func directive(_ element: UnsafeRawBufferPointer) -> Directive? {
     let equals = element.firstIndex(of: UInt8(ascii: "="))
     let written = UnsafeRawBufferPointer(rebasing: element[..<(equals ?? element.count)])

@@ -1,7 +1,7 @@
 /// The key of stored responses: the URL of the target (RFC 9111 §2) within a partition.
 ///
-/// Responses of one partition are never used for another, so that a partition for each user separates their responses.
-/// In a partition with a name, responses are not separated by credentials, because the name identifies the user.
+/// Responses of one partition are never used for another, so a partition for each user separates their responses.
+/// Within a named partition, credentials do not separate responses, because the name identifies the user.
 ///
 /// ```swift
 /// CacheKey(URL(string: "HTTP://Example.com:80#top")!).url   // "http://example.com/"
@@ -20,12 +20,12 @@ public struct CacheKey: Sendable, Hashable {
     self.init(url, URLReading(url), partition: partition)
   }
 
-  /// Creates the key of a URL that was read.
+  /// Creates the key of a URL from its reading.
   package init(_ url: URL, _ reading: URLReading, partition: String) {
     self.init(partition: partition, normalizedURL: Self.normal(url, reading))
   }
 
-  /// Creates a key from its parts, as a store has saved them.
+  /// Creates a key from its stored parts.
   public init(partition: String, normalizedURL: String) {
     self.partition = partition
     url = normalizedURL
@@ -41,8 +41,7 @@ public struct CacheKey: Sendable, Hashable {
 
   public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-  /// Whether the request has a `Host` field with another host than its URL. No key exists for the response to such a
-  /// request.
+  /// Whether the request has a `Host` field with another host than its URL. The response to such a request has no key.
   package static func isForeignHost(in request: RequestHead) -> Bool {
     guard request.fields.contains(.host) else { return false }
     let lines = request.fields[values: .host]

@@ -1,4 +1,4 @@
-/// What a cache does with a request (RFC 9111 §4), decided from the request, the stored responses and the time.
+/// The plan of a cache for a request (RFC 9111 §4), made from the request, the stored responses and the time.
 package enum CachePlan: Sendable, Hashable {
   /// Answer with the stored response at this index.
   case serve(Int, Serving)
@@ -6,10 +6,10 @@ package enum CachePlan: Sendable, Hashable {
   /// validator.
   case validate(Int, RequestHead)
   /// Send this request, which carries the entity tags of the stored responses at these indices. None of them matches
-  /// the request, but the origin may select one for it (§4.3.1).
+  /// the request, but the origin may select one of them (§4.3.1).
   case select([Int], RequestHead)
-  /// Send this request, and combine the response with the stored part at this index if both are of the same representation
-  /// (§3.4). For a request for the whole this is a request for what is missing.
+  /// Send this request, and combine the response with the stored part at this index if both belong to the same
+  /// representation (§3.4). If the caller requested the whole, this requests the missing bytes.
   case combine(Int, RequestHead)
   /// Send this request to the origin.
   case forward(RequestHead)
@@ -18,11 +18,11 @@ package enum CachePlan: Sendable, Hashable {
   /// Fail: the policy forbids network access, and no response is stored.
   case failNotCached
 
-  /// Why a stored response may be used.
+  /// The reason why a stored response may be used.
   package enum Serving: Sendable, Hashable {
     /// It is fresh.
     case fresh
-    /// It is stale, which the caller or the origin allows.
+    /// It is stale, but the caller or the origin allows that.
     case stale
     /// It is stale, and is validated in the background with this request (RFC 5861 §3).
     case staleWhileRevalidating(RequestHead)
@@ -31,8 +31,8 @@ package enum CachePlan: Sendable, Hashable {
   /// Decides what to do with a request.
   ///
   /// - Parameters:
-  ///   - request: The request, as the caller made it.
-  ///   - policy: What the caller allows beyond the protocol.
+  ///   - request: The request as the caller made it.
+  ///   - policy: The caller's permissions beyond the protocol.
   ///   - stored: All responses stored for the key of the request, each with the length of its body.
   ///   - partition: The partition of the key.
   ///   - now: The current time.
@@ -84,13 +84,13 @@ package enum CachePlan: Sendable, Hashable {
     return .select(offered, sent)
   }
 
-  /// The conditions of a caller, to which the cache adds none of its own.
+  /// The caller's conditions; the cache then adds none of its own.
   private static let ownConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince]
 
   /// Whether stored responses may be used for the request.
   private static func usesStored(_ request: RequestHead, policy: CachePolicy, directives: CacheControl) -> Bool {
     policy != .reloadIgnoringCacheData && !directives.contains("no-store")
-      // These two conditions can only be evaluated by the origin (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
+      // Only the origin can evaluate these two conditions (RFC 9110 §13.1.1, §13.1.4, RFC 9111 §4.3.2).
       && !request.fields.contains(.ifMatch) && !request.fields.contains(.ifUnmodifiedSince)
   }
 
@@ -162,8 +162,8 @@ private struct Decision {
     return .validate(index, validation)
   }
 
-  /// The request that validates. Conditions of the caller are not changed, and a HEAD is sent without conditions,
-  /// because it is as cheap.
+  /// The request that validates the response. The caller's conditions are not changed, and a HEAD is sent without
+  /// conditions, because it is as cheap.
   private var validation: RequestHead {
     let hasOwn = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
     return hasOwn || request.method == .head ? request : Validation.conditional(request, for: stored)
@@ -175,8 +175,8 @@ private struct Decision {
     return request.fields.list(.pragma).contains { ASCII.equalIgnoringCase($0, "no-cache") }
   }
 
-  /// Whether the response is too old for `max-age` (§5.2.1.1) and `min-fresh` (§5.2.1.3). Invalid arguments are treated
-  /// as the strictest.
+  /// Whether the response is too old for `max-age` (§5.2.1.1) and `min-fresh` (§5.2.1.3). Invalid arguments count as
+  /// the strictest ones.
   private func isTooOld(_ freshness: Freshness) -> Bool {
     switch directives.seconds("max-age") {
     case nil: break
@@ -191,7 +191,7 @@ private struct Decision {
     }
   }
 
-  /// The additional age that `max-stale` allows beside `max-age` (§5.2.1.1).
+  /// The additional age that `max-stale` allows beyond `max-age` (§5.2.1.1).
   private func tolerance(_ freshness: Freshness) -> Double {
     switch directives.seconds("max-stale") {
     case .unlimited: .infinity
@@ -220,11 +220,11 @@ package enum StaleFallback {
     case unreachable
   }
 
-  /// Why the stored response is used.
+  /// The reason why the stored response is used.
   package enum Use: Sendable, Hashable {
     /// The origin or the caller allows it with `stale-if-error`.
     case staleIfError
-    /// The policy of the caller allows it without a network.
+    /// The caller's policy allows it without a network.
     case offline
   }
 

@@ -12,13 +12,13 @@
   /// Use a stored response only after the origin has validated it. A fresh response that is `immutable` needs no
   /// validation (RFC 8246).
   case reloadRevalidatingCacheData
-  /// Follow RFC 9111. If the network cannot be reached, or the connection fails, use a stored response, however old it
-  /// is (§4.2.4), unless the origin requires validation (`must-revalidate`, `no-cache`).
+  /// Follow RFC 9111. If the network cannot be reached, or the connection fails, use a stored response of any age
+  /// (§4.2.4), unless the origin requires validation (`must-revalidate`, `no-cache`).
   case returnCacheDataIfOffline
 }
 
 extension CachePolicy {
-  /// Whether stale responses are used that RFC 9111 alone would not allow.
+  /// Whether to use stale responses beyond what RFC 9111 allows.
   package var wantsStale: Bool {
     switch self {
     case .returnCacheDataElseLoad, .returnCacheDataDontLoad, .returnCacheDataIfOffline: true

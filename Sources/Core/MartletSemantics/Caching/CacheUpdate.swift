@@ -1,36 +1,36 @@
-/// What a cache does after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
+/// The action of a cache after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
 package indirect enum CacheUpdate: Sendable, Hashable {
-  /// Return the stored response, which the origin has validated, and update it to this.
+  /// Return the stored response, which the origin has validated, and replace it with this.
   case confirm(StoredResponse)
-  /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304, and
-  /// update it to this. It matches the request from now on (§4.3.3).
+  /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304,
+  /// and replace it with this. It matches the request from now on (§4.3.3).
   case select(Int, StoredResponse)
-  /// Remove the stored response, and send the request again without the conditions and the range of the cache: the 304 or
-  /// 206 has another validator, so that it is about a response that is not stored. It must not update the stored one
-  /// (§4.3.4), which would be validated again each time.
+  /// Remove the stored response, and send the request again without the conditions and the range of the cache. The 304
+  /// or 206 has another validator, so it refers to a response that is not stored. It must not update the stored one
+  /// (§4.3.4), which would otherwise be validated again each time.
   case repeatWithoutConditions
   /// Return the stored response instead of the error.
   case serveStale(StaleFallback.Use)
   /// Return the response, and store it as this.
   case store(StoredResponse)
-  /// Return the response, which is a part, and store it together with the stored part as this.
+  /// Return the partial response, and store it together with the stored part as this.
   case extend(StoredResponse)
-  /// Return the stored part and the response, which is the rest, as this, and store it unless that is forbidden.
+  /// Return the stored part and the rest in the response as this, and store it unless that is forbidden.
   case complete(StoredResponse, isStored: Bool)
-  /// Return the response, and update the stored one to this.
+  /// Return the response, and replace the stored one with this.
   case update(StoredResponse)
-  /// Return the response, and remove the stored one, which is out of date.
+  /// Return the response, and remove the outdated stored one.
   case remove
-  /// Return the response; nothing changes in the cache.
+  /// Return the response; the cache does not change.
   case ignore
 
-  /// The request, and what is stored for it.
+  /// The request, and the responses stored for it.
   package struct Context: Sendable {
-    /// The request, with what interceptors and cookies added.
+    /// The request, with the additions of interceptors and cookies.
     package var request: RequestHead
     /// The request as it was sent, with the conditions that the cache added.
     package var sent: RequestHead
-    /// What the caller allows beyond the protocol.
+    /// The caller's permissions beyond the protocol.
     package var policy: CachePolicy
     /// The partition of the key.
     package var partition: String
@@ -40,7 +40,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     package var storedLength: Int64 = 0
     /// The stored responses that do not match the request, but whose entity tags it carries.
     package var candidates: [StoredResponse] = []
-    /// The stored part of the response that the request is for, or a part that it validates; nil if there is none.
+    /// The stored part that the request extends or validates; nil if there is none.
     package var part: StoredResponse?
     /// When the request was sent.
     package var requestTime: Date
@@ -59,8 +59,8 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   /// Decides what to do after a response.
   ///
   /// - Parameters:
-  ///   - response: The response, as it is returned to the caller.
-  ///   - context: The request, and what is stored for it.
+  ///   - response: The response that is returned to the caller.
+  ///   - context: The request, and the responses stored for it.
   ///   - responseTime: When the response was received.
   ///   - isUnpacked: Whether the transport has removed a content coding of the body.
   package static func of(
@@ -96,8 +96,8 @@ package indirect enum CacheUpdate: Sendable, Hashable {
         requestTime: context.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
   }
 
-  /// Returns the candidate that a 304 selects (§4.3.4): the most recent with its tag. A 304 without a tag can only be
-  /// about the tag that was sent, if there was one.
+  /// Returns the candidate that a 304 selects (§4.3.4): the most recent one with its tag. A 304 without a tag can only
+  /// refer to the tag that was sent, if there was one.
   private static func selection(
     _ response: ResponseHead, _ context: Context, _ responseTime: Date
   ) -> CacheUpdate {
@@ -125,7 +125,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     if response.status == .notModified {
       let merged = Validation.merged(
         stored, with: response, requestTime: context.requestTime, responseTime: responseTime)
-      // If the caller set conditions, the 304 is for the caller, and refers to the copy of the caller.
+      // If the caller set conditions, the 304 is for the caller and refers to the caller's copy.
       guard context.sent != context.request, !hasConditions(context.request) else {
         return hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
       }
@@ -141,12 +141,12 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     ).map(CacheUpdate.update) ?? .remove
   }
 
-  /// Whether the response replaces the stored one: not if it is a refusal or a temporary error.
+  /// Whether the response replaces the stored one. A refusal or a temporary error does not.
   private static func replaces(_ response: ResponseHead, for request: RequestHead) -> Bool {
     request.method == .get && response.status != .notModified && !isRefusalOrTemporaryError(response.status)
   }
 
-  /// Whether the status is that of a refusal or a temporary error.
+  /// Whether the status means a refusal or a temporary error.
   package static func isRefusalOrTemporaryError(_ status: HTTPStatus) -> Bool {
     !status.isSuccessful && !status.isRedirection && status != .notFound && status != .gone
   }
@@ -160,7 +160,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   }
 }
 
-/// The stored responses that are invalidated by a request (RFC 9111 §4.4).
+/// The stored responses that a request invalidates (RFC 9111 §4.4).
 package enum InvalidationRule {
   /// Returns the keys to remove after an unsafe request that did not fail: that of the target, and those of `Location`
   /// and `Content-Location` if they have the same origin.

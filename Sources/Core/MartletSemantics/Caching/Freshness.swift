@@ -10,10 +10,10 @@ package struct Freshness: Sendable, Hashable {
 
   init(_ facts: StoredFacts, at now: Date) {
     lifetime = facts.lifetime
-    age = facts.initialAge + max(0, now.timeIntervalSince(facts.responseTime))  // with the resident time
+    age = facts.initialAge + max(0, now.timeIntervalSince(facts.responseTime))  // including the resident time
   }
 
-  /// Whether it can be used without validation (§4.2: lifetime > age).
+  /// Whether the response can be used without validation (§4.2: lifetime > age).
   package var isFresh: Bool { lifetime > age }
   /// How long it has been stale; zero or less while it is fresh.
   package var staleness: Double { age - lifetime }
@@ -22,7 +22,7 @@ package struct Freshness: Sendable, Hashable {
 extension Freshness {
   /// Returns the explicit lifetime (§4.2.1) for a private cache, which ignores `s-maxage`; nil if there is none.
   ///
-  /// An invalid value makes the response stale: the section encourages that for `max-age`, and §5.3 requires it for
+  /// An invalid value makes the response stale: §4.2.1 encourages that for `max-age`, and §5.3 requires it for
   /// `Expires`.
   static func explicitLifetime(
     of head: ResponseHead, _ control: CacheControl, receivedAt responseTime: Date
@@ -59,7 +59,7 @@ extension Freshness {
 
   /// Returns the age at which a response was received, in the terms of §4.2.3: `corrected_initial_age`.
   static func initialAge(of stored: StoredResponse, date: Date) -> Double {
-    // `Date` has whole seconds: compared with a fraction, every new response would be up to a second old.
+    // `Date` has whole seconds: compared with a fraction, every new response would seem up to a second old.
     let arrival = stored.responseTime.timeIntervalSince1970.rounded(.down)
     let apparentAge = max(0, arrival - date.timeIntervalSince1970)
     let responseDelay = max(0, stored.responseTime.timeIntervalSince(stored.requestTime))
@@ -77,7 +77,7 @@ extension Freshness {
   }
 }
 
-/// What is derived of the fields of a stored response, and does not depend on the request or the time.
+/// Facts derived from the fields of a stored response, which do not depend on the request or the time.
 struct StoredFacts: Sendable {
   /// The directives of the response.
   let control: CacheControl
@@ -85,7 +85,7 @@ struct StoredFacts: Sendable {
   let date: Date
   /// The freshness lifetime in seconds (RFC 9111 §4.2.1), explicit or heuristic.
   let lifetime: Double
-  /// The age in seconds at which it was received (§4.2.3).
+  /// Its age in seconds when it was received (§4.2.3).
   let initialAge: Double
   let responseTime: Date
 

@@ -1,7 +1,7 @@
 /// Decides whether requests for the same target may share one response (RFC 9111 §4, "collapsed requests").
 package enum SharingRule {
-  /// Whether the response to a request without a body may be used for other requests: it is a GET that asks neither for a
-  /// fresh nor for a partial response, nor for another protocol.
+  /// Whether the response to a request without a body may be used for other requests: the request is a GET that
+  /// requests neither a fresh nor a partial response, nor another protocol.
   package static func allows(_ method: HTTPMethod, _ fields: HTTPFields) -> Bool {
     guard method == .get else { return false }
     return !fields.contains(excluding)

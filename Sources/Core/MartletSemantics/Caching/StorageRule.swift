@@ -1,13 +1,13 @@
 /// Decides what a private cache may store (RFC 9111 §3).
 package enum StorageRule {
-  /// Whether the response may be stored, and storing it is useful.
+  /// Whether the response may be stored, and is worth storing.
   ///
   /// - Parameters:
   ///   - response: The head of the final response. A 206 is stored if it has one part that can be combined with others.
-  ///   - request: The request, as the caller made it.
+  ///   - request: The request as the caller made it.
   ///   - responseTime: When the response was received.
-  ///   - wantsStale: Whether the caller uses stale responses that RFC 9111 alone would not allow. Responses that are
-  ///     stale and have no validator are stored only then.
+  ///   - wantsStale: Whether the caller uses stale responses beyond what RFC 9111 allows. Only then are stale responses
+  ///     without a validator stored.
   package static func allows(
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
   ) -> Bool {
@@ -21,7 +21,7 @@ package enum StorageRule {
     switch request.method {
     case .get: break
     case .post:
-      // RFC 9110 §9.3.3: the response is then used for a later GET.
+      // RFC 9110 §9.3.3: a later GET then uses the response.
       guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else { return false }
     default: return false
     }
@@ -34,8 +34,8 @@ package enum StorageRule {
     return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control)
   }
 
-  /// Returns the fields to store (§3.1): not those of the connection, those that `Connection` lists, and those of
-  /// proxies.
+  /// Returns the fields to store (§3.1): all except those of the connection, those that `Connection` lists, and those
+  /// of proxies.
   package static func storedFields(of fields: HTTPFields) -> HTTPFields {
     let listed = Set(fields.list(.connection).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
     var kept = fields
@@ -49,8 +49,8 @@ package enum StorageRule {
     "Proxy-Authentication-Info", .proxyAuthorization,
   ]
 
-  /// Whether the response is final, and about the resource: not a 1xx or 304, nor a 412 or 416, which are about a
-  /// condition or a range of one request. The key contains neither, so that another request would get it.
+  /// Whether the response is final and describes the resource. That excludes 1xx and 304, and also 412 and 416, which
+  /// concern a condition or a range of one request: the key contains neither, so another request would get it.
   private static func isFinal(_ status: HTTPStatus) -> Bool {
     status.code >= 200 && ![.notModified, .preconditionFailed, .rangeNotSatisfiable].contains(status)
   }

@@ -5,11 +5,11 @@ package struct StoredPart: Sendable, Hashable {
   package let range: Range<Int64>
   /// The number of bytes of the complete representation.
   package let size: Int64
-  /// The strong validator of the representation: parts with the same one belong together.
+  /// The strong validator of the representation: parts with the same validator belong together.
   package let validator: String
 
-  /// Reads the part of a response: one range of a representation without content coding, whose size is known and which
-  /// has a strong validator. nil for every other response.
+  /// Reads the part in a response: one range of a representation without content coding, of known size and with a
+  /// strong validator. nil for every other response.
   package init?(of head: ResponseHead, receivedAt responseTime: Date) {
     guard head.status == .partialContent, head.fields[values: .contentRange].count == 1,
       let content = head.fields[.contentRange].flatMap({ ContentRange($0) }), let bytes = content.bytes,
@@ -25,14 +25,14 @@ package struct StoredPart: Sendable, Hashable {
     self.validator = validator
   }
 
-  /// The bytes that are missing before or after the part; nil if they are missing on both sides.
+  /// The bytes that are missing before or after the part; nil if bytes are missing on both sides.
   package var missing: Range<Int64>? {
     if range.lowerBound == 0 { return range.upperBound..<size }
     return range.upperBound == size ? 0..<range.lowerBound : nil
   }
 
   /// The fields of a request for the missing bytes, or for everything if the representation has changed (RFC 9110
-  /// §13.1.5); nil if they are missing on both sides.
+  /// §13.1.5); nil if bytes are missing on both sides.
   package var fieldsForRest: HTTPFields? {
     missing.map { missing in
       let last = missing.upperBound == size ? "" : String(missing.upperBound - 1)
@@ -40,7 +40,7 @@ package struct StoredPart: Sendable, Hashable {
     }
   }
 
-  /// Returns this part and another one as one; nil if they are of different representations, or do not touch.
+  /// Returns this part joined with another one; nil if they belong to different representations or do not touch.
   package func joined(with other: StoredPart) -> StoredPart? {
     guard validator == other.validator, size == other.size, range.lowerBound <= other.range.upperBound,
       other.range.lowerBound <= range.upperBound
@@ -50,7 +50,7 @@ package struct StoredPart: Sendable, Hashable {
     return StoredPart(range: start..<end, size: size, validator: validator)
   }
 
-  /// Returns a head as that of the part: a 206, or a 200 if it is complete.
+  /// Returns the head for the part: a 206, or a 200 if it is complete.
   package func applied(to head: ResponseHead) -> ResponseHead {
     var head = head
     let isComplete = range == 0..<size
@@ -60,8 +60,8 @@ package struct StoredPart: Sendable, Hashable {
     return head
   }
 
-  /// Returns the range of a request within the representation, if the part can answer it: one range within the part, and
-  /// no condition that is about the complete representation.
+  /// Returns the requested range of the representation if the part can answer it: one range within the part, and no
+  /// condition on the complete representation.
   func range(for request: RequestHead, of stored: StoredResponse) -> Range<Int64>? {
     guard request.method == .get, !request.fields.contains(Self.conditions),
       case .part(let asked) = RangeRule.read(request.fields, length: size), asked.clamped(to: range) == asked,
@@ -82,7 +82,7 @@ extension StoredResponse {
 
 // Parts of responses (RFC 9111 §3.4).
 extension CacheUpdate {
-  /// Decides what to do with a response if a part of the representation is stored; nil if it is treated as without that.
+  /// Decides what to do with a response if a part of the representation is stored; nil if the part does not matter.
   static func combination(
     of response: ResponseHead, with stored: StoredResponse, _ context: Context, at responseTime: Date,
     isUnpacked: Bool
@@ -91,7 +91,7 @@ extension CacheUpdate {
     let asksForRest = context.sent.fields[.range] != context.request.fields[.range]
     let received = isUnpacked ? nil : StoredPart(of: response, receivedAt: responseTime)
     guard let received, let joined = received.joined(with: part) else {
-      // Another representation, or a server that does not know `If-Range`.
+      // Otherwise it is another representation, or the server does not know `If-Range`.
       let isAboutRest = response.status == .partialContent || response.status == .rangeNotSatisfiable
       return asksForRest && isAboutRest ? .repeatWithoutConditions : nil
     }

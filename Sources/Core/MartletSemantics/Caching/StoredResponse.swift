@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A response as a cache stores it, without its body.
+/// A stored response without its body.
 public struct StoredResponse: Sendable, Hashable {
   private var content: Content
 
@@ -15,7 +15,7 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.variant }
     set { change { $0.variant = newValue } }
   }
-  /// When the request was sent that returned or last validated the response.
+  /// When the request was sent whose response was this one or last validated it.
   public var requestTime: Date {
     get { content.values.requestTime }
     set { change { $0.requestTime = newValue } }
@@ -25,8 +25,8 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.responseTime }
     set { change { $0.responseTime = newValue } }
   }
-  /// Whether the transport has removed a content coding: the bytes are then not those to which the validators and
-  /// ranges of the origin refer.
+  /// Whether the transport has removed a content coding: the stored bytes are then not those to which the origin's
+  /// validators and ranges refer.
   public var isUnpacked: Bool {
     get { content.values.isUnpacked }
     set { change { $0.isUnpacked = newValue } }
@@ -55,11 +55,11 @@ public struct StoredResponse: Sendable, Hashable {
     var isUnpacked: Bool
   }
 
-  /// What all copies of a stored response share: it is copied several times for each request that it answers, and hardly
-  /// ever changed.
+  /// The content that all copies of a stored response share. It is copied several times for each request that it
+  /// answers, and hardly ever changed.
   private final class Content: Sendable {
     let values: Values
-    /// What every use of the response needs of its fields, once it is needed.
+    /// Facts that every use of the response needs; made on first use.
     private let derived = Mutex<StoredFacts?>(nil)
 
     init(_ values: Values) { self.values = values }
@@ -83,11 +83,11 @@ extension StoredResponse {
     hasher.combine(responseTime)
   }
 
-  /// What every use of the response needs of its fields.
+  /// Facts that every use of the response needs.
   var facts: StoredFacts { content.facts(of: self) }
 }
 
-/// The response to a request, made of a stored one: its head, and the range of its body.
+/// The response to a request, made from a stored one: its head, and the range of its body.
 package struct StoredAnswer: Sendable, Hashable {
   package let head: ResponseHead
   /// The range of the stored body; empty if no body is sent.
@@ -100,8 +100,8 @@ package struct StoredAnswer: Sendable, Hashable {
   ///   - length: The length of the stored body.
   ///   - request: The request, which may have conditions and a range.
   ///   - now: The current time.
-  ///   - isConfirmed: Whether the origin has just validated the response, so that fields may be used that require
-  ///     validation (`no-cache="…"`, §5.2.2.4).
+  ///   - isConfirmed: Whether the origin has just validated the response, so that fields that require validation may be
+  ///     used (`no-cache="…"`, §5.2.2.4).
   package init(
     of stored: StoredResponse, length: Int64, to request: RequestHead, at now: Date, isConfirmed: Bool = false
   ) {
@@ -142,8 +142,8 @@ package struct StoredAnswer: Sendable, Hashable {
     self.range = range
   }
 
-  /// Whether the request can be answered from the stored body: a part answers ranges within it, a complete body one range
-  /// at a time. Several ranges, and ranges of a body whose content coding was removed, are up to the origin.
+  /// Whether the stored body can answer the request: a part answers ranges within it, a complete body one range at a
+  /// time. The origin answers requests for several ranges, or for ranges of a body whose content coding was removed.
   package static func canAnswer(_ request: RequestHead, with stored: StoredResponse, length: Int64) -> Bool {
     guard stored.head.status != .partialContent else { return stored.part?.range(for: request, of: stored) != nil }
     guard request.method == .get, request.fields.contains(.range) else { return true }
@@ -151,7 +151,7 @@ package struct StoredAnswer: Sendable, Hashable {
     return RangeRule.read(request.fields, length: length) != .other
   }
 
-  /// Evaluates the conditions of the caller (§4.3.2): `If-None-Match`, or if it is absent `If-Modified-Since`.
+  /// Evaluates the caller's conditions (§4.3.2): `If-None-Match`, or if it is absent `If-Modified-Since`.
   private static func isNotModified(_ stored: StoredResponse, for request: RequestHead) -> Bool {
     let fields = stored.head.fields
     if request.fields.contains(.ifNoneMatch) {
@@ -165,7 +165,7 @@ package struct StoredAnswer: Sendable, Hashable {
     return (modified ?? stored.facts.date) <= since
   }
 
-  /// Returns the head of a 304, without most fields that describe the content (RFC 9110 §15.4.5).
+  /// Returns the head of a 304, without most of the fields that describe the content (RFC 9110 §15.4.5).
   private static func notModified(_ head: ResponseHead) -> ResponseHead {
     var head = withoutContent(head)
     head.status = .notModified
@@ -204,7 +204,7 @@ package struct StoredAnswer: Sendable, Hashable {
 
 /// Evaluates range requests for a complete body (RFC 9110 §14).
 package enum RangeRule {
-  /// What a `Range` field requests.
+  /// The content of a `Range` field.
   package enum Request: Sendable, Hashable {
     /// The whole body: the field is absent, or has an unknown unit or invalid syntax (§14.2).
     case whole
@@ -212,7 +212,7 @@ package enum RangeRule {
     case part(Range<Int64>)
     /// One part beyond the end: the response is a 416.
     case unsatisfiable
-    /// Several parts, which are up to the origin.
+    /// Several parts, which only the origin answers.
     case other
   }
 
@@ -231,7 +231,7 @@ package enum RangeRule {
 
   private static func read(first: Substring, last: Substring, length: Int64) -> Request {
     if first.isEmpty {
-      // Of an empty body there are no last bytes, but they are not beyond its end (§14.1.2).
+      // An empty body has no last bytes, but they are not beyond its end either (§14.1.2).
       guard let count = number(last), length > 0 || count == 0 else { return .whole }
       return part(max(0, length - count), length - 1, length: length)
     }

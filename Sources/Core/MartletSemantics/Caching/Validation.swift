@@ -12,10 +12,10 @@ package enum Validation {
   /// Returns the stored response merged with a 304 (§4.3.4); nil if the 304 has another tag or date, and therefore does
   /// not apply to it.
   ///
-  /// Servers are not as exact as the section is, and a stored response whose 304 never applies would be useless. So a
-  /// 304 without a validator applies to the validated response; tags are compared weakly, because servers that compress
-  /// a response make its tag weak, and not that of the 304; and where only one has a tag, the date decides, because
-  /// others remove the tag of what they compress.
+  /// Servers are less exact than this section, and a stored response that no 304 ever matches would be useless. So a
+  /// 304 without a validator applies to the validated response. Tags are compared weakly, because servers that compress
+  /// a response make its tag weak, but not that of the 304. If only one has a tag, the date decides, because other
+  /// servers remove the tag of a compressed response.
   package static func merged(
     _ stored: StoredResponse, with confirmation: ResponseHead, requestTime: Date, responseTime: Date
   ) -> StoredResponse? {
@@ -23,7 +23,7 @@ package enum Validation {
     return updated(stored, with: confirmation.fields, requestTime: requestTime, responseTime: responseTime)
   }
 
-  /// Returns the stored response merged with the 200 of a HEAD request (§4.3.5); nil if the stored one is out of date.
+  /// Returns the stored response merged with the 200 of a HEAD request (§4.3.5); nil if the stored one is outdated.
   package static func merged(
     _ stored: StoredResponse, length: Int64, withHead response: ResponseHead, requestTime: Date, responseTime: Date
   ) -> StoredResponse? {
@@ -39,7 +39,7 @@ package enum Validation {
   }
 
   /// Whether the 304 selects the stored response (§4.3.4): by its tag, otherwise by its date, otherwise because it was
-  /// validated.
+  /// the validated one.
   private static func correspond(_ new: HTTPFields, _ old: HTTPFields) -> Bool {
     let tag = new[values: .eTag].first
     if let tag, let stored = old[values: .eTag].first { return EntityTag.matchesWeakly(tag, stored) }
@@ -55,7 +55,7 @@ package enum Validation {
     var updated = stored
     var fields = StorageRule.storedFields(of: received)
     fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isUnpacked && $0 == .contentEncoding) }
-    // The tag that was made weak for the stored body stays weak.
+    // If the tag was made weak for the stored body, it stays weak.
     if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
     // Both belong to a message, not to the representation: the old values would make the validated response old again.
     updated.head.fields.remove(.age)

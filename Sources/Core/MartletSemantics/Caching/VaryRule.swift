@@ -6,17 +6,16 @@ package enum VaryRule {
   }
 
   /// Returns the variant of a response: a fingerprint of the request fields that `Vary` names, and of the credentials.
-  /// Empty if there are none. The fields of the user, `Authorization` and `Cookie`, have a fingerprint of their own,
-  /// after a dash. A part of a response is another variant than the whole, so that neither replaces the other.
+  /// Empty if there are none. The fields of the user, `Authorization` and `Cookie`, have a separate fingerprint after a
+  /// dash. A part of a response is another variant than the whole, so that neither replaces the other.
   ///
   /// `Authorization` counts as if `Vary` named it, unless the response is `public`. RFC 9111 §3.5 requires that only of
   /// shared caches, but a program may act for several users, and must not show one user the responses of another.
   ///
-  /// In a partition with a name it does not count, even if `Vary` names it: it says who asks, as the name of the
-  /// partition does, so that a renewed token, or one that is not available offline, changes nothing. A refusal or a
-  /// temporary error may be about the token, so there it does count. `Cookie` counts wherever `Vary` names it: cookies
-  /// also hold what the user chose and did (a language, a basket, whether the user has signed in), which servers change
-  /// with any response.
+  /// In a named partition it does not count, even if `Vary` names it: like the name of the partition, it identifies the
+  /// user. So a renewed token, or one that is not available offline, changes nothing. A refusal or a temporary error
+  /// may be due to the token, so there it does count. `Cookie` always counts if `Vary` names it: cookies also hold the
+  /// user's choices and actions (a language, a basket, a login), which servers may change with any response.
   package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
     let whole = variantOfWhole(response, for: request, in: partition)
     return response.status == .partialContent ? whole + "/part" : whole
@@ -26,7 +25,7 @@ package enum VaryRule {
     _ response: ResponseHead, for request: HTTPFields, in partition: String
   ) -> String {
     let fields = response.fields
-    // most responses have one variant, for all requests
+    // Most responses have one variant, for all requests.
     guard fields.contains(.vary) || fields.contains(.contentEncoding) || request.contains(.authorization) else {
       return ""
     }
@@ -36,8 +35,8 @@ package enum VaryRule {
     } else if request.contains(.authorization), !CacheControl(fields).contains("public") {
       names.insert(.authorization)
     }
-    // A compressed body is only for requests with the same `Accept-Encoding`: the transport cannot decode stored bytes.
-    // Servers omit that in `Vary`.
+    // A compressed body is only for requests with the same `Accept-Encoding`, because the transport cannot decode
+    // stored bytes. Servers omit that in `Vary`.
     if fields.contains(.contentEncoding) { names.insert(.acceptEncoding) }
     let user = names.intersection(userFields)
     let content = fingerprint(of: names.subtracting(user), in: request)
@@ -64,8 +63,8 @@ package enum VaryRule {
     return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 
-  /// Returns the index of the response to use: of those that match and satisfy a condition, the one with the latest `Date`
-  /// (§4.1), then the one received last.
+  /// Returns the index of the response to use: of those that match and satisfy a condition, the one with the latest
+  /// `Date` (§4.1), then the one received last.
   package static func select(
     for request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String = "",
     where isUsable: ((response: StoredResponse, length: Int64)) -> Bool = { _ in true }
@@ -81,22 +80,22 @@ package enum VaryRule {
     }
   }
 
-  /// Returns the indices of the stored responses whose entity tags a request may carry that none of them matches
-  /// (§4.3.1), the most recent first. If the origin selects one of them, its 304 says which.
+  /// Returns the stored responses, as indices, whose entity tags a request may carry although none of them matches it
+  /// (§4.3.1), the most recent first. If the origin selects one of them, its 304 says which one.
   package static func offered(
     to request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String
   ) -> [Int] {
     let indices = stored.indices.filter { mayOffer(stored[$0].response, to: request, in: partition) }
-    // Longer lines are refused by some servers.
+    // Some servers refuse longer lines.
     return Array(indices.sorted { stored[$0].response.responseTime > stored[$1].response.responseTime }.prefix(8))
   }
 
   /// Whether the entity tag of a stored response may be sent with a request that it does not match.
   ///
-  /// - Without a named partition only if it is a response to the same user. Many services number the versions of what
-  ///   each user sees, so that the tags of two users are equal.
-  /// - A weak tag only if nothing but the user differs: it may be that of several formats or languages at once (RFC 9110
-  ///   §8.8.1). Neither may a body that the transport does not decode be used for another request.
+  /// - Without a named partition, only if the response is for the same user. Many services number the versions of each
+  ///   user's view, so that the tags of two users are equal.
+  /// - A weak tag only if nothing but the user differs: it may stand for several formats or languages at once (RFC 9110
+  ///   §8.8.1). A body that the transport does not decode must not be used for another request either.
   private static func mayOffer(_ stored: StoredResponse, to request: HTTPFields, in partition: String) -> Bool {
     let fields = stored.head.fields
     guard stored.head.status == .ok, let tag = fields[values: .eTag].first, !matchesNothing(fields) else {
@@ -113,14 +112,14 @@ package enum VaryRule {
 
   private static func user(of variant: String) -> Substring { variant.drop { $0 != "-" } }
 
-  /// Returns the normalized value of a field (§4.1): lines combined, white space around commas removed, and case and
-  /// order normalized if they do not matter for the field. nil if it is absent.
+  /// Returns the normalized value of a field (§4.1). Lines are combined, and white space around commas is removed; case
+  /// and order are normalized if they do not matter for the field. nil if it is absent.
   private static func normalValue(of name: FieldName, in request: HTTPFields) -> String? {
     guard request.contains(name) else { return nil }
     let elements = request.list(name)
     switch name {
     case .acceptLanguage, .acceptEncoding:
-      // RFC 9110 §12.5.3 and §12.5.4: preference is in the weights, not in the order.
+      // RFC 9110 §12.5.3 and §12.5.4: the weights express preference, not the order.
       return elements.map { ASCII.lowercased(withoutSpace($0)) }.sorted().joined(separator: ",")
     case .accept:
       return elements.map(withoutSpace).sorted().joined(separator: ",")
@@ -129,7 +128,7 @@ package enum VaryRule {
     }
   }
 
-  /// `en ; q=0.5` as `en;q=0.5`.
+  /// Returns `en ; q=0.5` as `en;q=0.5`.
   private static func withoutSpace(_ element: String) -> String {
     FieldList.elements(of: element[...], separator: UInt8(ascii: ";")).joined(separator: ";")
   }

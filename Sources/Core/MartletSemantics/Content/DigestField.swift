@@ -1,6 +1,6 @@
-/// A digest of a representation, as `Repr-Digest` and `Content-Digest` have it (RFC 9530 §2, §3).
+/// A digest of a representation, as in `Repr-Digest` and `Content-Digest` (RFC 9530 §2, §3).
 package struct RepresentationDigest: Sendable, Hashable {
-  /// The algorithms that a recipient can rely on; the others of the registry are deprecated (§5).
+  /// The reliable algorithms; the others of the registry are deprecated (§5).
   package enum Algorithm: String, Sendable, CaseIterable {
     case sha256 = "sha-256"
     case sha512 = "sha-512"
@@ -25,13 +25,13 @@ package struct RepresentationDigest: Sendable, Hashable {
       let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard let algorithm = Algorithm(rawValue: String(parts[0])) else { continue }
       guard parts.count == 2, let bytes = byteSequence(parts[1]), bytes.count == algorithm.byteCount else { return nil }
-      digests[algorithm] = bytes  // the last of two members of one name counts
+      digests[algorithm] = bytes  // of two members with the same name, the last one counts
     }
     if let bytes = digests[.sha512] { return RepresentationDigest(.sha512, bytes) }
     return digests[.sha256].map { RepresentationDigest(.sha256, $0) }
   }
 
-  /// Decodes `:…:`, and leaves out what parameters follow (RFC 9651 §4.2.7).
+  /// Decodes `:…:`, ignoring parameters after it (RFC 9651 §4.2.7).
   private static func byteSequence(_ text: Substring) -> Data? {
     guard text.first == ":", let end = text.dropFirst().firstIndex(of: ":") else { return nil }
     let rest = text[text.index(after: end)...]

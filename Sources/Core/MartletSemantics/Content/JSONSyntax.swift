@@ -1,7 +1,7 @@
-/// The grammar of JSON (RFC 8259): finds where bytes stop being JSON, which Foundation's decoder does not say on Linux, and
-/// quotes strings.
+/// The grammar of JSON (RFC 8259). It finds where bytes stop being JSON, which Foundation's decoder does not report on
+/// Linux, and it quotes strings.
 package struct JSONSyntax {
-  /// The place of the first byte that JSON cannot have there.
+  /// The position of the first byte that is not allowed there.
   package struct Fault: Sendable, Hashable, CustomStringConvertible {
     /// The number of the line, from 1.
     package let line: Int
@@ -16,9 +16,9 @@ package struct JSONSyntax {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Returns the first fault of a text, behind its last byte where it is cut off; nil for valid JSON.
+  /// Returns the first fault of a text, or the position behind its last byte if it is cut off; nil for valid JSON.
   ///
-  /// It checks the grammar (RFC 8259 §2), not the encoding of strings. Any depth of nesting is read.
+  /// It checks the grammar (RFC 8259 §2), not the encoding of strings. It accepts any depth of nesting.
   package static func fault(in text: some Collection<UInt8>) -> Fault? {
     var syntax = JSONSyntax(bytes: Array(text))
     guard !syntax.readText() else { return nil }

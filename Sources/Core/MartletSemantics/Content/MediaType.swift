@@ -6,8 +6,8 @@
 /// type.charset   // "utf-8"
 /// ```
 ///
-/// Parsing is that of browsers, formatting is strict. Two types are equal if their type, subtype and parameters are, regardless
-/// of the order of parameters and of the case of names and of the charset.
+/// Parsing follows browsers, formatting is strict. Two types are equal if their type, subtype and parameters are,
+/// regardless of the order of parameters and of the case of names and of the charset.
 public struct MediaType: Sendable {
   /// The type in lower case: `text`; `*` in a range.
   public let type: String
@@ -16,11 +16,11 @@ public struct MediaType: Sendable {
   /// The parameters, such as `charset` and `boundary`.
   public var parameters: FieldParameters
 
-  /// Parses a media type that comes from outside the program, as browsers do (WHATWG MIME Sniffing §4.4).
+  /// Parses a media type from outside the program, like browsers do (WHATWG MIME Sniffing §4.4).
   ///
-  /// Lenient with parameters: invalid ones and those with a name that came before are omitted, a value may have characters
-  /// that only a quoted string should have, and a quoted string may end with the text. Type and subtype must be tokens,
-  /// without white space around the slash.
+  /// Lenient with parameters: invalid and repeated ones are omitted, a value may have characters that only a quoted
+  /// string should have, and a quoted string may end with the text. Type and subtype must be tokens, without white
+  /// space around the slash.
   ///
   /// - Parameter text: For example `text/html; charset=utf-8`.
   /// - Returns: nil if type or subtype is missing or not a token.
@@ -28,8 +28,8 @@ public struct MediaType: Sendable {
     self.init(parsing: text, isFieldValue: false)
   }
 
-  /// - Parameter isFieldValue: whether the text stands for the bytes of a field's value. Each byte is then a code point up
-  ///   to U+00FF, which values of parameters may have; in other text those beyond it are not allowed.
+  /// - Parameter isFieldValue: whether the text represents the bytes of a field's value. Each byte is then a code point
+  ///   up to U+00FF, which values of parameters may contain; in other text those beyond it are not allowed.
   fileprivate init?(parsing text: some StringProtocol, isFieldValue: Bool) {
     var syntax = MediaTypeSyntax(text, isFieldValue: isFieldValue)
     guard let (type, subtype) = syntax.takeEssence() else { return nil }
@@ -65,7 +65,7 @@ public struct MediaType: Sendable {
     return range.normalParameters.allSatisfy { name, value in name == "q" || normalParameters[name] == value }
   }
 
-  /// The parameters as they are compared: the first of each name, the charset in lower case.
+  /// The parameters in comparable form: the first of each name, the charset in lower case.
   private var normalParameters: [String: String] {
     var normal: [String: String] = [:]
     for (name, value) in parameters where normal[name.canonicalName] == nil {
@@ -104,8 +104,8 @@ extension MediaType: ExpressibleByStringLiteral, CustomStringConvertible {
 extension HTTPFields {
   /// The media type in `Content-Type`; nil if there is none that can be parsed.
   ///
-  /// Of several the last one counts, and `*/*` is none, as in browsers (Fetch §2.2.2, “extract a MIME type”). If it has no
-  /// `charset`, that of the one before holds if type and subtype are the same.
+  /// If there are several, the last one counts, and `*/*` counts as none, as in browsers (Fetch §2.2.2, “extract a MIME
+  /// type”). If it has no `charset`, the previous one's applies if type and subtype are the same.
   public var mediaType: MediaType? {
     guard contains(.contentType) else { return nil }
     var last: MediaType?
@@ -131,7 +131,7 @@ extension MediaType {
   public static let form: MediaType = "application/x-www-form-urlencoded"
   /// `multipart/form-data` (RFC 7578); a message also needs its `boundary`.
   public static let multipartForm: MediaType = "multipart/form-data"
-  /// `application/octet-stream`: bytes of which nothing is known.
+  /// `application/octet-stream`: arbitrary bytes.
   public static let octetStream: MediaType = "application/octet-stream"
   /// `application/pdf` (RFC 8118).
   public static let pdf: MediaType = "application/pdf"

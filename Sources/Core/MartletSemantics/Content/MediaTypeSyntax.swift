@@ -1,5 +1,5 @@
-/// Reads the parts of a media type as browsers do (WHATWG MIME Sniffing §4.4, “parse a MIME type”), which servers are
-/// tested with: it says for every text what is made of it, which RFC 9110 §8.3.1 does for valid ones only.
+/// Reads the parts of a media type like browsers do (WHATWG MIME Sniffing §4.4, “parse a MIME type”), which servers are
+/// tested with. That standard defines the result for every text; RFC 9110 §8.3.1 does so only for valid ones.
 struct MediaTypeSyntax {
   private var rest: ArraySlice<UInt8>
   private let isFieldValue: Bool
@@ -37,7 +37,7 @@ struct MediaTypeSyntax {
     return parameters
   }
 
-  /// Takes the value of a parameter, and what follows it before the semicolon; nil if it is empty without quotes.
+  /// Takes the value of a parameter and the text after it up to the semicolon; nil if it is empty and unquoted.
   private mutating func takeValue() -> ArraySlice<UInt8>? {
     guard rest.first == Self.quote else {
       let value = Self.withoutTrailingSpace(take { $0 != Self.semicolon })
@@ -53,7 +53,7 @@ struct MediaTypeSyntax {
     rest = rest.dropFirst()
     var value: [UInt8] = []
     while let byte = rest.popFirst(), byte != Self.quote {
-      // a backslash at the end stands for itself
+      // A backslash at the end stands for itself.
       value.append(byte == UInt8(ascii: "\\") ? rest.popFirst() ?? byte : byte)
     }
     return value
@@ -67,7 +67,7 @@ struct MediaTypeSyntax {
 
   /// HTTP quoted-string token code points: U+0009, U+0020 to U+007E, and U+0080 to U+00FF.
   private func isAllowed(_ value: ArraySlice<UInt8>) -> Bool {
-    // in UTF-8, the code points beyond U+00FF begin with these bytes
+    // In UTF-8, the code points beyond U+00FF begin with these bytes.
     value.allSatisfy { ($0 == 9 || !ASCII.isControl($0)) && (isFieldValue || $0 < 0xC4) }
   }
 

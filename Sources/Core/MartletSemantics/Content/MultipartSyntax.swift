@@ -29,7 +29,7 @@ package enum MultipartSyntax {
     }
   }
 
-  /// Returns what precedes the content of a part: the delimiter, the fields of the part and the empty line.
+  /// Returns the bytes before the content of a part: the delimiter, the fields of the part and the empty line.
   ///
   /// - Parameter isFirst: Whether this is the first part. Its delimiter has no line break before it.
   package static func head(

@@ -1,4 +1,4 @@
-/// How much of a download is on disk, and the validator and size that the rest must match.
+/// The downloaded part on disk, and the validator and size that the rest must match.
 package struct ResumePoint: Sendable, Hashable {
   /// The number of bytes received so far.
   package let count: Int64
@@ -17,9 +17,9 @@ package struct ResumePoint: Sendable, Hashable {
   package var fields: HTTPFields { [.range: "bytes=\(count)-", .ifRange: validator] }
 }
 
-/// Decides whether a download can be resumed, and how to use the response. It is restarted in case of doubt.
+/// Decides whether a download can be resumed, and how to use the response. In case of doubt it is restarted.
 package enum ResumeRule {
-  /// What to do after a response.
+  /// The action after a response.
   package enum Decision: Sendable, Hashable {
     /// Append the body: it is the rest.
     case append(size: Int64?)
@@ -29,7 +29,7 @@ package enum ResumeRule {
     case complete
     /// Discard the bytes received so far and request the complete representation: they do not match the response.
     case restart
-    /// Do not use the body: it is that of an error or of a redirect that was not followed.
+    /// Do not use the body: it belongs to an error or to a redirect that was not followed.
     case other
   }
 

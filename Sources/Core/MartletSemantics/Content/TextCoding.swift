@@ -1,12 +1,12 @@
-/// The coding of text that a `charset` parameter names, and the decoder of its bytes (WHATWG Encoding).
+/// The coding of text named by a `charset` parameter, and the decoder of its bytes (WHATWG Encoding).
 package enum TextCoding: String, Sendable, Hashable {
   case utf8 = "utf-8"
   case windows1252 = "windows-1252"
   case utf16LittleEndian = "utf-16le"
   case utf16BigEndian = "utf-16be"
 
-  /// Returns the coding that a label names (§4.2); nil for any other coding. As there, `us-ascii` and `iso-8859-1` name
-  /// windows-1252, which contains both.
+  /// Returns the coding for a label (§4.2); nil for any other coding. As in that standard, `us-ascii` and `iso-8859-1`
+  /// mean windows-1252, which contains both.
   package init?(label: some StringProtocol) {
     switch ASCII.lowercased(ASCII.trimmed(Substring(label))) {
     case "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8": self = .utf8
@@ -50,7 +50,7 @@ package enum TextCoding: String, Sendable, Hashable {
     }
   }
 
-  /// The bytes 0x80 to 0x9F are other characters than in ISO 8859-1; the rest are their own code points.
+  /// The bytes 0x80 to 0x9F differ from ISO 8859-1; the rest are their own code points.
   private static func windows1252(_ byte: UInt8) -> Unicode.Scalar {
     (0x80..<0xA0).contains(byte) ? special[Int(byte) - 0x80] : Unicode.Scalar(byte)
   }

@@ -25,8 +25,8 @@ public struct WebLink: Sendable, Hashable {
   /// The title: that of `title*` (RFC 8187), or else of `title`; nil if there is neither (§3.4.1).
   public var title: String? { parameters["title*"].flatMap(Self.extendedValue) ?? parameters["title"] }
 
-  /// The resource that the link starts from if it is not the response's (`anchor`, §3.2); nil if it is. Links of other
-  /// resources should be ignored unless the server is known to be right about them.
+  /// The resource that the link starts from if it is not the response's (`anchor`, §3.2); nil if it is. Ignore links of
+  /// other resources unless the server is known to be right about them.
   public var anchor: String? { parameters["anchor"] }
 
   /// Returns the URL of the target; nil if it is not a URL.
@@ -37,7 +37,7 @@ public struct WebLink: Sendable, Hashable {
     return URL(reference: target, relativeTo: base)
   }
 
-  /// Decodes `UTF-8'en'%E2%82%AC`; nil if it is not of that form (RFC 8187 §3.2).
+  /// Decodes `UTF-8'en'%E2%82%AC`; nil for any other form (RFC 8187 §3.2).
   private static func extendedValue(_ text: String) -> String? {
     let parts = text.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let coding = TextCoding(label: parts[0]) else { return nil }
@@ -59,7 +59,7 @@ public struct WebLink: Sendable, Hashable {
 extension WebLink {
   /// Parses the links of a field value (appendix B.2).
   ///
-  /// Lenient: what is not a link is skipped up to the next comma, and invalid parameters are ignored.
+  /// Lenient: text that is not a link is skipped up to the next comma, and invalid parameters are ignored.
   static func links(in value: String) -> [WebLink] {
     var links: [WebLink] = []
     var rest = Substring(value)
@@ -69,8 +69,8 @@ extension WebLink {
         rest = rest[self.end(of: rest)...]
         continue
       }
-      guard let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else { break }  // nor does a later link end
-      // commas and semicolons between the brackets are the target's
+      guard let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else { break }  // later links have no end either
+      // Commas and semicolons between the brackets belong to the target.
       let target = ASCII.trimmed(rest[rest.utf8.index(after: start)..<end])
       rest = rest[rest.utf8.index(after: end)...]
       let parameters = rest[..<self.end(of: rest)]

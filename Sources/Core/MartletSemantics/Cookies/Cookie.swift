@@ -29,8 +29,8 @@ public struct Cookie: Sendable, Hashable, Codable {
   public var isHTTPOnly: Bool
   /// Which cross-site requests carry the cookie.
   public var sameSite: SameSite
-  /// When the cookie was first set. Replacing its value does not change it. It is different for all cookies of a site,
-  /// so that it determines the order in which they are sent.
+  /// When the cookie was first set. Replacing its value does not change it. No two cookies of a site have the same
+  /// time, so it determines the order in which they are sent.
   public var created: Date
   /// When the cookie was last sent or set. The least recently used cookies are removed first when a jar is full.
   public var lastAccessed: Date

@@ -1,14 +1,14 @@
-/// The properties of a request, besides its URL, on which cookies depend (RFC 6265bis §5.2 and §5.8.3).
+/// The properties of a request, besides its URL, that affect cookies (RFC 6265bis §5.2 and §5.8.3).
 ///
-/// By default, all requests are *same-site*, because a program decides itself what it requests, unlike a browser, which
-/// sends requests for pages of others. Set the properties if requests are sent on behalf of web pages.
+/// By default, all requests are *same-site*: a program decides itself what it requests, unlike a browser, which sends
+/// requests for other people's pages. Set the properties if you send requests on behalf of web pages.
 ///
 /// ```swift
 /// var request = HTTPRequest(.get, imageOnAnotherSite)
 /// request.options.cookieContext.isSameSite = false   // no cookies with SameSite=Strict or Lax
 /// ```
 public struct CookieContext: Sendable, Hashable {
-  /// Who reads or writes the cookies.
+  /// The interface that reads or writes the cookies.
   public enum Access: Sendable, Hashable {
     /// An HTTP request.
     case http
@@ -19,11 +19,12 @@ public struct CookieContext: Sendable, Hashable {
   /// Whether the request and the page that caused it belong to the same site. True by default.
   public var isSameSite: Bool
   /// Whether the request is a top-level navigation, which the user can see. False by default. It only matters for
-  /// cross-site requests: with it, they may carry `SameSite=Lax` cookies if the method is safe, and set any cookie.
+  /// cross-site requests: such a navigation may carry `SameSite=Lax` cookies if the method is safe, and may set any
+  /// cookie.
   public var isTopLevelNavigation: Bool
   /// The method of the request; GET by default. A session sets it to that of the request.
   public var method: HTTPMethod
-  /// Who reads or writes the cookies; an HTTP request by default.
+  /// The interface that reads or writes the cookies; an HTTP request by default.
   public var access: Access
 
   /// Creates a context; by default that of a same-site HTTP request.

@@ -14,7 +14,7 @@ package struct CookieList: Sendable {
   /// - Parameters:
   ///   - received: The cookies in order, or the reasons why a line contains none.
   ///   - isSecure: Whether the connection was secure.
-  ///   - context: Who sets the cookies.
+  ///   - context: The circumstances in which the cookies are set.
   ///   - limit: The maximum number of cookies of a domain.
   ///   - now: The current time.
   /// - Returns: The reasons for rejected cookies, in the order of the lines.
@@ -24,7 +24,7 @@ package struct CookieList: Sendable {
     removeExpired(now)
     var positions: [Cookie.Identity: Int] = [:]
     for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
-    // Over an insecure connection no secure cookies are added, so these are all that can be hidden.
+    // Over an insecure connection no secure cookies are added, so only these can be hidden.
     let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
     var latest = creationTime(for: now)
     var refusals: [CookieRefusal] = []
@@ -53,7 +53,7 @@ package struct CookieList: Sendable {
     if let position { cookies[position] = cookie } else { cookies.append(cookie) }
   }
 
-  /// Adds a cookie unchanged, or replaces the one with its identity, whose creation time it takes over.
+  /// Adds a cookie unchanged, or replaces the one with its identity, keeping the creation time.
   package mutating func put(_ cookie: Cookie) {
     let position = index(of: cookie.identity)
     set(cookie, at: position, created: position.map { cookies[$0].created } ?? creationTime(for: cookie.created))
@@ -97,7 +97,8 @@ package struct CookieList: Sendable {
     return cookies.lazy.map(\.pair).joined(separator: "; ")
   }
 
-  /// Returns the `Cookie` field; empty if there are no cookies. It has a refusal if a cookie has a control character.
+  /// Returns the `Cookie` field; empty if there are no cookies. It has a refusal if a cookie contains a control
+  /// character.
   package static func line(_ cookies: [Cookie]) -> HTTPFields { header(cookies).map { [.cookie: $0] } ?? [:] }
 
   /// Returns the parts of a `Cookie` line: `name=value`, or only the value.
@@ -122,7 +123,7 @@ package struct CookieList: Sendable {
   /// Removes the cookies that satisfy the condition.
   package mutating func remove(where condition: (Cookie) -> Bool) { cookies.removeAll(where: condition) }
 
-  /// Removes the excess cookies of a domain: those that are not secure first, then the least recently used.
+  /// Removes the excess cookies of a domain: insecure ones first, then the least recently used.
   package mutating func trim(_ domain: String, to limit: Int) {
     let those = cookies.filter { $0.domain == domain }
     let surplus = those.count - limit
@@ -130,7 +131,7 @@ package struct CookieList: Sendable {
     let isRemovedFirst: (Cookie, Cookie) -> Bool = { left, right in
       left.isSecure == right.isSecure ? left.isLessUsed(than: right) : !left.isSecure
     }
-    // Usually it is one, so that sorting is not necessary.
+    // Usually there is one, so that sorting is not necessary.
     let first = surplus == 1 ? those.min(by: isRemovedFirst).map { [$0] } ?? [] : those.sorted(by: isRemovedFirst)
     let removed = Set(first.prefix(surplus).map(\.identity))
     remove { $0.domain == domain && removed.contains($0.identity) }
@@ -186,7 +187,7 @@ extension CookieLimits {
       }
     }
     let surplus = count - removed.count - total
-    // Usually it is one, so that sorting is not necessary.
+    // Usually there is one, so that sorting is not necessary.
     if surplus == 1, let oldest {
       removed.append(oldest)
     } else if surplus > 1 {

@@ -39,7 +39,7 @@ package struct CookieRequest: Sendable, Hashable {
   }
 }
 
-/// Matches paths (RFC 6265bis §5.1.4), as the bytes of the request, without decoding.
+/// Matches paths (RFC 6265bis §5.1.4) by the bytes of the request, without decoding.
 package enum CookiePath {
   /// Returns the default path of a cookie: that of the request, up to its last slash.
   package static func standard(for requestPath: String) -> String {

@@ -26,17 +26,17 @@ public struct CookieRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     case insecureConnection
     /// A cookie that was set over an insecure connection would hide a `Secure` one.
     case hidesSecureCookie
-    /// An `HttpOnly` cookie was set or replaced by another interface than HTTP.
+    /// An `HttpOnly` cookie was set or replaced by an interface other than HTTP.
     case httpOnly
     /// A `SameSite` cookie was set by a cross-site request.
     case crossSite
     /// `SameSite=None` without `Secure`.
     case sameSiteNoneNotSecure
-    /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie does not have the
-    /// required attributes; or the value of a nameless cookie begins so.
+    /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie lacks the required
+    /// attributes; or the value of a nameless cookie begins that way.
     case prefix
-    /// The cookie belongs to another session than the stored one: its request was sent before the stored cookie was
-    /// set, which belongs to a CSRF token.
+    /// The cookie belongs to another session than the stored one: its request was sent before the stored cookie, which
+    /// belongs to a CSRF token, was set.
     case otherSession
   }
 

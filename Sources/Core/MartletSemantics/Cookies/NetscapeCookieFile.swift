@@ -8,7 +8,7 @@ package enum NetscapeCookieFile {
   /// Parses the text of a file.
   ///
   /// Lenient where curl and wget differ: a leading dot or a port after the domain is removed, the tab before an empty
-  /// value may be missing, and fields may be separated by several tabs.
+  /// value may be missing, and several tabs may separate fields.
   ///
   /// - Parameters:
   ///   - text: The text of the file.
@@ -118,7 +118,7 @@ extension NetscapeCookieFile {
 public struct CookieFileProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// The number of the line, starting at 1.
   public let line: Int
-  /// What is wrong, and how to fix it.
+  /// The problem, and how to fix it.
   public let reason: String
 
   package init(_ line: Int, _ reason: String) {

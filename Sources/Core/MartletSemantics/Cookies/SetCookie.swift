@@ -142,9 +142,9 @@ extension SetCookie {
 }
 
 extension Cookie {
-  /// Throws if the cookie does not have the attributes that the prefix of its name (RFC 6265bis §5.7, and the prefixes
-  /// of draft-ietf-httpbis-layered-cookies) or `SameSite=None` requires. The prefixes are case-insensitive, because
-  /// some servers treat them so.
+  /// Throws if the cookie lacks the attributes that `SameSite=None` or the prefix of its name requires (RFC 6265bis
+  /// §5.7, and the prefixes of draft-ietf-httpbis-layered-cookies). The prefixes are case-insensitive, because some
+  /// servers treat them so.
   ///
   /// - Parameter hasPath: Whether the path was set explicitly, and not taken from the request.
   func checkPrefix(hasPath: Bool = true) throws(CookieRefusal) {
@@ -183,7 +183,7 @@ extension Cookie {
 /// Parses the date of an `Expires` attribute (RFC 6265bis §5.1.1), such as `Wed, 21-Oct-15 07:28:00 GMT`. Order and
 /// punctuation do not matter.
 package enum CookieDate {
-  /// Returns the date, in UTC whatever zone the text contains; nil if day, month, year or time is missing, does not
+  /// Returns the date in UTC, whatever zone the text contains; nil if day, month, year or time is missing, does not
   /// exist, or is before 1601. A two-digit year is between 1970 and 2069.
   package static func parse(_ text: some StringProtocol) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
@@ -217,7 +217,7 @@ package enum CookieDate {
     }
   }
 
-  /// Parses three numbers of one or two digits, separated by colons. What follows the last digit is ignored.
+  /// Parses three numbers of one or two digits, separated by colons. Text after the last digit is ignored.
   private static func time(_ token: some Collection<UInt8>) -> (hour: Int, minute: Int, second: Int)? {
     let fields = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
     guard fields.count == 3, fields[0].allSatisfy(ASCII.isDigit), fields[1].allSatisfy(ASCII.isDigit),

@@ -12,11 +12,11 @@ package enum BodyFraming: Sendable, Hashable {
 
   /// Determines the framing from the fields that frame a message.
   ///
-  /// - The length of a message that has no body by its status or method is not validated (rule 1).
-  /// - `Transfer-Encoding` must be `chunked`, because nothing else was offered. It is also read in a message of
-  ///   HTTP/1.0, whose connection must then be closed (§6.1).
-  /// - Chunks take precedence over a `Content-Length` (rule 3), which must nevertheless be valid.
-  /// - A `Content-Length` that repeats the same number, in one line or several, is that number (rule 5).
+  /// - If a message has no body by its status or method, its length is not validated (rule 1).
+  /// - `Transfer-Encoding` must be `chunked`, because nothing else was offered. It is also read in an HTTP/1.0 message,
+  ///   whose connection must then be closed (§6.1).
+  /// - Chunks take precedence over a `Content-Length` (rule 3), which must still be valid.
+  /// - A `Content-Length` that repeats the same number, in one line or several, counts as that number (rule 5).
   package init(status: Int, isAnswerToHead: Bool, fields: FramingFields) throws(MessageFault) {
     if isAnswerToHead || status < 200 || status == 204 || status == 304 {
       self = .none
@@ -39,8 +39,8 @@ package enum BodyFraming: Sendable, Hashable {
   }
 }
 
-/// What the fields of a head say about its framing and its connection. They are taken line by line; an invalid one
-/// counts only where the message may have a body.
+/// The framing and connection information in the fields of a head. It takes the fields line by line; an invalid one
+/// matters only if the message may have a body.
 package struct FramingFields: Sendable {
   private var known: Result<Int64?, MessageFault> = .success(nil)
   private var hasCoding = false
@@ -50,8 +50,7 @@ package struct FramingFields: Sendable {
   /// The options of `Connection` (RFC 9112 §9.3, §9.6).
   private var closes = false
   private var keepsAlive = false
-  /// The seconds after which the server closes the connection if it is idle: the `timeout` of `Keep-Alive`; nil if it
-  /// names none.
+  /// After how many idle seconds the server closes the connection: the `timeout` of `Keep-Alive`; nil if it names none.
   private(set) var idleSeconds: Int?
 
   package init() {}
@@ -82,8 +81,8 @@ package struct FramingFields: Sendable {
     }
   }
 
-  /// Takes a line that continues a `Connection` (obs-fold). What its options are is not looked at: the connection is
-  /// closed after the response, which is always allowed (RFC 9112 §9.5).
+  /// Takes a line that continues a `Connection` (obs-fold). Its options are not read: the connection is closed after
+  /// the response, which is always allowed (RFC 9112 §9.5).
   mutating func takeFoldedConnection() { closes = true }
 
   /// The length; nil if there is none.
@@ -96,7 +95,7 @@ package struct FramingFields: Sendable {
     return true
   }
 
-  /// Whether the connection persists after a message that does not end with it (RFC 9112 §9.3). It does not
+  /// Whether the connection persists after a message that does not end with it (RFC 9112 §9.3). It does not persist
   /// - after the option `close`, or in HTTP/1.0 without `keep-alive`;
   /// - after `Transfer-Encoding` in HTTP/1.0, whose framing is not reliable (§6.1);
   /// - after both `Transfer-Encoding` and `Content-Length`, which may be an attempt at smuggling (§6.3 rule 3).

@@ -4,8 +4,8 @@
 /// - The line may end with LF alone (§2.2 allows it).
 /// - The space after the status may be missing if there is no reason phrase: some servers omit it.
 /// - A higher minor version of HTTP/1 is read as HTTP/1.1 (RFC 9110 §2.5).
-/// - Everything else is refused: lower-case `http`, several spaces, leading white space, a status with other than three
-///   digits or below 100, a control character in the reason phrase.
+/// - Everything else is refused: lower-case `http`, several spaces, leading white space, a status that has not exactly
+///   three digits or is below 100, a control character in the reason phrase.
 package struct StatusLine: Sendable, Hashable {
   package let version: HTTPVersion
   package let status: Int
@@ -29,7 +29,7 @@ package struct StatusLine: Sendable, Hashable {
     (version, self.status) = (.http2, status)
   }
 
-  /// Whether bytes are the beginning of a status line, as far as they go. This shows early that a peer does not speak
+  /// Whether bytes are the beginning of a status line, even if incomplete. This shows early that a peer does not speak
   /// HTTP/1.
   package static func begins(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let prefix: StaticString = "HTTP/1."
@@ -54,8 +54,8 @@ package struct StatusLine: Sendable, Hashable {
 ///
 /// Decisions where the RFC leaves a choice:
 /// - The line may end with LF alone (§2.2 allows it); any other CR is refused, and so is NUL (RFC 9110 §5.5).
-/// - The value may contain other control characters: they are replaced by spaces later (RFC 9110 §5.5).
-/// - White space between the name and the colon is refused in responses too: §5.1 requires that only of servers, but a
+/// - The value may contain other control characters: they are later replaced by spaces (RFC 9110 §5.5).
+/// - White space between the name and the colon is refused in responses too. §5.1 requires that only of servers, but a
 ///   recipient that takes `Content-Length :` for a length and one that does not would see two different messages.
 /// - A line without a colon, without a name, or whose name is not a token invalidates the whole message; it is not
 ///   skipped.
@@ -64,10 +64,10 @@ package enum FieldLine: Equatable {
   case end
   /// A line that begins with white space: it continues the previous value (obs-fold, §5.2).
   case continuation
-  /// A field, and where its value is in the line, with surrounding white space.
+  /// A field, and the position of its value in the line, with surrounding white space.
   case field(Kind, value: Range<Int>)
 
-  /// Whether the field frames the message or decides about its connection.
+  /// Whether the field frames the message or affects its connection.
   package enum Kind: Sendable {
     case contentLength
     case transferEncoding
@@ -79,7 +79,7 @@ package enum FieldLine: Equatable {
   /// Parses a line, with or without its line break.
   package init(_ line: UnsafeRawBufferPointer) throws(MessageFault) { try self.init(content: Self.content(of: line)) }
 
-  /// Parses a line without its line break, in which there is no CR, LF or NUL.
+  /// Parses a line without its line break and without CR, LF or NUL.
   init(content: UnsafeRawBufferPointer) throws(MessageFault) {
     guard let first = content.first else {
       self = .end
@@ -155,9 +155,9 @@ extension WrittenHead {
 }
 
 extension HTTPFields {
-  /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made of them when they are
-  /// read, unless there is something to correct. A folded value becomes one line (RFC
-  /// 9112 §5.2), surrounding white space is removed, and control characters become spaces (RFC 9110 §5.5).
+  /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made on access, unless
+  /// something has to be corrected. A folded value becomes one line (RFC 9112 §5.2), surrounding white space is
+  /// removed, and control characters become spaces (RFC 9110 §5.5).
   package init(lines: ArraySlice<UInt8>) {
     if lines.isEmpty {
       self.init()
@@ -168,14 +168,14 @@ extension HTTPFields {
     }
   }
 
-  /// Creates fields from raw lines that hold valid names; nil if a value is folded, or has other characters than those of
-  /// visible ASCII and spaces.
+  /// Creates fields from raw lines that contain valid names; nil if a value is folded, or contains characters other
+  /// than visible ASCII and spaces.
   package init?(plainLines lines: ArraySlice<UInt8>) {
     guard let received = Self.received(lines) else { return nil }
     self.init(received)
   }
 
-  /// Finds the fields in lines that can be kept as they are; nil if a value is folded or not plain.
+  /// Finds the fields in lines that can be kept unchanged; nil if a value is folded or not plain.
   private static func received(_ lines: ArraySlice<UInt8>) -> ReceivedFields? {
     var places: [ReceivedFields.Place] = []
     places.reserveCapacity(16)
@@ -228,7 +228,7 @@ extension HTTPFields {
     return UnsafeRawBufferPointer(rebasing: bytes[start..<end])
   }
 
-  /// Returns a value with the lines that continue it.
+  /// Returns a value with its continuation lines.
   private static func unfolded(
     _ value: UnsafeRawBufferPointer, of name: FieldName, in bytes: UnsafeRawBufferPointer, from position: inout Int
   ) -> String {

@@ -13,7 +13,7 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case fieldLine
   /// A field name is not a token, or is followed by white space (§5.1).
   case fieldName
-  /// A field that frames the message is folded (§5.2). Recipients differ in whether they read it as one value or two.
+  /// A field that frames the message is folded (§5.2). Some recipients read it as one value, others as two.
   case foldedFraming
   /// `Content-Length` is not a decimal number, or larger than 2^63 − 1 (§6.3).
   case contentLength
@@ -21,12 +21,12 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case contentLengths
   /// `Transfer-Encoding` is not exactly one `chunked` (§6.1, §7.1). No other coding was offered in `TE`.
   case transferEncoding
-  /// A chunk's size is not a hexadecimal number of 1 to 16 digits below 2^63, or something other than an extension
-  /// follows it (§7.1).
+  /// A chunk's size is not a hexadecimal number of 1 to 16 digits below 2^63, or is followed by something other than an
+  /// extension (§7.1).
   case chunkSize
-  /// The extensions of a chunk have a control character, or are too long beside the data (§7.1.1).
+  /// The extensions of a chunk contain a control character, or are too long in relation to the data (§7.1.1).
   case chunkExtension
-  /// A chunk's data are not followed by a line break (§7.1).
+  /// No line break follows a chunk's data (§7.1).
   case chunkEnd
   /// More than 100 informational heads come before the final one (RFC 9110 §15.2).
   case informationalHeads

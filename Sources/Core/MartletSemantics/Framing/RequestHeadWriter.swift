@@ -1,13 +1,13 @@
 /// Writes the head of an HTTP/1.1 request (RFC 9112 §3, §5): the request line, `Host`, and fields in their order.
 ///
 /// Methods and names are tokens, and values have no control characters, because ``HTTPMethod``, ``FieldName`` and
-/// ``HTTPFields`` refuse others; target and host are the caller's to check.
+/// ``HTTPFields`` refuse others; the caller must check target and host.
 package struct RequestHeadWriter: Sendable {
-  /// What was written so far.
+  /// The bytes written so far.
   package private(set) var bytes: [UInt8] = []
   /// Whether the request asks to close the connection after its response (RFC 9112 §9.6).
   package private(set) var closesConnection = false
-  /// Options that `Connection` must have because of other fields, and does not have (RFC 9110 §7.6.1).
+  /// Whether `Connection` lacks options that other fields require (RFC 9110 §7.6.1).
   private var missesUpgrade = false
   private var missesTE = false
 
@@ -26,9 +26,9 @@ package struct RequestHeadWriter: Sendable {
     endLine()
   }
 
-  /// Writes the caller's fields in their order, as they are, without `Host`, which was written, and without those that
-  /// frame the message: other values than the transport's would allow request smuggling. Of `TE` only `trailers` is
-  /// written.
+  /// Writes the caller's fields unchanged and in order, without `Host`, which was already written, and without those
+  /// that frame the message: values other than the transport's would allow request smuggling. Only the `trailers` of
+  /// `TE` is written.
   package mutating func write(_ fields: HTTPFields) {
     var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
     for (name, value) in fields {
@@ -59,7 +59,7 @@ package struct RequestHeadWriter: Sendable {
     missesTE = hasTE && !namesTE
   }
 
-  /// The fields that say something about the connection or the framing.
+  /// The fields that concern the connection or the framing.
   private static let special: FieldNames = [.host, .contentLength, .transferEncoding, .upgrade, .te, .connection]
 
   /// Writes one field.
@@ -87,8 +87,8 @@ extension HTTPFields {
     for (name, value) in self { bytes.appendField(name, value) }
   }
 
-  /// Whether a `TE` accepts trailers (RFC 9110 §10.1.4): all of it that is sent, because no transfer coding but `chunked`
-  /// is decoded.
+  /// Whether a `TE` accepts trailers (RFC 9110 §10.1.4). Only that part of it is sent, because no transfer coding but
+  /// `chunked` is decoded.
   package static func acceptsTrailers(_ value: String) -> Bool {
     FieldList.elements(of: value[...]).contains { ASCII.equalIgnoringCase(String($0), "trailers") }
   }
@@ -105,14 +105,14 @@ extension HTTPFields {
 }
 
 extension [UInt8] {
-  /// Appends the bytes of a text: at once, which its `utf8` view does not.
+  /// Appends the bytes of a text in one step, which its `utf8` view does not do.
   package mutating func append(utf8 text: String) {
     var text = text
     text.withUTF8 { append(contentsOf: $0) }
   }
 
-  /// Appends `name: value` and a line break. An empty value has no space before it. The bytes of a cookie are those
-  /// that the server sent (``FieldOctets``).
+  /// Appends `name: value` and a line break. An empty value has no space before it. A cookie has the bytes that the
+  /// server sent (``FieldOctets``).
   fileprivate mutating func appendField(_ name: FieldName, _ value: String) {
     append(utf8: name.rawName)
     append(UInt8(ascii: ":"))

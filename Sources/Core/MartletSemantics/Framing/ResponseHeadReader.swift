@@ -1,10 +1,10 @@
-/// Validates the lines of response heads and trailers as RFC 9112 defines them, and refuses an invalid message before
-/// any part of it is used. It keeps the raw bytes, from which a ``ResponseHead`` is parsed when it is needed.
+/// Validates the lines of response heads and trailers by RFC 9112, and refuses an invalid message before any part of it
+/// is used. It keeps the raw bytes, from which a ``ResponseHead`` is parsed on demand.
 ///
 /// A final head is followed by trailers, an informational head by the next head. Only the first line of a head is a
 /// status line, even if another line looks like one.
 package struct ResponseHeadReader: Sendable {
-  /// What a line completed.
+  /// The result of a line.
   package enum Event: Sendable, Equatable {
     case none
     /// A complete 1xx head other than 101; another head follows.
@@ -34,7 +34,7 @@ package struct ResponseHeadReader: Sendable {
   /// Whether the last head allows its connection to be used again (RFC 9112 §9.3). A body that ends with the connection
   /// does not count here.
   package private(set) var keepsConnection = false
-  /// The seconds after which the server closes the connection if it is idle, as far as the last head says (`Keep-Alive`).
+  /// After how many idle seconds the server closes the connection, if the last head says so (`Keep-Alive`).
   package private(set) var idleSeconds: Int?
 
   /// Creates a reader for the response to one request.
@@ -89,7 +89,7 @@ package struct ResponseHeadReader: Sendable {
     return .none
   }
 
-  /// Returns where the content of a line and the line end; nil if it has no end yet, or is not valid.
+  /// Returns the ends of a line's content and of the line; nil if it has no end yet, or is not valid.
   private static func plainLine(in bytes: UnsafeRawBufferPointer, from start: Int) -> (content: Int, end: Int)? {
     let content = ByteScan.breakOffset(in: bytes, from: start)
     guard content < bytes.count else { return nil }
@@ -112,7 +112,7 @@ package struct ResponseHeadReader: Sendable {
     try takeField(FieldLine(line), line, 0)
   }
 
-  /// - Parameter start: where the line begins in the bytes.
+  /// - Parameter start: the position of the line in the bytes.
   private mutating func takeField(
     _ line: FieldLine, _ bytes: UnsafeRawBufferPointer, _ start: Int
   ) throws(MessageFault) -> Bool {

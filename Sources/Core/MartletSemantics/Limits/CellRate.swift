@@ -1,24 +1,24 @@
-/// What a rate limit says to a request.
+/// The decision of a rate limit about a request.
 public enum RateLimitDecision: Sendable, Hashable {
-  /// The request may be sent after this time; so many more may follow at once. A store that takes places back names the
-  /// request's ``RateLimitPlace``; another has none.
+  /// The request may be sent after this time; `remaining` more may follow at once. A store that takes places back names
+  /// the request's ``RateLimitPlace``; other stores name none.
   case allowed(after: Duration, remaining: Int, place: RateLimitPlace? = nil)
-  /// The request may not be sent. One that is sent after this time would be allowed at once.
+  /// The request may not be sent. A request after this time would be allowed at once.
   case refused(retryAfter: Duration)
 }
 
-/// The place of a request in a rate limit. Its request gives it back if it is cancelled before it is sent.
+/// The place of a request in a rate limit. A request that is cancelled before it is sent returns its place.
 ///
-/// Times are those of the store's clock, since any moment that stays the same.
+/// Times are those of the store's clock, since any fixed moment.
 public struct RateLimitPlace: Sendable, Hashable {
-  /// From when on the rate allows the request.
+  /// When the rate allows the request.
   public var start: Duration
-  /// The theoretical arrival time of the request after this one, which no two places have in common.
+  /// The theoretical arrival time of the request after this one. It is different for all places.
   public var arrival: Duration
   /// The time between two requests in the long run.
   public var interval: Duration
-  /// Before this time the request may not be sent, whatever the rate allows: when it came, or when the pause ends for which a
-  /// server had asked before.
+  /// The request may not be sent before this time, whatever the rate allows: its arrival, or the end of a pause that a
+  /// server had requested before.
   public var earliest: Duration
 
   /// Makes a place.
@@ -29,32 +29,32 @@ public struct RateLimitPlace: Sendable, Hashable {
     self.earliest = earliest
   }
 
-  /// Whether a request may have the place that may not be sent before a time. Otherwise its place would begin later, and those
-  /// behind it would come too close.
+  /// Whether a request that may not be sent before a time may have the place. Otherwise its place would begin later,
+  /// and later requests would come too close.
   fileprivate func suits(_ earliest: Duration) -> Bool { arrival - interval >= earliest }
 }
 
-/// The generic cell rate algorithm (ITU-T I.371 §A), by which a rate limit needs one number of state: the time at which the
-/// next request would arrive if all before it had been spaced evenly. Places that were given back are kept besides.
+/// The generic cell rate algorithm (ITU-T I.371 §A). A rate limit then needs one number of state: the time at which the
+/// next request would arrive if all before it had been spaced evenly. Returned places are kept in addition.
 ///
 /// Times are those of any monotonic clock that starts at zero.
 package struct CellRate: Sendable, Hashable {
   /// The theoretical arrival time of the next request.
   private var arrival = Duration.zero
-  /// Until when nothing may be sent, because a server has said so.
+  /// Until when nothing may be sent, at a server's request.
   private var pause = Duration.zero
-  /// The places before the last one that were given back, in their order.
+  /// The returned places before the last one, in their order.
   private var free: [RateLimitPlace] = []
 
   /// Creates the state before any request.
   package init() {}
 
-  /// Asks for one request, and counts it if it is allowed.
+  /// Requests a place, and counts the request if it is allowed.
   ///
   /// - Parameters:
   ///   - interval: The time between two requests in the long run.
   ///   - burst: How many requests may be sent at once, at least 1.
-  ///   - wait: The longest time that the request may wait. What waits has its place: a later request waits longer.
+  ///   - wait: The longest time that the request may wait. A waiting request has its place: a later one waits longer.
   ///   - now: The time.
   package mutating func take(interval: Duration, burst: Int, wait: Duration, at now: Duration) -> RateLimitDecision {
     let (interval, burst) = (min(max(.zero, interval), Self.longest), max(1, burst))
@@ -62,7 +62,7 @@ package struct CellRate: Sendable, Hashable {
     if arrival <= now { free = [] }
     let returned = free.firstIndex { $0.suits(earliest) }
     let next = max(arrival, earliest)
-    // the request conforms if it does not arrive more than the tolerance before its theoretical time
+    // The request conforms if it does not arrive earlier than its theoretical time minus the tolerance.
     let start = returned.map { free[$0].start } ?? (next - Self.span(of: burst - 1, interval))
     let delay = max(earliest, start) - now
     guard delay <= max(.zero, wait) else { return .refused(retryAfter: delay) }
@@ -76,15 +76,15 @@ package struct CellRate: Sendable, Hashable {
     return .allowed(after: delay, remaining: remaining(after: now + delay, interval, burst), place: place)
   }
 
-  /// How many more requests may follow one at once.
+  /// How many more requests may follow this one at once.
   private func remaining(after start: Duration, _ interval: Duration, _ burst: Int) -> Int {
     guard interval > .zero else { return burst - 1 }
     let free = (Self.span(of: burst, interval) - (arrival - start)) / interval
     return free < Double(burst - 1) ? Int(max(0, free)) : burst - 1
   }
 
-  /// Takes back the place of a request that was not sent. The last place becomes that of the next request, an earlier one
-  /// is kept for it.
+  /// Takes back the place of a request that was not sent. If it is the last place, the next request gets it; an earlier
+  /// one is kept.
   package mutating func giveBack(_ place: RateLimitPlace) {
     guard place.arrival != arrival else {
       arrival -= place.interval
@@ -94,7 +94,7 @@ package struct CellRate: Sendable, Hashable {
       }
       return
     }
-    // a later one is unknown: the state was dropped meanwhile
+    // A later one is unknown: the state was dropped in the meantime.
     guard place.arrival < arrival else { return }
     let index = free.firstIndex { $0.arrival >= place.arrival } ?? free.endIndex
     guard index == free.endIndex || free[index].arrival != place.arrival else { return }
@@ -102,35 +102,35 @@ package struct CellRate: Sendable, Hashable {
     if free.count > Self.mostFree { free.removeFirst() }
   }
 
-  /// Allows nothing before a time has passed, as a server has asked. A longer pause stays.
+  /// Allows nothing for some time, at a server's request. A longer pause stays.
   package mutating func pause(for time: Duration, at now: Duration) {
     pause = max(pause, now + min(max(.zero, time), Self.longest))
   }
 
-  /// Whether the state is that before any request, so that it need not be kept.
+  /// Whether the state equals the initial one, so that it need not be kept.
   package func isIdle(at now: Duration) -> Bool { max(arrival, pause) <= now }
 
   /// Longer times count as this one, about 35,000 years: sums of them do not overflow.
   private static let longest = Duration.seconds(1 << 40)
   private static let mostFree = 100
 
-  /// The time of so many intervals.
+  /// The time of `count` intervals.
   private static func span(of count: Int, _ interval: Duration) -> Duration {
     guard count > 0 else { return .zero }
     return interval > longest / count ? longest : interval * count
   }
 }
 
-/// The requests of one process that wait for places of one rate limit, in the order in which they came.
+/// The requests of one process that wait for places of one rate limit, in the order of their arrival.
 ///
-/// A free place goes to the first of them that gains by it, whose own goes to the next, and so on: each waits as long as if
-/// those that have given up had never come.
+/// A free place goes to the first request that gains by it. Its own place goes to the next one, and so on: each waits
+/// as if the requests that have given up had never existed.
 package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
   private struct Seat: Sendable {
     let waiter: Waiter
-    /// Before this time of the store's clock the waiter may not be sent.
+    /// The waiter may not be sent before this time of the store's clock.
     let earliest: Duration
-    /// What has to be added to a time of the store's clock for one of the process's.
+    /// The offset from the store's clock to that of the process.
     let offset: Duration
     var place: RateLimitPlace
     /// When the waiter is sent, on the clock of the process.
@@ -146,9 +146,9 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
   /// Adds a waiter behind all others.
   ///
   /// - Parameters:
-  ///   - place: The place that the store has given for it.
+  ///   - place: The place that the store has assigned to it.
   ///   - due: When it may be sent, on the clock of the process.
-  /// - Returns: The waiters that have another place now, the new one among them, with the times at which they are sent.
+  /// - Returns: The waiters with changed places, including the new one, and the times at which they are sent.
   package mutating func add(
     _ waiter: Waiter, at place: RateLimitPlace, due: Duration
   ) -> [(waiter: Waiter, due: Duration)] {
@@ -168,8 +168,8 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
 
   /// Removes a waiter that is not sent.
   ///
-  /// - Returns: The place that is free now, to be given back to the store, and the waiters that have another place, with the
-  ///   times at which they are sent; nil if the waiter is not here.
+  /// - Returns: The free place, for the store to take back, and the waiters with changed places and the times at which
+  ///   they are sent; nil if the waiter is not here.
   package mutating func giveUp(
     _ waiter: Waiter
   ) -> (free: RateLimitPlace, moved: [(waiter: Waiter, due: Duration)])? {
@@ -179,7 +179,8 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
     return (rest, moved.map { (seats[$0].waiter, seats[$0].due) })
   }
 
-  /// Gives a free place to the first waiter that gains by it, and its place to the next. Returns the one that is left.
+  /// Gives a free place to the first waiter that gains by it, and that waiter's place to the next. Returns the final
+  /// free place.
   private mutating func settle(_ free: RateLimitPlace, _ moved: inout [Int]) -> RateLimitPlace {
     var free = free
     for index in seats.indices

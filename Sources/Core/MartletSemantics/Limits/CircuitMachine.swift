@@ -1,14 +1,15 @@
-/// The state of a circuit breaker: whether requests to an origin are sent, after what became of those before them.
+/// The state of a circuit breaker: it decides from the outcomes of earlier requests whether an origin gets further
+/// ones.
 ///
 /// | state | requests | changes |
 /// |---|---|---|
 /// | closed | are sent | opens when the share of failures is reached within the window |
 /// | open | are refused | half-open after the time |
-/// | half-open | so many as there are probes are sent, the rest is refused | closes when all probes have succeeded, opens when one fails |
+/// | half-open | as many as there are probes are sent, the rest is refused | closes when all probes have succeeded, opens when one fails |
 ///
 /// Times are those of any monotonic clock that starts at zero.
 package struct CircuitMachine: Sendable {
-  /// When it opens, and what it takes to close again.
+  /// When it opens, and what closes it again.
   package struct Rule: Sendable, Hashable {
     package var failureShare: Double
     package var minimumCount: Int
@@ -36,17 +37,17 @@ package struct CircuitMachine: Sendable {
   package enum Admission: Sendable, Hashable {
     /// It is sent. Its outcome is recorded with this ticket.
     case sent(Ticket)
-    /// It is refused; one after this time may be sent.
+    /// It is refused; a request after this time may be sent.
     case refused(retryAfter: Duration)
   }
 
-  /// Says in which period a request was sent: what was sent before the circuit opened says nothing about the time after.
+  /// The period in which a request was sent: requests from before the circuit opened say nothing about the time after.
   package struct Ticket: Sendable, Hashable {
     fileprivate let period: Int
     package let isProbe: Bool
   }
 
-  /// What became of a request.
+  /// The outcome of a request.
   package enum Result: Sendable, Hashable {
     case success
     case failure
@@ -70,7 +71,7 @@ package struct CircuitMachine: Sendable {
   private var half = 0
   private var probes = (running: 0, succeeded: 0)
 
-  /// Whether nothing that counts is known of the origin, so that the state may be forgotten.
+  /// Whether nothing relevant is known of the origin, so that the state may be dropped.
   package var isIdle: Bool { phase == .closed && counts.current.failures + counts.previous.failures == 0 }
 
   /// Creates a closed circuit.
@@ -89,7 +90,7 @@ package struct CircuitMachine: Sendable {
     return .sent(Ticket(period: period, isProbe: true))
   }
 
-  /// Records what became of a request that was sent.
+  /// Records the outcome of a request that was sent.
   package mutating func record(_ result: Result, of ticket: Ticket, at now: Duration) {
     guard ticket.period == period else { return }
     if ticket.isProbe { return recordProbe(result, at: now) }
@@ -125,7 +126,7 @@ package struct CircuitMachine: Sendable {
 
   private func halves(at now: Duration) -> Int { Int(max(.zero, now) / (rule.window / 2)) }
 
-  /// Forgets what is older than the window: at least half of it counts, and at most all.
+  /// Forgets outcomes that are older than the window: at least half of the window counts, and at most all of it.
   private mutating func advanceWindow(to now: Duration) {
     let next = halves(at: now)
     guard next > half else { return }

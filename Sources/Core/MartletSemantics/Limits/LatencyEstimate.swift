@@ -1,13 +1,13 @@
-/// An estimate of how long an origin takes to answer, of bounded size: counts in ranges that grow by a quarter of an
-/// octave, which are halved now and then, so that what was long ago counts less.
+/// Estimates how long an origin takes to answer, in bounded memory: it counts latencies in ranges that grow by a
+/// quarter of an octave. From time to time it halves the counts, so that old latencies count less.
 package struct LatencyEstimate: Sendable, Hashable {
   /// The ranges of an octave.
   private static let steps = 4
   /// The upper end of the first range.
   private static let shortest = Duration.microseconds(100)
-  /// Up to about a minute and a half; what takes longer is counted in the last range.
+  /// Up to about a minute and a half; the last range counts all longer latencies.
   private static let count = 20 * steps
-  /// After so many latencies the counts are halved.
+  /// How many latencies are counted before the counts are halved.
   private static let halving = 1000.0
 
   private var counts: [Double] = []
@@ -32,8 +32,8 @@ package struct LatencyEstimate: Sendable, Hashable {
     sinceHalving = 0
   }
 
-  /// Returns the time that this share of the answers does not exceed; nil without latencies. It is at most 19 % too long,
-  /// which spares second requests for answers that are only a little slower than most, and not too short.
+  /// Returns the time that this share of the answers does not exceed; nil without latencies. It is at most 19 % too
+  /// long, and not too short: answers that are only a little slower than most then need no second request.
   package func quantile(_ share: Double) -> Duration? {
     guard total > 0 else { return nil }
     var rest = min(1, max(0, share)) * total
@@ -47,7 +47,7 @@ package struct LatencyEstimate: Sendable, Hashable {
   private static func index(of latency: Duration) -> Int {
     let ratio = latency / shortest
     guard ratio > 1 else { return 0 }
-    // rounded up, without a logarithm of Foundation's
+    // Rounded up, without Foundation's logarithm.
     let octave = min(ratio, Double(1 << 21)).exponent
     var index = Int(octave) * steps
     while index < count - 1, end(of: index) < latency { index += 1 }

@@ -1,4 +1,4 @@
-/// What a server says about its rate limit in a response: for how long nothing more may be sent.
+/// The rate limit that a server announces in a response: the time for which nothing more may be sent.
 ///
 /// | field | example | meaning |
 /// |---|---|---|
@@ -7,10 +7,10 @@
 /// | `RateLimit` of an earlier draft | `limit=100, remaining=0, reset=30` | the same |
 /// | `RateLimit-Remaining` and `RateLimit-Reset`, earlier still | `0` and `30` | the same |
 ///
-/// A field that is not valid says nothing. With several policies the longest wait counts. `RateLimit-Policy` is not needed: it
-/// says how a limit is computed, and not how much of it is left.
+/// An invalid field is ignored. With several policies, the longest wait counts. `RateLimit-Policy` is not needed: it
+/// describes how a limit is computed, and not how much of it is left.
 package enum RateLimitFields {
-  /// Returns for how long the server wants no more requests; nil if it does not say that it wants none.
+  /// Returns how long the server wants no more requests; nil if it sets no such time.
   ///
   /// - Parameter now: The current time, for a `Retry-After` with a date.
   package static func pause(after response: ResponseHead, now: Date) -> Duration? {
@@ -23,7 +23,7 @@ package enum RateLimitFields {
     return pauses.max()
   }
 
-  /// The times after which the policies of which nothing remains have something again.
+  /// The times after which exhausted policies allow requests again.
   private static func exhausted(in fields: HTTPFields) -> [Duration] {
     guard fields.contains("RateLimit") else {
       let old = (number(fields["RateLimit-Remaining"]), number(fields["RateLimit-Reset"]))
@@ -33,7 +33,7 @@ package enum RateLimitFields {
       number(item["r"]) == 0 ? number(item["t"]) : nil
     }
     guard named.isEmpty else { return named.map { .seconds($0) } }
-    // the dictionary of earlier drafts
+    // The dictionary of earlier drafts.
     let members = FieldParameters(parsing: fields[values: "RateLimit"].joined(separator: ", ").replacingCommas)
     return number(members["remaining"]) == 0 ? number(members["reset"]).map { [.seconds($0)] } ?? [] : []
   }
@@ -54,7 +54,7 @@ package enum RateLimitFields {
 }
 
 extension String {
-  /// Members that are separated by commas, as parameters.
+  /// Comma-separated members, in the form of parameters.
   fileprivate var replacingCommas: String {
     FieldList.elements(of: self[...]).joined(separator: ";")
   }

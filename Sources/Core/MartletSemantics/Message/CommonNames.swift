@@ -1,6 +1,6 @@
-/// The names that most fields of responses have, so that they are not made again for every response.
+/// The names of most response fields, so that they are not made again for every response.
 enum CommonNames {
-  /// Returns the name that bytes spell; they are a token.
+  /// Returns the name for bytes that are a token.
   static func name(of bytes: UnsafeRawBufferPointer) -> FieldName {
     var slot = Self.slot(of: bytes)
     while let known = table[slot] {
@@ -42,7 +42,7 @@ enum CommonNames {
     return true
   }
 
-  /// As servers spell them over HTTP/1.1; over HTTP/2 they are in lower case.
+  /// In the usual spelling over HTTP/1.1; over HTTP/2 they are in lower case.
   private static let names = [
     "Accept-Ranges", "Access-Control-Allow-Credentials", "Access-Control-Allow-Headers",
     "Access-Control-Allow-Methods", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Age", "Allow",

@@ -1,22 +1,22 @@
 /// The name of a header or trailer field: a token, compared case-insensitively (RFC 9110 §5.1).
 ///
 /// A value of this type is always valid. Use a literal (`let name: FieldName = "X-Request-Id"`) or one of the constants
-/// (`.contentType`) for names that are known at compile time, and ``init(_:)-swift.init``, which throws, for names that
-/// come from outside the program.
+/// (`.contentType`) for names that are known at compile time. For names from outside the program, use
+/// ``init(_:)-swift.init``, which throws.
 public struct FieldName: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
-  /// The name as it was written, which is how it is sent over HTTP/1.1.
+  /// The original name, which is sent over HTTP/1.1.
   public var rawName: String { text.raw }
-  /// The name in lower case, as it is compared, hashed and sent over HTTP/2.
+  /// The name in lower case, for comparing, hashing and sending over HTTP/2.
   public var canonicalName: String { text.canonical }
 
-  /// One reference: names are copied with every line, and most that are compared are the same object.
+  /// One reference: names are copied with every line, and most comparisons are of the same object.
   private let text: Text
 
   private final class Text: Sendable {
     let raw: String
     let canonical: String
-    /// A number that equal names have in common with few others. It is no hash for tables, which a server could fill with
-    /// names of the same number.
+    /// A number that is the same for equal names and few others. It is no hash for tables: a server could fill a table
+    /// with names of the same number.
     let number: Int
     /// The first byte of the canonical name.
     let first: UInt8
@@ -29,7 +29,7 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     }
   }
 
-  /// Creates a name from text that comes from outside the program.
+  /// Creates a name from text from outside the program.
   ///
   /// - Throws: ``FieldError/invalidName(_:)`` if the text is not a token.
   public init(_ name: String) throws(FieldError) {
@@ -57,11 +57,11 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
   /// Hashes case-insensitively.
   public func hash(into hasher: inout Hasher) { hasher.combine(text.canonical) }
 
-  /// The name as it was written.
+  /// The original name.
   public var description: String { rawName }
 }
 
-/// Names of fields that have a meaning together. Most names that are looked up are known at once not to be among them.
+/// A set of field names with a common meaning. Most lookups are answered at once: the name is not in the set.
 package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   private let names: [FieldName]
   /// The bits of all names.
@@ -76,7 +76,7 @@ package struct FieldNames: Sendable, ExpressibleByArrayLiteral {
 }
 
 extension FieldName {
-  /// One of 64 bits, which equal names have in common with few others.
+  /// One of 64 bits, the same for equal names and few others.
   var bit: UInt64 { Self.bit(of: canonicalName.utf8.count, text.first) }
 
   /// - Parameters:
@@ -94,7 +94,7 @@ extension FieldName {
   /// The value itself is not kept, because it may be a secret.
   case invalidValue(name: String)
 
-  /// What is wrong and how to fix it. The value is never included.
+  /// The problem and how to fix it. The value is never included.
   public var description: String {
     switch self {
     case .invalidName(let name):

@@ -14,14 +14,14 @@
 /// ``refusal``, and a request that carries one fails before anything is sent. A value therefore cannot inject lines
 /// into a message, and no field is dropped silently.
 public struct HTTPFields: Sendable {
-  /// One reference: fields are a part of every head, and heads are copied often.
+  /// One reference: fields belong to every head, and heads are copied often.
   private var content = Content.lines([])
 
   private enum Content: Sendable {
     case lines([Line])
-    /// What was received: its lines are made when they are needed.
+    /// Received fields: their lines are made on demand.
     case received(ReceivedFields)
-    /// Lines, and the error of the first field that was refused.
+    /// Lines, and the error of the first refused field.
     indirect case refused([Line], FieldError)
   }
 
@@ -36,7 +36,7 @@ public struct HTTPFields: Sendable {
   /// Creates fields of a received message.
   init(_ received: ReceivedFields) { content = .received(received) }
 
-  /// The error of the first field that was refused; nil if all were accepted.
+  /// The error of the first refused field; nil if all were accepted.
   public var refusal: FieldError? { if case .refused(_, let error) = content { error } else { nil } }
 
   private var lines: [Line] {
@@ -55,7 +55,7 @@ public struct HTTPFields: Sendable {
     content = refusal.map { .refused(lines, $0) } ?? .lines(lines)
   }
 
-  /// Adds a line after the others: like ``change(_:)``, in a third of the time.
+  /// Adds a line at the end: like ``change(_:)``, in a third of the time.
   private mutating func add(_ line: Line) {
     guard case .lines(var lines) = content else { return change { $0.append(line) } }
     content = .lines([])  // so that the array is not shared with this value
@@ -115,7 +115,7 @@ public struct HTTPFields: Sendable {
     if let refusal = other.refusal { refuse(refusal) }
   }
 
-  /// Appends a line whose name comes from outside the program. A name that is not a token is refused like an invalid
+  /// Appends a line whose name is from outside the program. A name that is not a token is refused like an invalid
   /// value.
   public mutating func append(_ value: String, forName name: String) {
     do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refuse(error) }
@@ -146,10 +146,10 @@ public struct HTTPFields: Sendable {
     if let refusal { throw refusal }
   }
 
-  /// Appends a line of a received message, which is framed already: control characters become spaces, as RFC 9110 §5.5
+  /// Appends a line of a received message, which is already framed: control characters become spaces, as RFC 9110 §5.5
   /// allows a recipient, and leading and trailing white space is removed.
   ///
-  /// `Set-Cookie` keeps its control characters: a cookie with any of them must be ignored (RFC 6265bis §5.6), which
+  /// `Set-Cookie` keeps its control characters: a cookie with any of them must be ignored (RFC 6265bis §5.6), and that
   /// could not be detected once they are spaces.
   package mutating func appendReceived(_ name: FieldName, _ value: String) {
     let clean =
@@ -175,8 +175,7 @@ public struct HTTPFields: Sendable {
     return value.withUTF8 { ByteScan.isFieldContent(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Returns the value without leading and trailing white space, without a copy if there is none, which is the usual
-  /// case.
+  /// Returns the value without leading and trailing white space; without a copy in the usual case that there is none.
   private static func trimmed(_ value: String) -> String {
     var text = value
     let isPadded = text.withUTF8 { bytes in
@@ -187,7 +186,7 @@ public struct HTTPFields: Sendable {
 }
 
 extension HTTPFields: Sequence {
-  /// Goes through the lines in order.
+  /// Iterates over the lines in order.
   public struct Iterator: IteratorProtocol {
     fileprivate var lines: IndexingIterator<[Line]>
 
@@ -236,8 +235,8 @@ extension HTTPFields {
   /// fields.list(.vary)   // ["Accept", "Origin", "Cookie"]
   /// ```
   ///
-  /// Commas in quoted strings do not separate elements, and quotes are kept as a part of the element. Empty elements
-  /// are ignored. Not for `Set-Cookie` and fields that contain one date: their commas are not separators.
+  /// Commas in quoted strings do not separate elements, and quotes are kept as part of the element. Empty elements are
+  /// ignored. Do not use it for `Set-Cookie` and fields that contain one date: their commas are not separators.
   public func list(_ name: FieldName) -> [String] {
     self[values: name].flatMap { FieldList.elements(of: $0[...]).map(String.init) }
   }

@@ -3,7 +3,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// The token as it is sent.
   public let rawValue: String
 
-  /// Creates a method from text that comes from outside the program; nil if the text is not a token.
+  /// Creates a method from text from outside the program; nil if the text is not a token.
   public init?(rawValue: String) {
     guard Token.isValid(rawValue) else { return nil }
     self.rawValue = rawValue
@@ -31,7 +31,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   public static let trace: HTTPMethod = "TRACE"
   /// `PATCH` (RFC 5789).
   public static let patch: HTTPMethod = "PATCH"
-  /// `QUERY` (RFC 10008): a safe request whose question is its body.
+  /// `QUERY` (RFC 10008): a safe request with its query in the body.
   public static let query: HTTPMethod = "QUERY"
   /// `CONNECT` (RFC 9110 §9.3.6).
   package static let connect: HTTPMethod = "CONNECT"
@@ -51,8 +51,8 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// Unknown methods count as not idempotent.
   public var isIdempotent: Bool { isSafe || rawValue == "PUT" || rawValue == "DELETE" }
 
-  /// The token if it is registered (RFC 9110 §9.1, RFC 5789) and clients use it, `_OTHER` for all others: what metrics and
-  /// traces show, in which it has few values.
+  /// The token if it is registered (RFC 9110 §9.1, RFC 5789) and clients use it, otherwise `_OTHER`: the value in
+  /// metrics and traces, where it must have few values.
   package var registeredName: String { Self.registered.contains(rawValue) ? rawValue : "_OTHER" }
 
   private static let registered: Set = [
@@ -63,7 +63,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   public var description: String { rawValue }
 }
 
-// Names that other clients use, so that the compiler says what they are called here.
+// Names from other clients, so that the compiler can tell their counterparts here.
 extension HTTPMethod {
   /// Use ``get``.
   @available(*, unavailable, renamed: "get")

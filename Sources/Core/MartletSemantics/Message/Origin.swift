@@ -1,6 +1,6 @@
 /// The origin of an http or https URL: scheme, host and port (RFC 6454 §4, RFC 9110 §4.3.1).
 ///
-/// What was meant for one origin, credentials in particular, must not be sent to another.
+/// Data for one origin, credentials in particular, must not be sent to another.
 ///
 /// ```swift
 /// Origin(URL(string: "https://Example.com/a")!) == Origin(URL(string: "https://example.com:443/b")!)   // true
@@ -10,16 +10,16 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   public let scheme: String
   /// The host, in lower case and decoded: a name, an IPv4 address, or an IPv6 address without brackets. Labels with
   /// non-ASCII characters are A-labels after the mapping of UTS #46: `Bücher.example` is `xn--bcher-kva.example`,
-  /// however its ü is composed. Notations of the same address are one host: `127.1` is `127.0.0.1`, and an IPv6 address
-  /// is as in RFC 5952.
+  /// however its ü is composed. All notations of an address give one host: `127.1` is `127.0.0.1`, and an IPv6 address
+  /// has the form of RFC 5952.
   public let host: String
   /// The port; 80 for http and 443 for https if the URL has none.
   public let port: Int
 
   /// Creates the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
   ///
-  /// A URL that programs read differently has none: with a backslash in its authority, an invalid A-label, a host that
-  /// ends with a number and is no address, or brackets around a name.
+  /// A URL that programs read differently has no origin: with a backslash in its authority, an invalid A-label, a host
+  /// that ends with a number and is no address, or brackets around a name.
   public init?(_ url: URL) {
     guard let origin = URLReading(url).origin else { return nil }
     self = origin
@@ -57,7 +57,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     return host.withUTF8 { $0.contains(UInt8(ascii: ":")) }
   }
 
-  /// Host and port in one piece of memory: this runs for every request.
+  /// Host and port, built in one piece of memory: this runs for every request.
   private func withPort(_ host: String) -> String {
     guard port != (isSecure ? 443 : 80) else { return host }
     var host = host
@@ -87,15 +87,14 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// What one pass over the text of a URL tells. Every request needs it, and the parts of a `URL` take ten times as long to
-/// get.
+/// The facts that one pass over the text of a URL finds. Every request needs them, and getting the parts of a `URL`
+/// takes ten times as long.
 package struct URLReading: Sendable {
   package let origin: Origin?
-  /// Whether the URL is known to be normalized as it is, which almost every one is; see
+  /// Whether the URL is known to be normalized already, which is almost always the case; see
   /// ``URL/normalized(keepsDotSegments:)``.
   package let isNormal: Bool
-  /// Whether the URL is known to be the one of its ``CacheKey``: it has a port only if it is another than the scheme's, a
-  /// path, and no fragment.
+  /// Whether the URL is known to equal that of its ``CacheKey``: it has no default port, a path, and no fragment.
   package let isCacheKey: Bool
   /// Whether the URL may have user information, which ends with an `@`.
   package let mayHaveUserInformation: Bool
@@ -110,8 +109,8 @@ package struct URLReading: Sendable {
     }
   }
 
-  /// Reads a URL in its usual form: scheme and host in lower case, without user information, with a host that is written
-  /// as ``HostName`` has it. nil for any other URL.
+  /// Reads a URL in its usual form: scheme and host in lower case, without user information, and with a host in the
+  /// form of ``HostName``. nil for any other URL.
   private init?(usual url: UnsafeBufferPointer<UInt8>) {
     let isSecure = url.count > 4 && url[4] == UInt8(ascii: "s")
     let start = isSecure ? 8 : 7
@@ -147,8 +146,8 @@ package struct URLReading: Sendable {
     return (1...65_535).contains(port) ? port : nil
   }
 
-  /// Whether a segment of the path or the query begins like `.` or `..`, which may be encoded, and whether there is a
-  /// fragment.
+  /// Returns whether a segment of the path or the query begins like `.` or `..`, possibly encoded, and whether there is
+  /// a fragment.
   private static func target(
     in url: UnsafeBufferPointer<UInt8>, from start: Int
   ) -> (mayHaveDots: Bool, hasFragment: Bool) {
@@ -164,7 +163,8 @@ package struct URLReading: Sendable {
 }
 
 extension URL {
-  /// Whether the URL may have user information, which ends with an `@`. This is faster to know than the parts of the URL.
+  /// Whether the URL may have user information, which ends with an `@`. This is faster than getting the parts of the
+  /// URL.
   package var mayHaveUserInformation: Bool {
     var text = absoluteString
     return text.withUTF8 { $0.contains(UInt8(ascii: "@")) }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// The fields of a received message as the bytes that came, with the places of names and values. Most fields of a
-/// response are never read: names and values become strings when they are.
+/// The fields of a received message as raw bytes, with the positions of names and values. Most fields of a response are
+/// never read: names and values become strings on access.
 ///
 /// Every value is plain: visible ASCII characters and spaces, without white space around it.
 final class ReceivedFields: Sendable {
   private let bytes: ArraySlice<UInt8>
   private let places: [Place]
-  /// The bits of all names. Most names that are looked up in a response are not there.
+  /// The bits of all names. Most lookups miss, and the bits answer them without a search.
   private let bits: UInt64
   private let made = Mutex<[HTTPFields.Line]?>(nil)
 
-  /// Where a field is in the bytes.
+  /// The position of a field in the bytes.
   struct Place: Sendable {
     let name: Range<Int>
     let value: Range<Int>
@@ -31,7 +31,7 @@ final class ReceivedFields: Sendable {
   /// The number of lines.
   var count: Int { places.count }
 
-  /// All lines. They are made once.
+  /// All lines, made once.
   var lines: [HTTPFields.Line] {
     made.withLock { made in
       if let made { return made }
@@ -76,7 +76,7 @@ final class ReceivedFields: Sendable {
     return values
   }
 
-  /// Calls the closure with each line of that name, as long as it returns true.
+  /// Calls the closure with each line of that name while it returns true.
   private func forEach(_ name: FieldName, _ body: (UnsafeRawBufferPointer, Place) -> Bool) {
     guard bits & name.bit != 0 else { return }
     var name = name.canonicalName

@@ -1,5 +1,5 @@
-/// The head of a request as it was written to a connection: with what the transport adds to the request's fields, such as
-/// `Host`, `Accept-Encoding` and `Content-Length`.
+/// The head of a request as it was written to a connection, with the transport's additions, such as `Host`,
+/// `Accept-Encoding` and `Content-Length`.
 public struct WrittenHead: Sendable, Hashable {
   /// The method.
   public let method: HTTPMethod

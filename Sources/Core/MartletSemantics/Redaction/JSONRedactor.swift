@@ -57,7 +57,7 @@ struct JSONRedactor {
   }
 
   /// Returns the text with the escapes (RFC 8259 §7) of URL delimiters decoded: encoders for web pages escape `&` and
-  /// `=`. Other escapes are kept, so that the text is still valid within a string.
+  /// `=`. Other escapes are kept, so that the text stays valid within a string.
   private static func unescaped(_ text: String) -> String {
     guard text.utf8.contains(UInt8(ascii: "\\")) else { return text }
     var plain = ""

@@ -1,8 +1,8 @@
-// What heads and fields print: everything but what `Redaction` hides.
+// Descriptions of heads and fields, without the secrets that `Redaction` hides.
 
 extension RequestHead: CustomStringConvertible, CustomReflectable {
-  /// Method, URL and fields without secrets: without user information and query, and with only those field values that
-  /// may be shown.
+  /// Method, URL and fields without secrets: without user information and query, and only with field values that may be
+  /// shown.
   public var description: String { "\(method) \(url.redacted)" + fields.indented }
 
   /// The description, so that `dump` shows no more.
@@ -15,12 +15,12 @@ extension ResponseHead: CustomStringConvertible {
 }
 
 extension HTTPFields {
-  /// The description on new lines after a first line; empty if there are no fields.
+  /// The description on separate lines after a first line; empty if there are no fields.
   var indented: String { isEmpty ? "" : "\n" + description }
 }
 
 extension HTTPFields: CustomStringConvertible, CustomReflectable {
-  /// The lines as they would be sent, for logs. What ``Redaction/standard`` hides is left out.
+  /// The lines in the form of a message, for logs, without the secrets that ``Redaction/standard`` hides.
   public var description: String {
     Redaction.standard.redacted(self).map { "\($0.name): \($0.value)" }.joined(separator: "\n")
   }

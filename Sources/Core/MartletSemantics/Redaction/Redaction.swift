@@ -95,10 +95,10 @@ public struct Redaction: Sendable, Hashable {
     hides(name: name) || !isOff && !isShown(name) && SecretName.isCardNumber(value, named: name)
   }
 
-  /// Whether the caller has declared that the name is not secret.
+  /// Whether the caller has declared the name as not secret.
   func isShown(_ name: String) -> Bool { shownNames.contains(SecretName.joined(name)) }
 
-  /// Fields of most messages, whose names are not secret: to find that out takes long.
+  /// Fields of most messages, whose names are not secret: checking them takes long.
   package static let usual: Set<FieldName> = [
     .accept, .acceptEncoding, .acceptLanguage, .acceptRanges, .age, .cacheControl, .connection, .contentEncoding,
     .contentLength, .contentType, .date, .eTag, .expires, .host, .lastModified, .transferEncoding, .userAgent, .vary,
@@ -147,7 +147,7 @@ extension Redaction {
     }
   }
 
-  /// Keeps the scheme if it is a known one; an unknown first word may be a part of the secret.
+  /// Keeps the scheme if it is a known one; an unknown first word may belong to the secret.
   private func credentials(_ value: String) -> String {
     let scheme = value.prefix { $0 != " " }
     return scheme.count < value.count && Self.schemes.contains(ASCII.lowercased(scheme))
@@ -202,7 +202,7 @@ extension Redaction {
     return text
   }
 
-  /// Whether a part of a URL that can have secrets may begin with this byte, or end: user information, query, fragment and
+  /// Whether this byte may begin or end a part of a URL that can contain secrets: user information, query, fragment and
   /// the parameters of a path.
   private static func mayBeginSecret(_ byte: UInt8) -> Bool {
     switch byte {
@@ -265,7 +265,7 @@ extension Redaction {
   /// Returns a body without secrets: without the values of JSON members and form fields with secret names. Other types
   /// are returned unchanged.
   ///
-  /// The body may be truncated at any byte. A body that begins like JSON counts as JSON if its type is text or not
+  /// The body may be truncated at any byte. A body that looks like JSON counts as JSON if its type is text or not
   /// declared.
   public func redacted(_ body: Data, type: MediaType?) -> Data {
     guard !hidesNothing, !body.isEmpty else { return body }

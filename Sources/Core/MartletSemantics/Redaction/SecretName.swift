@@ -1,4 +1,4 @@
-/// Decides by its words whether a name is that of a secret.
+/// Decides by the words of a name whether it names a secret.
 enum SecretName {
   static func isSecret(_ name: String) -> Bool {
     let joined = joined(name)
@@ -19,13 +19,13 @@ enum SecretName {
     }
   }
 
-  /// Whether a field name is that of a secret. CORS fields such as `Access-Control-Allow-Credentials` are not.
+  /// Whether a field name names a secret. CORS fields such as `Access-Control-Allow-Credentials` do not.
   static func isSecretField(_ name: String) -> Bool {
     !ASCII.lowercased(name).hasPrefix("access-control-") && isSecret(name)
   }
 
-  /// Whether `state` among parameters with these names is that of OAuth 2.0 (RFC 6749 §4.1.1, §4.1.2, §4.2.2). The name
-  /// alone is too common.
+  /// Whether `state` beside parameters with these names belongs to OAuth 2.0 (RFC 6749 §4.1.1, §4.1.2, §4.2.2). The
+  /// name alone is too common.
   static func isStateSecret(among names: [String]) -> Bool { names.contains { stateCompanions.contains(joined($0)) } }
 
   /// Whether a member named `number` is a payment card number: 12 to 19 digits, with or without groups, with the check
@@ -81,12 +81,12 @@ enum SecretName {
     "totp",
   ]
 
-  /// Endings that make a name secret, also within a word: `authtoken`.
+  /// Endings that make a name secret, even within a word: `authtoken`.
   private static let endings = [
     "token", "password", "passwd", "secret", "apikey", "signature", "authorization", "privatekey",
   ]
 
-  /// Names that are secret as a whole, and too common as a part of others.
+  /// Names that are secret only as a whole: as parts of other names they are too common.
   private static let wholeNames: Set<String> = [
     "key", "code", "sig", "auth", "pass", "pin", "cvv", "cvc", "sid", "session", "sessionid", "jsessionid", "phpsessid",
     "aspnetsessionid", "hmac", "bearer", "assertion", "clientassertion", "samlresponse", "samlrequest", "samlart",

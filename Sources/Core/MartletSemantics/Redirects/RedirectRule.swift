@@ -1,4 +1,4 @@
-/// What a response means for redirection.
+/// The meaning of a response for redirection.
 package enum Redirect: Sendable, Hashable {
   /// The response is not a redirect: it is the final response.
   case none
@@ -8,11 +8,11 @@ package enum Redirect: Sendable, Hashable {
   case refuse(reason: String)
 }
 
-/// Decides whether and how a redirect is followed (RFC 9110 §15.4). Where the RFC leaves a choice, it does what
-/// browsers do (Fetch §4.4, “HTTP-redirect fetch”). Whether redirects are followed at all, and how many, is up to the
-/// redirect policy.
+/// Decides whether and how to follow a redirect (RFC 9110 §15.4). Where the RFC leaves a choice, it does the same as
+/// browsers (Fetch §4.4, “HTTP-redirect fetch”). The redirect policy decides whether redirects are followed at all, and
+/// how many.
 package enum RedirectRule {
-  /// Decides what follows a response.
+  /// Decides the next step after a response.
   ///
   /// - Parameters:
   ///   - response: The response.

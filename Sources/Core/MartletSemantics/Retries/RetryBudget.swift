@@ -1,12 +1,12 @@
 /// Limits the retries of all requests of a session, so that retries do not multiply the load of a server that is
 /// already overloaded.
 ///
-/// Every request adds a fraction of a retry to the budget, every retry takes one. A small reserve allows retries to a
-/// client that sends little; it is refilled within ten seconds. The capacity limits how much can accumulate.
+/// Every request adds a fraction of a retry to the budget, and every retry takes one. A small reserve allows retries to
+/// a client that sends little; it is refilled within ten seconds. The capacity limits how much can accumulate.
 public struct RetryBudget: Sendable, Hashable {
   /// The retries that one request adds. 0.2 by default: at most a fifth more load for the server.
   public var share: Double
-  /// The retries that are available at the beginning, and are refilled within ten seconds however little is sent. 10 by
+  /// The retries that are available at the beginning and refilled within ten seconds, however little is sent. 10 by
   /// default.
   public var reserve: Double
   /// The maximum number of retries that can accumulate. 100 by default.
@@ -40,8 +40,8 @@ public struct RetryBudget: Sendable, Hashable {
     balance = min(max(balance, max(capacity.orZero, floor)), balance + share.orZero)
   }
 
-  /// Adds the share like ``deposit(at:)`` if the reserve is full, for which the time is not needed. Otherwise returns
-  /// false, and changes nothing.
+  /// Adds the share like ``deposit(at:)`` if the reserve is full, which does not require the time. Otherwise returns
+  /// false and changes nothing.
   package mutating func depositIfFull() -> Bool {
     guard balance >= floor else { return false }
     add()

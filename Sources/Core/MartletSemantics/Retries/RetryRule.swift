@@ -1,8 +1,8 @@
-/// What to do after an attempt that failed, or was answered with a status that the policy retries.
+/// The decision after an attempt that failed, or got a status that the policy retries.
 package enum RetryDecision: Sendable, Hashable {
   /// Send the request again after the delay. The reason is for messages.
   case retry(after: Duration, reason: String)
-  /// Send the request again at once, without counting it as a retry: as far as is known, the peer has not processed it.
+  /// Send the request again at once, without counting it as a retry: as far as known, the peer has not processed it.
   case replace(reason: String)
   /// Do not retry. The reason is for messages.
   case decline(reason: String)
@@ -25,7 +25,7 @@ package struct RetryRule: Sendable {
   /// The properties of the request that matter.
   package struct Request: Sendable {
     package var head: RequestHead
-    /// Whether the caller declared the request idempotent; nil if it is determined by the method.
+    /// Whether the caller declared the request idempotent; nil if the method determines it.
     package var isIdempotent: Bool?
     package var isReplayable: Bool
     /// The number of times the request was sent again, counted and uncounted.
@@ -109,17 +109,17 @@ package struct RetryRule: Sendable {
       : "\(request.head.method) is not idempotent, and nothing says that the server has not acted on it"
   }
 
-  /// Whether the request may be sent twice: its method is idempotent, or it is known to be idempotent otherwise, for
+  /// Whether the request may be sent twice: its method is idempotent, or it is otherwise known to be idempotent, for
   /// example by an idempotency key (RFC 9110 §9.2.2).
   ///
-  /// - Parameter isIdempotent: Whether the caller declared it idempotent; nil if it is determined by the request.
+  /// - Parameter isIdempotent: Whether the caller declared it idempotent; nil if the request determines it.
   package static func mayRepeat(_ request: RequestHead, isIdempotent: Bool?) -> Bool {
     isIdempotent ?? (request.method.isIdempotent || request.fields.contains("Idempotency-Key"))
   }
 }
 
 extension RetryRule.Cause {
-  /// Whether, as far as is known, the peer has not received the request.
+  /// Whether the peer has not received the request, as far as known.
   package var isReplaceable: Bool {
     switch self {
     case .refused, .staleConnection: true

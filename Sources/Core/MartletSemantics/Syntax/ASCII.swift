@@ -21,7 +21,7 @@ package enum ASCII {
     left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
-  /// The same for strings: a generic function of another module is not specialized, and takes ten times as long.
+  /// Does the same for strings: a generic function of another module is not specialized, and takes ten times as long.
   package static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }

@@ -1,4 +1,4 @@
-/// Searches in contiguous bytes, eight at a time: heads are read byte by byte nowhere else on the way in.
+/// Searches contiguous bytes, eight at a time. Nothing else on the receiving path reads heads byte by byte.
 package enum ByteScan {
   /// Returns the offset after the first LF at or after `start`; nil if there is none.
   package static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
@@ -41,7 +41,7 @@ package enum ByteScan {
     var index = 0
     while index + 8 <= bytes.count {
       let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-      // bytes below 32, equal to 127, and from 128 on; any of them marks some byte
+      // Bytes below 32, equal to 127, and from 128 on; any of them marks some byte.
       let marks = (word &- ones &* 32) | (word &+ ones) | word
       if marks & tops != 0 { return false }
       index += 8
@@ -60,7 +60,7 @@ package enum ByteScan {
       if index + 8 <= bytes.count {
         let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
         let other = word ^ (ones &* 127)
-        // bytes below 32, and those that are 127; any of them marks some byte
+        // Bytes below 32, and those equal to 127; any of them marks some byte.
         if ((word &- ones &* 32) & ~word | (other &- ones) & ~other) & tops == 0 {
           index += 8
           continue
@@ -72,7 +72,7 @@ package enum ByteScan {
     return true
   }
 
-  /// Whether the bytes are a text in lower case, compared without regard to the case of ASCII letters.
+  /// Whether the bytes equal a lower-case text, ignoring the case of ASCII letters.
   static func equals(_ bytes: UnsafeRawBufferPointer, _ lowercased: StaticString) -> Bool {
     guard bytes.count == lowercased.utf8CodeUnitCount else { return false }
     for index in 0..<bytes.count where ASCII.lowercased(bytes[index]) != lowercased.utf8Start[index] { return false }
@@ -86,8 +86,8 @@ package enum ByteScan {
     return true
   }
 
-  /// Calls the closure with each element of a list without quoted strings (RFC 9110 §5.6.1): what is between commas,
-  /// without surrounding white space, and not empty.
+  /// Calls the closure with each element of a list without quoted strings (RFC 9110 §5.6.1): the non-empty texts
+  /// between commas, without surrounding white space.
   static func forEachElement(of list: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
     var start = 0
     for index in 0...list.count where index == list.count || list[index] == UInt8(ascii: ",") {

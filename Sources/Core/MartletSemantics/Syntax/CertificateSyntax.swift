@@ -1,9 +1,9 @@
-/// The structure of an X.509 certificate (RFC 5280 §4.1) in DER (X.690), as far as its public key.
+/// The structure of an X.509 certificate (RFC 5280 §4.1) in DER (X.690), up to its public key.
 package enum CertificateSyntax {
   private static let sequence: UInt8 = 0x30
   private static let version: UInt8 = 0xA0
 
-  /// The `SubjectPublicKeyInfo` of a certificate, with its tag and length; nil where the bytes are no certificate.
+  /// The `SubjectPublicKeyInfo` of a certificate, with its tag and length; nil if the bytes are no certificate.
   package static func publicKeyInfo(of certificate: Data) -> Data? {
     guard let outer = element(at: certificate.startIndex, in: certificate), outer.tag == sequence,
       let body = element(at: outer.content.lowerBound, in: certificate), body.tag == sequence,
@@ -22,8 +22,8 @@ package enum CertificateSyntax {
     return nil
   }
 
-  /// The tag of the element that begins at a position, and where its content is. Tags of one byte and lengths of up to four
-  /// are read, which is all that a certificate has.
+  /// The tag of the element at a position, and the range of its content. Supports tags of one byte and lengths of up to
+  /// four, which suffice for certificates.
   private static func element(at position: Data.Index, in data: Data) -> (tag: UInt8, content: Range<Data.Index>)? {
     guard data.endIndex - position >= 2 else { return nil }
     let tag = data[position], first = Int(data[position + 1])

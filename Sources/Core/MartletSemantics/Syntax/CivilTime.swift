@@ -1,4 +1,4 @@
-/// A date and time of day in UTC, in the proleptic Gregorian calendar. Computed with integers, without formatter,
+/// A date and time of day in UTC, in the proleptic Gregorian calendar. It is computed with integers, without formatter,
 /// locale or time zone.
 package struct CivilTime: Sendable, Hashable {
   package let year: Int

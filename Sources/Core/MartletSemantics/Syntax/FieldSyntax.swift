@@ -18,7 +18,7 @@ package enum QuotedString {
   /// Returns the text of a token or a quoted string.
   ///
   /// Lenient: a quoted string without a closing quote extends to the end; text that does not begin with a quote is
-  /// returned unchanged. What follows the closing quote is ignored.
+  /// returned unchanged. Text after the closing quote is ignored.
   package static func unquoted(_ text: Substring) -> String {
     guard text.utf8.first == UInt8(ascii: "\"") else { return String(text) }
     var bytes: [UInt8] = []
@@ -57,8 +57,8 @@ package enum QuotedString {
   }
 }
 
-/// The list syntax of RFC 9110 §5.6.1 (`#rule`): elements separated by commas. Also for parameters, which are separated
-/// by semicolons.
+/// The list syntax of RFC 9110 §5.6.1 (`#rule`): elements separated by commas. Also used for parameters, which are
+/// separated by semicolons.
 package enum FieldList {
   /// Returns the elements without surrounding white space. Separators in quoted strings do not count, and empty
   /// elements are ignored (§5.6.1.2). A quoted string without a closing quote extends to the end of the value.
@@ -91,7 +91,7 @@ package enum FieldList {
   }
 }
 
-/// A lossless text representation for field values whose bytes must be sent back unchanged: those of cookies.
+/// A lossless text representation for field values whose bytes must be returned unchanged: those of cookies.
 ///
 /// A server may put bytes into a cookie that are not UTF-8, and expects the same bytes back. In text, such a byte is
 /// represented by one of the last 128 code points of the last private plane of Unicode, U+10FF80 to U+10FFFF; the byte

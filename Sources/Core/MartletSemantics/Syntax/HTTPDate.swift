@@ -51,13 +51,13 @@ public enum HTTPDate {
     word.utf8.count == 3 && weekdays.contains { $0.hasPrefix(word) }
   }
 
-  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT` exactly as it has to be sent, which takes a tenth of the time. nil for any other
-  /// text, even if it is a date.
+  /// Reads `Sun, 06 Nov 1994 08:49:37 GMT` in exactly the form that must be sent, which takes a tenth of the time. nil
+  /// for any other text, even if it is a date.
   private static func usual(_ text: String) -> CivilTime? {
     var text = text
     return text.withUTF8 { bytes in
       guard bytes.count == form.utf8CodeUnitCount else { return nil }
-      // what is neither a digit nor a letter of a name is as in the form
+      // All other characters are as in the form.
       for index in 0..<bytes.count {
         let expected = form.utf8Start[index]
         switch expected {
@@ -77,7 +77,7 @@ public enum HTTPDate {
   /// Digits are 0, and letters of names are question marks.
   private static let form: StaticString = "???, 00 ??? 0000 00:00:00 GMT"
 
-  /// Returns the place of the three letters at an index in a list of such names.
+  /// Returns the position of the three letters at an index in a list of such names.
   private static func place(of bytes: UnsafeBufferPointer<UInt8>, _ index: Int, in names: StaticString) -> Int? {
     (0..<names.utf8CodeUnitCount / 3).first { place in
       (0..<3).allSatisfy { bytes[index + $0] == names.utf8Start[place * 3 + $0] }

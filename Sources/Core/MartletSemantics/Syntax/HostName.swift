@@ -1,9 +1,9 @@
-/// The names of hosts: the one text of each, and which of them are below a domain (RFC 6265bis §5.1.2 and §5.1.3).
+/// The canonical text of a host's name, and the test whether a host is below a domain (RFC 6265bis §5.1.2 and §5.1.3).
 ///
-/// All that compares or connects to hosts has them in this form: origins, cookies, redirects, proxies and their bypass
+/// All code that compares or connects to hosts uses this form: origins, cookies, redirects, proxies and their bypass
 /// lists, overrides of names, and the address policy.
 package enum HostName {
-  /// Why a text is no host, as the continuation of "the host 'x'".
+  /// The reason why a text is no host, as the continuation of "the host 'x'".
   package enum Fault: String, Error {
     case brackets = "has brackets, which are for IPv6 addresses"
     case address = "is no valid IPv6 address"
@@ -12,17 +12,18 @@ package enum HostName {
     case international = "is no international name that DNS allows (UTS #46, RFC 5891)"
   }
 
-  /// Returns the one text of a host; nil if it is no valid host.
+  /// Returns the canonical text of a host; nil if it is no valid host.
   ///
   /// - A name is in lower case and A-labels (UTS #46).
-  /// - An IPv4 address is four decimal numbers, also for `127.1`, `0x7f000001` and `2130706433`, as in the URL Standard.
-  /// - An IPv6 address is as in RFC 5952, without brackets; a zone (`%eth0`) stays as it is.
+  /// - An IPv4 address is four decimal numbers, also for `127.1`, `0x7f000001` and `2130706433`, as in the URL
+  ///   Standard.
+  /// - An IPv6 address has the form of RFC 5952, without brackets; a zone (`%eth0`) stays unchanged.
   package static func canonical(_ host: some StringProtocol) -> String? {
     if host.utf8.first == UInt8(ascii: "[") { return try? bracketed(Substring(host)) }
     return host.utf8.contains(UInt8(ascii: ":")) ? address(Substring(host)) : try? name(host)
   }
 
-  /// Returns the one text of a name or an IPv4 address.
+  /// Returns the canonical text of a name or an IPv4 address.
   package static func name(_ host: some StringProtocol) throws(Fault) -> String {
     let name: String
     if host.utf8.allSatisfy({ $0 < 128 }), !InternationalName.hasALabel(host) {
@@ -37,7 +38,7 @@ package enum HostName {
     return address.description
   }
 
-  /// Returns the one text of an IPv6 address in brackets.
+  /// Returns the canonical text of an IPv6 address in brackets.
   package static func bracketed(_ host: Substring) throws(Fault) -> String {
     guard host.utf8.last == UInt8(ascii: "]") else { throw .brackets }
     let inner = host.dropFirst().dropLast()
@@ -50,7 +51,7 @@ package enum HostName {
     let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(literal: first), address.family == .v6 else { return nil }
     guard parts.count == 2 else { return address.description }
-    // the name of an interface may have capitals
+    // The name of an interface may contain capitals.
     guard !parts[1].isEmpty, parts[1].utf8.allSatisfy({ isPlain(ASCII.lowercased($0)) }) else { return nil }
     return "\(address)%\(parts[1])"
   }
@@ -63,8 +64,8 @@ package enum HostName {
     }
   }
 
-  /// Whether the last label is a number, before a dot at the end: then the host is an IPv4 address or none (URL Standard,
-  /// "ends in a number checker").
+  /// Whether the last label is a number, ignoring a dot at the end: the host is then an IPv4 address or invalid (URL
+  /// Standard, "ends in a number checker").
   private static func endsInNumber(_ name: String) -> Bool {
     var labels = name.utf8[...]
     if labels.last == UInt8(ascii: ".") { labels.removeLast() }
@@ -76,8 +77,8 @@ package enum HostName {
 }
 
 extension HostName {
-  /// Returns the offset behind a host that is its one text as it stands, which almost every one is: a name in lower case
-  /// without A-labels, or four decimal numbers. nil for any other.
+  /// Returns the offset behind a host that already has its canonical text, as almost every host does: a name in lower
+  /// case without A-labels, or four decimal numbers. nil for any other.
   static func canonicalEnd(in url: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
     var label = start
     var end = start

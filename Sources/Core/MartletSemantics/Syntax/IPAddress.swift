@@ -45,8 +45,8 @@ package struct IPAddress: Sendable, Hashable {
     self.init(.v6, bits, zone: index)
   }
 
-  /// Parses an IPv4 address in the notations that `getaddrinfo` and the URL standard accept besides the usual one: one to
-  /// four numbers, decimal, octal (`0177`) or hexadecimal (`0x7f`), the last of which fills the rest.
+  /// Parses an IPv4 address in the other notations that `getaddrinfo` and the URL standard accept, too: one to four
+  /// numbers, decimal, octal (`0177`) or hexadecimal (`0x7f`), the last of which fills the rest.
   package init?(loose text: some StringProtocol) {
     var parts = Substring(text).split(separator: ".", omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty == true { parts.removeLast() }
@@ -62,7 +62,7 @@ package struct IPAddress: Sendable, Hashable {
     self.init(.v4, UInt128(address))
   }
 
-  /// The zone that is an index (RFC 4007 §11.2); nil for 0 and for any other text.
+  /// Returns the zone of an index (RFC 4007 §11.2); nil for 0 and for any other text.
   package static func zoneIndex(_ text: String) -> UInt32? {
     guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit), let index = UInt32(text), index > 0 else { return nil }
     return index
@@ -188,7 +188,7 @@ package struct AddressPrefix: Sendable, Hashable {
   package let address: IPAddress
   package let length: Int
 
-  /// Parses `address/length`, or an address alone, which stands for itself. The address may have bits beyond the
+  /// Parses `address/length`, or an address alone, which is a range by itself. The address may have bits beyond the
   /// length; it has no zone.
   package init?(_ text: some StringProtocol) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
@@ -208,7 +208,7 @@ package struct AddressPrefix: Sendable, Hashable {
   /// Whether an address is in the range, whatever its zone. An IPv6 address is in no range of IPv4 addresses.
   package func contains(_ other: IPAddress) -> Bool {
     guard other.family == address.family else { return false }
-    // a shift by all bits of a number gives 0
+    // Shifting a number by all its bits gives 0.
     return (other.bits ^ address.bits) >> UInt128(address.family.width - length) == 0
   }
 

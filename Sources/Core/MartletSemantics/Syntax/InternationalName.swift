@@ -2,14 +2,14 @@
 import CIDN2
 #endif
 
-/// Names with other letters than those of ASCII, in the form that DNS has them: A-labels (RFC 5890 §2.3.2.1).
+/// Names with non-ASCII letters, in the form of the DNS: A-labels (RFC 5890 §2.3.2.1).
 enum InternationalName {
   /// Returns the name in lower case and A-labels; nil if it is not valid.
   ///
-  /// UTS #46 maps it first: capitals, full-width letters and decomposed accents are those that they stand for, and soft
-  /// hyphens are nothing. A-labels must be what their own letters become. Labels of ASCII alone are not judged.
+  /// UTS #46 maps it first: capitals, full-width letters and decomposed accents become their standard forms, and soft
+  /// hyphens are dropped. An A-label must equal the encoding of its own letters. Labels of ASCII alone are not checked.
   static func ascii(_ name: some StringProtocol) -> String? {
-    // by scalars: a mark after a dot would be one character with it
+    // By scalars: a mark after a dot would form one character with it.
     let labels = String(name).unicodeScalars.split(omittingEmptySubsequences: false) { fullStops.contains($0) }
     var text = ""
     for (index, label) in labels.enumerated() {
@@ -28,7 +28,7 @@ enum InternationalName {
 
   private static func asciiLabel(_ label: String) -> String? {
     if label.utf8.allSatisfy({ $0 < 128 }), !hasALabel(label) { return ASCII.lowercased(label) }
-    // what cannot become a label of 63 bytes costs nothing
+    // Text that cannot become a label of 63 bytes is rejected without cost.
     guard label.utf8.count <= 1024, !label.utf8.contains(0) else { return nil }
     return encoded(label)
   }

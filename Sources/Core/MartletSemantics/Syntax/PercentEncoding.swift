@@ -1,6 +1,6 @@
-/// Percent-encodes text for a certain component of a URL.
+/// Percent-encodes text for a component of a URL.
 ///
-/// Encode each component before the URL is composed: afterwards a `/` or `&` that is data cannot be told from a
+/// Encode each component before you compose the URL: afterwards, a `/` or `&` that is data cannot be told from a
 /// separator.
 ///
 /// ```swift
@@ -9,7 +9,7 @@
 /// let url = URL(string: "https://example.com/items/\(id)?\(query)")
 /// ```
 ///
-/// Do not encode text that is encoded already: `%` is encoded as `%25`.
+/// Do not encode text that is already encoded: `%` is encoded as `%25`.
 public struct PercentEncoding: Sendable, Hashable {
   /// Bit n: whether the byte n stays as it is, for bytes below 64. Bytes from 128 on are always encoded.
   private let low: UInt64

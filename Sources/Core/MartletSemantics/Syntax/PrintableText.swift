@@ -1,9 +1,10 @@
 extension String {
-  /// The text of others as it may be shown: with spaces for control characters, so that it starts no lines of its own and
-  /// does not control a terminal, and without what changes the order of the characters that follow, so that it cannot look
+  /// Text from other people in a safe form. Control characters become spaces, so that it starts no lines of its own and
+  /// does not control a terminal. Characters that change the direction of the text are removed, so that it cannot look
   /// like another text (U+202A to U+202E, U+2066 to U+2069).
   package var printable: String {
-    // the bytes of control characters, and the first of those from U+0080 on and of those that change the direction
+    // The bytes of control characters, and the first byte of those from U+0080 on and of those that change the
+    // direction.
     var text = self
     guard text.withUTF8({ $0.contains { $0 < 32 || $0 == 127 || $0 == 0xC2 || $0 == 0xE2 } }) else { return self }
     let scalars = unicodeScalars.map { scalar -> Unicode.Scalar in
@@ -15,6 +16,6 @@ extension String {
 }
 
 extension Unicode.Scalar {
-  /// Whether it embeds, overrides or isolates a direction of writing.
+  /// Whether it embeds, overrides or isolates a writing direction.
   package var changesDirection: Bool { (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value) }
 }

@@ -2,8 +2,8 @@
 package enum Punycode {
   /// Returns the A-label of a label: `bücher` becomes `xn--bcher-kva`, ASCII is unchanged.
   ///
-  /// Letters become lower case; other mappings of UTS #46 must have been applied to the URL already. nil if the A-label
-  /// has more than 63 bytes, the limit of a label (RFC 1035 §2.3.4).
+  /// Letters become lower case; the other mappings of UTS #46 must already have been applied to the URL. nil if the
+  /// A-label has more than 63 bytes, the limit of a label (RFC 1035 §2.3.4).
   package static func encode(label: some StringProtocol) -> String? {
     guard !label.utf8.allSatisfy({ $0 < 128 }) else { return ASCII.lowercased(label) }
     guard label.unicodeScalars.prefix(limit + 1).count <= limit else { return nil }

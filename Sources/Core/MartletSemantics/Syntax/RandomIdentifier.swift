@@ -1,5 +1,5 @@
 extension UUID {
-  /// Returns a random UUID (RFC 9562 §5.4). `UUID()` opens, reads and closes a file for each one on Linux.
+  /// Returns a random UUID (RFC 9562 §5.4). On Linux, `UUID()` opens, reads and closes a file for each one.
   package static func random() -> UUID {
     var generator = SystemRandomNumberGenerator()
     let (version, variant): (UInt64, UInt64) = (4 << 12, 2 << 62)

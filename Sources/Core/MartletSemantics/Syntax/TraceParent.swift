@@ -21,9 +21,9 @@ package struct TraceParent: Sendable, Hashable {
     self.isSampled = isSampled
   }
 
-  /// Parses the value of a field; nil if it is not valid, so that a new trace begins (§4.3): its version is not `ff`, no ID is
-  /// all zeros, digits are in lower case, and version 00 has nothing after the flags. Of a later version, the part that is
-  /// known counts (§4.1).
+  /// Parses the value of a field; nil if it is not valid, so that a new trace begins (§4.3). In a valid value, the
+  /// version is not `ff`, no ID is all zeros, digits are in lower case, and version 00 has nothing after the flags. Of
+  /// a later version, the known part counts (§4.1).
   package init?(_ value: some StringProtocol) {
     let bytes = Array(value.utf8.prefix(56))
     guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }) else { return nil }
@@ -53,13 +53,13 @@ package struct TraceParent: Sendable, Hashable {
   }
 }
 
-/// The `tracestate` field of W3C Trace Context level 1 (§3.3): what tracing systems add to a trace, which is passed on as it
-/// came.
+/// The `tracestate` field of W3C Trace Context level 1 (§3.3): the additions of tracing systems to a trace, which are
+/// passed on unchanged.
 package enum TraceState {
-  /// Returns the lists of several fields as one value; nil if there is nothing to pass on, or a list is not valid: then it is
-  /// dropped, and the trace goes on (§4.3). It has 1 to 32 members with different keys.
+  /// Returns the lists of several fields as one value; nil if there is nothing to pass on, or a list is not valid: it
+  /// is then dropped, and the trace continues (§4.3). It has 1 to 32 members with different keys.
   package static func combined(_ values: [String]) -> String? {
-    // empty members are allowed (§3.3.1.1), and need not be passed on
+    // Empty members are allowed (§3.3.1.1), and need not be passed on.
     let members = values.flatMap { $0.split(separator: ",") }.map { $0.trimmed }.filter { !$0.isEmpty }
     guard (1...32).contains(members.count) else { return nil }
     var keys: Set<Substring> = []
@@ -71,7 +71,7 @@ package enum TraceState {
     return members.joined(separator: ",")
   }
 
-  /// A letter or digit, and letters, digits and `_ - * /`; of a tenant, with `@` and its system (§3.3.1.3.1).
+  /// A letter or digit, and letters, digits and `_ - * /`; for a tenant, with `@` and its system (§3.3.1.3.1).
   private static func isKey(_ key: Substring) -> Bool {
     let parts = key.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
     let limits = parts.count == 2 ? [241, 14] : [256]
@@ -86,7 +86,7 @@ package enum TraceState {
     ASCII.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
   }
 
-  /// Up to 256 printable characters of ASCII without `,` and `=`, the last of which is no space (§3.3.1.3.2).
+  /// Up to 256 printable ASCII characters without `,` and `=`, not ending with a space (§3.3.1.3.2).
   private static func isValue(_ value: Substring) -> Bool {
     (1...256).contains(value.utf8.count) && value.utf8.last != 32
       && value.utf8.allSatisfy { (32...126).contains($0) && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "=") }

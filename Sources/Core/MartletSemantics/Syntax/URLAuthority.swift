@@ -1,18 +1,18 @@
 /// The authority of a URL: the host and the port that a request is sent to (RFC 3986 §3.2).
 ///
-/// It is read from the text, and strictly: where parsers of URLs disagree on the host, the URL has none. A check of the
-/// host by one program must hold for the connection of another.
+/// It is read from the text, and strictly: if URL parsers disagree on the host, the URL has none. A check of the host
+/// by one program must hold for the connection of another.
 package struct URLAuthority {
-  /// The one text of the host; see ``HostName``.
+  /// The canonical text of the host; see ``HostName``.
   package let host: String
   /// The port, if the URL has one.
   package let port: Int?
-  /// Where the host stands, with its brackets.
+  /// The position of the host, with its brackets.
   let hostRange: Range<String.Index>
   /// Where the path begins.
   let end: String.Index
 
-  /// Why a URL has no authority, as the continuation of "the URL".
+  /// The reason why a URL has no authority, as the continuation of "the URL".
   package enum Fault: Error, CustomStringConvertible {
     case missing
     case backslash
@@ -63,14 +63,14 @@ package struct URLAuthority {
     return nil
   }
 
-  /// Whether the first character is a backslash, which parsers of URLs encode.
+  /// Whether the first character is a backslash, which URL parsers encode.
   private static func beginsWithBackslash(_ bytes: Substring.UTF8View) -> Bool {
     guard let first = bytes.first else { return false }
     return first == UInt8(ascii: "\\")
       || first == UInt8(ascii: "%") && PercentEncoding.hexadecimalPair(in: bytes.dropFirst()) == UInt8(ascii: "\\")
   }
 
-  /// A colon and a number; nil for nothing, or a colon alone.
+  /// Parses a colon and a number; nil for nothing, or a colon alone.
   private static func port(_ text: Substring) throws(Fault) -> Int? {
     guard let first = text.utf8.first else { return nil }
     let digits = text.dropFirst()
@@ -86,7 +86,7 @@ package struct URLAuthority {
     host.utf8.contains(UInt8(ascii: "%")) ? PercentEncoding.pathSegment.decode(host)[...] : host
   }
 
-  /// The percent sign of a zone is encoded (RFC 6874 §2); a bare one could begin an escape.
+  /// Decodes the percent sign of a zone, which is encoded (RFC 6874 §2); a bare one could begin an escape.
   private static func decodingZone(_ host: Substring) throws(HostName.Fault) -> Substring {
     guard let percent = host.utf8.firstIndex(of: UInt8(ascii: "%")) else { return host }
     guard host[percent...].utf8.starts(with: "%25".utf8) else { throw .address }
@@ -95,7 +95,7 @@ package struct URLAuthority {
 }
 
 extension URLAuthority {
-  /// The host as URLs have it.
+  /// The host in the form of URLs.
   var literal: String {
     guard host.utf8.contains(UInt8(ascii: ":")) else { return host }
     let parts = host.split(separator: "%", maxSplits: 1)

@@ -1,6 +1,6 @@
 extension URL {
-  /// Returns the URL as requests are sent to it: with the one text of its host, and without dot segments in its path. nil
-  /// if it is so already, or has no usable host.
+  /// Returns the URL to which requests are sent: with the canonical text of its host, and without dot segments in its
+  /// path. nil if it already has that form, or has no usable host.
   package func normalized(keepsDotSegments: Bool = false) -> URL? {
     let text = absoluteString
     guard let authority = try? URLAuthority(of: text) else { return nil }
@@ -15,10 +15,10 @@ extension URL {
   }
 }
 
-/// The segments `.` and `..` of a path (RFC 3986 §5.2.4). A dot may be encoded, as in the URL Standard: `%2e` is a dot for
-/// the servers that decode a path before they resolve it.
+/// The segments `.` and `..` of a path (RFC 3986 §5.2.4). A dot may be encoded, as in the URL Standard: `%2e` is a dot
+/// for servers that decode a path before they resolve it.
 package enum DotSegments {
-  /// Whether a segment of the text begins like one, which is certain to be found if there is one.
+  /// Whether a segment of the text may be one; it never misses one.
   static func mayBe(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
     var index = start
     while index + 1 < text.count {
@@ -31,7 +31,7 @@ package enum DotSegments {
     return false
   }
 
-  /// Returns the path without them; nil if it has none.
+  /// Returns the path without dot segments; nil if it has none.
   package static func removed(from path: some StringProtocol) -> String? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }
     let segments = path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
@@ -48,7 +48,7 @@ package enum DotSegments {
     return "/" + kept.joined(separator: "/")
   }
 
-  /// The number of dots that a segment consists of; 0 if it is another one.
+  /// Returns the number of dots if a segment consists of dots only; otherwise 0.
   private static func dots(_ segment: some Collection<UInt8>) -> Int {
     guard segment.count <= 6 else { return 0 }
     var rest = segment[...]

@@ -1,16 +1,16 @@
-/// URLs as text: parsing what a program or a person wrote, queries, and references relative to a base (RFC 3986).
+/// URLs as text: parsing the input of programs and people, queries, and references relative to a base (RFC 3986).
 extension URL {
   /// Parses a URL or a relative reference; nil if the text is neither.
   ///
-  /// Characters that no URL may contain are percent-encoded, as browsers do; escapes stay as they are. Text with a
-  /// backslash before its path is no URL: for browsers it is a slash.
+  /// Characters that no URL may contain are percent-encoded, as in browsers; escapes stay unchanged. Text with a
+  /// backslash before its path is no URL: browsers treat it as a slash.
   package init?(text: some StringProtocol) {
     let text = String(text)
     guard !Self.hasBackslashBeforePath(text), Self.hasPlainLiteral(text) else { return nil }
     self.init(string: URL.encodingInvalidCharacters(of: text))
   }
 
-  /// Resolves a reference in a text of a server (RFC 3986 §5.2), as ``init(text:)`` reads it; nil if it is no URL.
+  /// Resolves a reference from a server's text (RFC 3986 §5.2), parsed like ``init(text:)``; nil if it is no URL.
   package init?(reference: String, relativeTo base: URL) {
     guard !Self.hasBackslashBeforePath(reference), Self.hasPlainLiteral(reference),
       let url = URL(string: URL.encodingInvalidCharacters(of: reference), relativeTo: base.absoluteURL)
@@ -18,7 +18,7 @@ extension URL {
     self = url.absoluteURL
   }
 
-  /// Returns the text of a URL with pairs added to its query, before its fragment. A query that it has is kept.
+  /// Returns the text of a URL with pairs added to its query, before its fragment. An existing query is kept.
   package static func text(_ url: String, adding pairs: [(name: String, value: String)]) -> String {
     guard !pairs.isEmpty else { return url }
     let end = url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex
@@ -32,9 +32,8 @@ extension URL {
     return path + separator + PercentEncoding.queryComponent.encode(pairs) + url[end...]
   }
 
-  /// Returns the URL that a relative reference means (RFC 3986 §5.2) where the base is taken as a folder, with or
-  /// without a slash at its end; the URL itself if it is no relative reference. Query and fragment of the base are
-  /// not used.
+  /// Returns the URL of a relative reference (RFC 3986 §5.2), with the base as a folder, with or without a slash at its
+  /// end. Returns the URL itself if it is no relative reference. Query and fragment of the base are not used.
   package func resolved(inFolder base: URL) -> URL {
     guard scheme == nil, var parts = URLComponents(url: base, resolvingAgainstBaseURL: true) else { return self }
     parts.percentEncodedQuery = nil
@@ -71,7 +70,7 @@ extension URL {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Whether a backslash would be a slash of an authority, or end one, in a browser.
+  /// Whether a browser would take a backslash for a slash that begins or ends the authority.
   private static func hasBackslashBeforePath(_ reference: String) -> Bool {
     let backslash = UInt8(ascii: "\\")
     guard reference.utf8.contains(backslash) else { return false }
@@ -85,8 +84,8 @@ extension URL {
     return slashes.contains(backslash) || rest.dropFirst(2).prefix { !"/?#".utf8.contains($0) }.contains(backslash)
   }
 
-  /// Whether what the authority has in brackets needs no encoding: an escape other than that of a percent sign, `%25`,
-  /// would become the zone of an address.
+  /// Whether the brackets of the authority need no encoding: any escape except that of a percent sign, `%25`, would
+  /// become the zone of an address.
   private static func hasPlainLiteral(_ reference: String) -> Bool {
     let bytes = reference[...].utf8
     guard let authority = authorityRange(of: bytes), let start = bytes[authority].lastIndex(of: UInt8(ascii: "["))

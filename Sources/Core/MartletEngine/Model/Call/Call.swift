@@ -140,8 +140,8 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
   public var context: CallContext { CallContext(self) }
 
-  /// The error of an attempt without a response, for a listener that is told that the request is sent again
-  /// (``Event/resend(_:after:reason:)``); nil if the attempt had a response, or if no listener receives that event.
+  /// The error of an attempt without a response, for a listener that receives ``Event/resend(_:after:reason:)``; nil if
+  /// the attempt had a response, or if no listener receives that event.
   public internal(set) var lastFailure: HTTPError? {
     get { self[Self.failures] }
     set { self[Self.failures] = newValue }

@@ -17,7 +17,7 @@ struct JobPolling: Interceptor {
 }
 
 struct Trace: EventListener {
-  let events: EventKinds = [.attempt, .resend, .finished]
+  let events: Event.Kinds = [.attempt, .resend, .finished]
 
   func receive(_ event: Event, in call: Call) {
     switch event {

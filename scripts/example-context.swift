@@ -107,7 +107,7 @@ var service: MobileServices { some() }
 func serve(with session: HTTPSession) async throws {}
 func showBlocked(_ error: SAPcpmsUserBlockedError) {}
 func fetchToken(_ url: URL) async throws -> String { some() }
-@Sendable func showPasswordDialog(_ question: PasswordQuestion) async -> Credential? { some() }
+@Sendable func showPasswordDialog(_ question: PasswordSource.Question) async -> Credential? { some() }
 func fetchToken(_ session: HTTPSession?) async throws -> String { some() }
 func account() -> NetworkTask<Token> { some() }
 func orders(of account: Token) -> NetworkTask<Order> { some() }

@@ -37,7 +37,7 @@ extension HTTPTypes.HTTPFields {
     reserveCapacity(fields.count)
     for (name, value) in fields {
       guard let name = HTTPField.Name(name.rawName) else {
-        throw HTTPError(wrapping: FieldError.invalidName(name.rawName))
+        throw HTTPError(wrapping: HTTPFields.Refusal.invalidName(name.rawName))
       }
       // a received Set-Cookie keeps its control characters, so that a cookie with any is ignored
       append(HTTPField(name: name, lenientValue: value.utf8))

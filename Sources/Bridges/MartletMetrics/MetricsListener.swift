@@ -47,7 +47,7 @@ public final class MetricsListener: EventListener {
     meter = CallMeter(originLimit: originLimit, clock: clock) { instruments.report($0) }
   }
 
-  public var events: EventKinds { meter.events }
+  public var events: Event.Kinds { meter.events }
 
   public func receive(_ event: Event, in call: Call) { meter.receive(event, in: call) }
 

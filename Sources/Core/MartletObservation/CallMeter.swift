@@ -81,7 +81,7 @@ package final class CallMeter: EventListener {
     self.report = report
   }
 
-  package var events: EventKinds {
+  package var events: Event.Kinds {
     [.started, .attempt, .sending, .cached, .response, .metrics, .limit, .resend, .finished]
   }
 
@@ -127,7 +127,7 @@ package final class CallMeter: EventListener {
     return measurements + [Measurement(.duration, labels, attempt.duration.inMilliseconds / 1000)]
   }
 
-  private func measurement(of event: LimitEvent) -> Measurement {
+  private func measurement(of event: Event.Limit) -> Measurement {
     let (name, origin): (String, Origin) =
       switch event {
       case .queued(let origin, _): ("queued", origin)
@@ -183,7 +183,7 @@ private struct MeasuredAttempt {
   var method: HTTPMethod
   var origin: Origin?
   var isSent = false
-  var source = ResponseSource.network
+  var source = HTTPResponse.Source.network
   var status: HTTPStatus?
   var metrics: TransferMetrics?
   var duration = Duration.zero

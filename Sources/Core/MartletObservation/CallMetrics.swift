@@ -46,7 +46,7 @@ public final class CallMetrics: EventListener {
     meter = CallMeter(originLimit: originLimit, clock: clock) { counts.add($0) }
   }
 
-  public var events: EventKinds { meter.events }
+  public var events: Event.Kinds { meter.events }
 
   public func receive(_ event: Event, in call: Call) { meter.receive(event, in: call) }
 

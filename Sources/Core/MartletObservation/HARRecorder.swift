@@ -63,7 +63,7 @@ public final class HARRecorder: EventListener {
     self.clock = clock
   }
 
-  public var events: EventKinds { limits.bodyBytes > 0 ? .all : .exceptBytes }
+  public var events: Event.Kinds { limits.bodyBytes > 0 ? .all : .exceptBytes }
 
   /// The archive of all attempts that have ended, ordered by their beginning.
   public var har: HAR {

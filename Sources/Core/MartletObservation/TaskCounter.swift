@@ -50,7 +50,7 @@ public final class TaskCounter: EventListener {
     state.observe { handler($0.count, $0.isActive) }
   }
 
-  public var events: EventKinds { [.started, .finished] }
+  public var events: Event.Kinds { [.started, .finished] }
 
   public func receive(_ event: Event, in call: Call) {
     switch event {

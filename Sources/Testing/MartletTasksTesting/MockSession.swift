@@ -47,7 +47,7 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
     return shared
   }
 
-  private let table: MockTransport
+  private let table: MockSessionTransport
 
   /// Makes a session without mocks.
   ///
@@ -64,7 +64,7 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
   ) {
     var memoryless = SessionConfiguration()
     (memoryless.cache, memoryless.cookies) = (nil, nil)
-    table = MockTransport()
+    table = MockSessionTransport()
     super.init(
       decoder: decoder,
       environment: {
@@ -117,7 +117,7 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
 }
 
 /// The transport of a mock session.
-private final class MockTransport: Transport {
+private final class MockSessionTransport: Transport {
   let state = Mutex(MockTable())
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {

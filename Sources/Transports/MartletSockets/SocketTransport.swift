@@ -110,7 +110,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   /// The settings for verifying proxies over TLS: the system's authorities.
   private let proxyIdentity: TLSIdentity
   private let authentications = ProxyAuthentications()
-  private let lastWay = LastWay()
+  private let lastDestination = LastDestination()
   private let addressRules: Result<AddressRules, HTTPError>
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
@@ -130,12 +130,15 @@ struct RawSocketTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
-    let way = if let known = try knownWay(of: request) { known } else { try await newWay(of: request, in: call) }
-    let proxy = ForwardingProxy.make(of: way, for: request, authentications)
+    let destination =
+      if let known = try knownDestination(of: request) { known } else {
+        try await newDestination(of: request, in: call)
+      }
+    let proxy = ForwardingProxy.make(to: destination, for: request, authentications)
     while true {
       try await proxy?.askForToken(in: call)
       let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
-      let (source, stream) = try begin(request, by: way, through: proxy, sending: body, on: thread, in: call)
+      let (source, stream) = try begin(request, to: destination, through: proxy, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
@@ -149,19 +152,19 @@ struct RawSocketTransport: Transport, DeadlineAware {
   // request keeps.
 
   @inline(never)
-  private func knownWay(of request: HTTPRequest) throws(HTTPError) -> Exchange.Way? {
+  private func knownDestination(of request: HTTPRequest) throws(HTTPError) -> Exchange.Destination? {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
     }
-    return request.asksForUpgrade ? nil : lastWay.way(of: request.url)
+    return request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
   }
 
   @inline(never)
-  private func newWay(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Way {
+  private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
     guard let origin = request.origin else { throw request.hasNoOrigin }
-    let way = try await way(to: origin, for: request, in: call)
-    if !request.asksForUpgrade { lastWay.keep(way) }
-    return way
+    let destination = try await destination(at: origin, for: request, in: call)
+    if !request.asksForUpgrade { lastDestination.keep(destination) }
+    return destination
   }
 
   @inline(never)
@@ -176,17 +179,18 @@ struct RawSocketTransport: Transport, DeadlineAware {
   /// Submits the request, whose body is open.
   @inline(never)
   private func begin(
-    _ request: HTTPRequest, by way: Exchange.Way, through proxy: ForwardingProxy?, sending body: OpenBody?,
+    _ request: HTTPRequest, to destination: Exchange.Destination, through proxy: ForwardingProxy?,
+    sending body: OpenBody?,
     on thread: LoopThread, in call: Call
   ) throws -> (TransferBody, UpgradedStream?) {
     do {
       try Task.checkCancellation()
       let recipient = try proxy?.authorize(request)
-      let isWritten = !way.key.mayMultiplex || thread.http1Servers.contains(way.origin)
+      let isWritten = !destination.key.mayMultiplex || thread.http1Servers.contains(destination.origin)
       let head = try HTTP1RequestHead(
-        request, to: way.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
+        request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
       let exchange = Exchange(
-        request, by: way, heads: (head, try http2Head(of: request, by: way, head)), body: body,
+        request, to: destination, heads: (head, try http2Head(of: request, to: destination, head)), body: body,
         limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
       // before the request is sent, so that the connection is closed if the request ends otherwise
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
@@ -209,9 +213,9 @@ struct RawSocketTransport: Transport, DeadlineAware {
         .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
         phase: .preparing)
     }
-    let way = try await way(to: origin)
+    let destination = try await destination(at: origin)
     let result = OneShot<Void>()
-    thread.jobs.submit { $0.preconnect(way, for: requests, result) }
+    thread.jobs.submit { $0.preconnect(destination, for: requests, result) }
     try await result.wait()
   }
 
@@ -222,9 +226,9 @@ struct RawSocketTransport: Transport, DeadlineAware {
     }
   }
 
-  private func way(
-    to origin: Origin, for request: HTTPRequest? = nil, in call: Call? = nil
-  ) async throws(HTTPError) -> Exchange.Way {
+  private func destination(
+    at origin: Origin, for request: HTTPRequest? = nil, in call: Call? = nil
+  ) async throws(HTTPError) -> Exchange.Destination {
     let route = try proxies.route(to: origin)
     try addressRules.get().check(origin, by: route)
     var security = ConnectionSecurity()
@@ -244,20 +248,20 @@ struct RawSocketTransport: Transport, DeadlineAware {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
     }
-    return Exchange.Way(to: origin, key: key, security: security)
+    return Exchange.Destination(to: origin, key: key, security: security)
   }
 
   private func http2Head(
-    of request: HTTPRequest, by way: Exchange.Way, _ head: HTTP1RequestHead
+    of request: HTTPRequest, to destination: Exchange.Destination, _ head: HTTP1RequestHead
   ) throws(HTTPError) -> HTTP2RequestHead? {
-    guard way.key.mayMultiplex else { return nil }
+    guard destination.key.mayMultiplex else { return nil }
     let body: HTTP2RequestHead.Body =
       switch head.framing {
       case .none: .none
       case .length(let count): .length(count)
       case .chunked: .unknownLength
       }
-    return try HTTP2RequestHead(request, origin: way.origin, body: body)
+    return try HTTP2RequestHead(request, origin: destination.origin, body: body)
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {
@@ -285,19 +289,20 @@ private final class ForwardingProxy {
 
   /// Returns nil if no proxy gets the request itself.
   static func make(
-    of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications
+    to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications
   ) -> ForwardingProxy? {
-    guard way.key.origin == nil, let server = way.key.route.server else { return nil }
-    return ForwardingProxy(server, of: way, for: request, authentications)
+    guard destination.key.origin == nil, let server = destination.key.route.server else { return nil }
+    return ForwardingProxy(server, to: destination, for: request, authentications)
   }
 
   @inline(never)
   private init(
-    _ server: ProxyServer, of way: Exchange.Way, for request: HTTPRequest, _ authentications: ProxyAuthentications
+    _ server: ProxyServer, to destination: Exchange.Destination, for request: HTTPRequest,
+    _ authentications: ProxyAuthentications
   ) {
     self.server = server
     self.authentications = authentications
-    origin = way.origin
+    origin = destination.origin
     isForeign = request.fields.contains(.proxyAuthorization)
   }
 

@@ -120,7 +120,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     }
     guard let signals else { return }
     signals.push([signal])
-    guard signals.becameFull() else { return }
+    guard signals.pauseOnceIfFull() else { return }
     task.pauseReceiving()
     // the reader may have resumed the task before it was paused
     if !signals.isPaused { task.resumeReceiving() }

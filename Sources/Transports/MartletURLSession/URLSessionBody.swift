@@ -99,7 +99,7 @@ final class URLSessionBody: BodySource {
     }
     if resumesSender { task.resumeReceiving() }
     switch signal {
-    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: outgoing.length)))
+    case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: outgoing.length)))
     case .metrics(let metrics): call.emit(.metrics(metrics))
     case .end: _ = state.withLock { $0.finish(.ended) }
     case .failed(let failure):

@@ -7,10 +7,10 @@ import Synchronization
 /// Records the events of calls in a short form.
 final class EventLog: EventListener {
   private let log = Mutex<[String]>([])
-  let events: EventKinds
+  let events: Event.Kinds
   var lines: [String] { log.withLock { $0 } }
 
-  init(_ events: EventKinds = .exceptBytes) { self.events = events }
+  init(_ events: Event.Kinds = .exceptBytes) { self.events = events }
 
   func receive(_ event: Event, in call: Call) {
     let line =

@@ -19,10 +19,10 @@ struct CacheStoreTests {
     let store = try making.store(folder)
     #expect(try await store.entries(for: key("/")) == [])
     #expect(try await store.open(UUID(), range: 0..<1) == nil)
-    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
     try await store.update(entry("/"))
     try await store.remove(.all)
-    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 
   @Test(arguments: all, sizes) func committedEntriesAreFoundComplete(_ making: Making, size: Int) async throws {
@@ -231,7 +231,7 @@ struct CacheStoreTests {
     }
     #expect(try await store.usage().bytes > 0)
     try await store.remove(.all)
-    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 
   @Test(arguments: all.filter(\.hasCapacity), [60_000, 150_000])
@@ -260,7 +260,7 @@ struct CacheStoreTests {
     try await writer.append(bytes(500_000))
     await #expect(throws: (any Error).self) { try await writer.append(bytes(1)) }
     await #expect(throws: (any Error).self) { try await writer.commit() }
-    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 
   @Test(arguments: all) func manyTasksMayUseItAtOnce(_ making: Making) async throws {

@@ -49,7 +49,7 @@ struct SessionTests {
 
   @Test(arguments: [("/small", 10), ("/large", 500_000)])
   func responsesAreServedAfterARestart(_ path: String, size: Int) async throws {
-    for source in [ResponseSource.network, .cache] {
+    for source in [HTTPResponse.Source.network, .cache] {
       let (data, response) = try await session().data(for: get(path))
       #expect(data == bytes(size))
       #expect(response.source == source)
@@ -84,7 +84,7 @@ struct SessionTests {
     _ = try await send(part)
     let within = part.lowerBound + 50_000..<part.upperBound
     #expect(try await send(within).0 == whole[within])
-    for source in [ResponseSource.network, .cache] {
+    for source in [HTTPResponse.Source.network, .cache] {
       let (data, response) = try await send()
       #expect(data == whole)
       #expect(response.status == .ok)

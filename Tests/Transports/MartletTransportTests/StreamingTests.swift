@@ -144,7 +144,7 @@ extension TransportContract {
     func listenerOfSomeEventsReceivesTheseAsOneOfAllDoes(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("hello") }
       let session = HTTPSession(transport: tested.makeTransport())
-      func kinds(for events: EventKinds) async throws -> EventKinds {
+      func kinds(for events: Event.Kinds) async throws -> Event.Kinds {
         let recorder = Recorder(events)
         var request = guarded(.post, server.url("/"), body: .data(Data("hello".utf8)))
         request.options.listeners = [recorder]
@@ -155,7 +155,7 @@ extension TransportContract {
       let all = try await kinds(for: .all)
 
       #expect(all.isSuperset(of: [.started, .attempt, .sending, .bytes, .progress, .response, .finished]))
-      for events in [.metrics, .progress, .bytes, .response, [.progress, .metrics], .finished] as [EventKinds] {
+      for events in [.metrics, .progress, .bytes, .response, [.progress, .metrics], .finished] as [Event.Kinds] {
         #expect(try await kinds(for: events) == all.intersection(events))
       }
     }

@@ -124,17 +124,17 @@ extension Transport {
 
 /// Records events.
 final class Recorder: EventListener {
-  let events: EventKinds
+  let events: Event.Kinds
   private let received = Mutex<[Event]>([])
 
-  init(_ events: EventKinds = .exceptBytes) { self.events = events }
+  init(_ events: Event.Kinds = .exceptBytes) { self.events = events }
 
   func receive(_ event: Event, in call: Call) { received.withLock { $0.append(event) } }
 
   var call: Call { Call(listeners: [self]) }
 
   /// The kinds of all events.
-  var kinds: EventKinds { received.withLock { $0.reduce([]) { $0.union($1.kind) } } }
+  var kinds: Event.Kinds { received.withLock { $0.reduce([]) { $0.union($1.kind) } } }
 
   var informational: [ResponseHead] {
     received.withLock { $0 }.compactMap { if case .informational(let head) = $0 { head } else { nil } }
@@ -144,7 +144,7 @@ final class Recorder: EventListener {
     received.withLock { $0 }.compactMap { if case .metrics(let metrics) = $0 { metrics } else { nil } }
   }
 
-  func progress(_ direction: TransferProgress.Direction) -> [TransferProgress] {
+  func progress(_ direction: Event.Progress.Direction) -> [Event.Progress] {
     received.withLock { $0 }.compactMap {
       if case .progress(let progress) = $0, progress.direction == direction { progress } else { nil }
     }

@@ -129,13 +129,13 @@ struct DownloadTests {
   }
 
   @Test func progressFitsTheTerminal() {
-    let half = TransferProgress(.received, completed: 500_000, total: 1_000_000)
+    let half = Event.Progress(.received, completed: 500_000, total: 1_000_000)
     let line = DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 80)
     #expect(line == "[██████████████████░░░░░░░░░░░░░░░░░] 50 %  500 kB of 1 MB  500 kB/s  1 s left")
     #expect(
       DownloadProgress.line(half, offset: 0, elapsed: .seconds(1), columns: 30)
         == "50 %  500 kB of 1 MB  500 kB/s  1 s left")
-    let unknown = TransferProgress(.received, completed: 2000, total: nil)
+    let unknown = Event.Progress(.received, completed: 2000, total: nil)
     #expect(DownloadProgress.line(unknown, offset: 1000, elapsed: .zero, columns: 80) == "3 kB")
   }
 

@@ -75,7 +75,7 @@ extension SlideshowState {
   /// Answers the request for slides among the effects.
   @discardableResult
   mutating func answer(
-    _ effects: [SlideshowEffect], _ slideshow: Slideshow, from source: ResponseSource = .network
+    _ effects: [SlideshowEffect], _ slideshow: Slideshow, from source: HTTPResponse.Source = .network
   ) -> [SlideshowEffect] {
     handle(.slides(effects.slidesRequest ?? -1, .success(ServedSlideshow(slideshow, from: source))))
   }

@@ -57,7 +57,7 @@ struct PictureFetchTests {
   @Test func progressTellsBytesAndTheWhole() async throws {
     let photo = try Fixture.photo("hubble-deep-field.jpg")
     let server = try LoopbackServer { _ in .data(photo) }
-    let seen = Journal<TransferProgress>()
+    let seen = Journal<Event.Progress>()
 
     _ = try await Fixture.client(server).picture(Self.request) { progress in seen.append(progress) }
 

@@ -5,7 +5,7 @@ import MartletEngine
 struct FailureMemory: Sendable {
   /// What failed: a rendition, or, if that is nil, the file.
   private struct Failed: Sendable, Hashable {
-    let route: RequestRoute
+    let request: RequestIdentity
     let rendition: Rendition?
   }
 
@@ -27,7 +27,7 @@ struct FailureMemory: Sendable {
   mutating func error(for key: ImageKey) -> ImageLoadError? {
     guard key.instance == 0 else { return nil }
     for rendition in [nil, key.rendition] {
-      let failed = Failed(route: key.route, rendition: rendition)
+      let failed = Failed(request: key.request, rendition: rendition)
       guard let failure = failures.use(failed) else { continue }
       guard failure.since.elapsed < age else {
         failures.remove(failed)
@@ -45,14 +45,14 @@ struct FailureMemory: Sendable {
   mutating func note(_ error: ImageLoadError, of identity: LoadTable.Identity, _ rendition: Rendition? = nil) {
     guard error.kind != .cancelled, error.httpError?.kind != .notCached, identity.instance == 0, !identity.isReload
     else { return }
-    let failed = Failed(route: identity.route, rendition: rendition)
+    let failed = Failed(request: identity.request, rendition: rendition)
     failures.set(Failure(error: error, since: Stopwatch(clock)), for: failed)
   }
 
   /// Removes the failures of an image and of its file.
   mutating func forget(_ key: ImageKey) {
     for rendition in [nil, key.rendition] {
-      failures.remove(Failed(route: key.route, rendition: rendition))
+      failures.remove(Failed(request: key.request, rendition: rendition))
     }
   }
 

@@ -7,7 +7,7 @@ struct ImageFileContent: Sendable {
   let head: ResponseHead
   /// The URL of the response: after a redirect, not that of the request.
   let url: URL
-  let source: ResponseSource
+  let source: HTTPResponse.Source
 
   init(data: Data, response: HTTPResponse) {
     self.data = data

@@ -8,13 +8,13 @@ public import MartletSemantics
 /// ImageCache.shared[loader.key(for: request)] = nil
 /// ```
 public struct ImageKey: Sendable, Hashable {
-  let route: RequestRoute
+  let request: RequestIdentity
   /// Different for each request whose response is for that request alone; 0 for all others.
   let instance: UInt64
   let rendition: Rendition
 
-  init(_ route: RequestRoute, instance: UInt64 = 0, _ rendition: Rendition) {
-    self.route = route
+  init(_ request: RequestIdentity, instance: UInt64 = 0, _ rendition: Rendition) {
+    self.request = request
     self.instance = instance
     self.rendition = rendition
   }
@@ -25,18 +25,18 @@ public struct ImageKey: Sendable, Hashable {
   ///   - url: the URL; its fragment and user information are ignored.
   ///   - partition: the user whose image it is; see `RequestOptions.partition`. Empty by default.
   public init(_ url: URL, partition: String = "") {
-    self.init(RequestRoute(CacheKey(url, partition: partition), all: [:]), Rendition())
+    self.init(RequestIdentity(CacheKey(url, partition: partition), all: [:]), Rendition())
   }
 
   /// The user whose image it is; see `RequestOptions.partition`.
-  public var partition: String { route.key.partition }
+  public var partition: String { request.key.partition }
 }
 
 extension ImageKey: CustomStringConvertible, CustomReflectable {
   /// The URL without secrets, the size and the processors.
   public var description: String {
     let size = rendition.targetSize.map { " \(rendition.contentMode) \($0)" } ?? ""
-    return (["\(route)\(size)"] + rendition.processors).joined(separator: ", ")
+    return (["\(request)\(size)"] + rendition.processors).joined(separator: ", ")
   }
 
   /// The description only, so that `dump` shows no secrets.

@@ -16,19 +16,19 @@ extension ImageLoader {
       let options = loader.session.options(of: request.http)
       let policy =
         options.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : options.cachePolicy
-      let shared = loader.session.route(of: request.http)
-      let route = shared ?? RequestRoute(CacheKey(request.http.url, partition: options.partition), all: [:])
+      let shared = loader.session.identity(of: request.http)
+      let identified = shared ?? RequestIdentity(CacheKey(request.http.url, partition: options.partition), all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0
-      key = ImageKey(route, instance: instance, request.rendition)
-      identity = LoadTable.Identity(route: route, instance: instance, policy: policy)
+      key = ImageKey(identified, instance: instance, request.rendition)
+      identity = LoadTable.Identity(request: identified, instance: instance, policy: policy)
       mayUseMemory = shared != nil && !identity.isReload
     }
 
     /// Makes identities that no other caller has, so that the load is not shared.
     mutating func makeUnshared(in loader: ImageLoader) {
       let instance = loader.nextInstance()
-      key = ImageKey(identity.route, instance: instance, key.rendition)
-      identity = LoadTable.Identity(route: identity.route, instance: instance, policy: identity.policy)
+      key = ImageKey(identity.request, instance: instance, key.rendition)
+      identity = LoadTable.Identity(request: identity.request, instance: instance, policy: identity.policy)
     }
   }
 

@@ -16,7 +16,7 @@ extension ImageLoader {
     let needsSlot: Bool
 
     func key(_ rendition: Rendition) -> ImageKey {
-      ImageKey(identity.route, instance: identity.instance, rendition)
+      ImageKey(identity.request, instance: identity.instance, rendition)
     }
   }
 
@@ -107,7 +107,7 @@ extension ImageLoader {
       let waiters = state.withLock { $0.loads.observing(load.number) }
       do {
         let preview = try await image.append(chunk, observer: waiters.first, load.priority)
-        let progress = TransferProgress(.received, completed: Int64(image.count), total: body.length)
+        let progress = Event.Progress(.received, completed: Int64(image.count), total: body.length)
         for waiter in waiters { waiter.observer?(.loading(progress)) }
         guard let preview else { continue }
         for waiter in waiters where waiter.rendition == preview.rendition {
@@ -124,7 +124,7 @@ extension ImageLoader {
   /// Removes stored responses that are not images, so that the next load sends a request and does not get them again.
   private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
     for url in Set([requested, answered]) {
-      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.route.key.partition)))
+      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
     }
   }
 }

@@ -203,7 +203,7 @@ extension ImageLoader {
   ///
   /// - Throws: errors of the store of the session's cache.
   public func removePartition(_ partition: String) async throws {
-    endLoads { $0.route.key.partition == partition }
+    endLoads { $0.request.key.partition == partition }
     configuration.cache?.removePartition(partition)
     try await session.cache?.removePartition(partition)
   }

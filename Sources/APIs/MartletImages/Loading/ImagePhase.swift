@@ -8,7 +8,7 @@ public import MartletEngine
   /// No image was requested.
   case empty
   /// The image is being loaded; with the progress once its first bytes have come.
-  case loading(TransferProgress?)
+  case loading(Event.Progress?)
   /// A rough image, made of the first part of the file.
   case preview(Bitmap)
   /// The image.

@@ -10,7 +10,7 @@ struct LoadTable: Sendable {
 
   /// What callers have to agree in to share a download.
   struct Identity: Sendable, Hashable {
-    let route: RequestRoute
+    let request: RequestIdentity
     let instance: UInt64
     let policy: CachePolicy
 

@@ -39,7 +39,7 @@ public struct LoadedImage: Sendable {
   /// From memory: it was decoded before.
   case memory
   /// From the session: over the network, or from its cache.
-  case session(ResponseSource)
+  case session(HTTPResponse.Source)
 
   /// `memory`, `network`, `cache`, …
   public var description: String {

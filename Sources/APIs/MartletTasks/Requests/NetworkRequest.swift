@@ -101,7 +101,7 @@ extension NetworkRequest {
   /// task fail.
   public func header(name: String, value: String?) -> NetworkRequest {
     with { request in
-      do throws(FieldError) {
+      do throws(HTTPFields.Refusal) {
         request.fields[try FieldName(name)] = value
       } catch { request.fault = request.fault ?? HTTPError(wrapping: error) }
     }

@@ -71,7 +71,7 @@ final class ChallengeSource: CredentialSource {
   }
 
   private static func answer(
-    _ question: PasswordQuestion, for task: SAPURLSessionTask, _ state: Locked<State>
+    _ question: PasswordSource.Question, for task: SAPURLSessionTask, _ state: Locked<State>
   ) async throws -> PasswordAnswer? {
     let session = task.session
     let (credentials, key) = (session.credentials, SessionCredentials.Key(question))
@@ -110,7 +110,7 @@ final class ChallengeSource: CredentialSource {
 }
 
 extension URLProtectionSpace {
-  fileprivate convenience init(_ question: PasswordQuestion) {
+  fileprivate convenience init(_ question: PasswordSource.Question) {
     let origin = question.space.origin
     self.init(
       host: origin.host, port: origin.port, protocol: origin.scheme, realm: question.space.realm,
@@ -183,7 +183,7 @@ final class SessionCredentials: Sendable {
     let space: ProtectionSpace
     let sendsPassword: Bool
 
-    init(_ question: PasswordQuestion) {
+    init(_ question: PasswordSource.Question) {
       space = question.space
       sendsPassword = question.sendsPassword
     }

@@ -67,7 +67,7 @@ public final class SAPHTTPCookieStorage: Sendable {
   public func cookies(for url: URL) -> [HTTPCookie]? {
     guard let request = CookieRequest(url) else { return [] }
     return CookieList(cookieJarStore.read(jar.site(of: request.host)))
-      .cookies(for: request, in: CookieContext(), now: .now).compactMap(\.foundation)
+      .cookies(for: request, in: Cookie.Context(), now: .now).compactMap(\.foundation)
   }
 
   /// Returns all cookies, sorted by the descriptors. (SAP's does not sort.)
@@ -127,7 +127,7 @@ public final class SAPHTTPCookieStorage: Sendable {
     cookieJarStore.remove { $0.created >= date }
   }
 
-  private func change(_ domain: String, _ body: (inout CookieList, CookieLimits) -> Void) {
+  private func change(_ domain: String, _ body: (inout CookieList, Cookie.Limits) -> Void) {
     cookieJarStore.change(jar.site(of: domain)) { cookies in
       var list = CookieList(cookies)
       body(&list, jar.limits)

@@ -18,7 +18,7 @@ final class InternalRequests: EventListener {
   /// Makes the task of a call that has none; nil if the session is gone.
   func makeTask(for request: HTTPRequest, in call: Call) -> SAPURLSessionTask? {
     guard let session = owner.withLock({ $0.session }) else { return nil }
-    let asked = SentRequest(request, of: nil).urlRequest
+    let asked = ShownRequest(request, of: nil).urlRequest
     // the task is part of the call, so that its context is the one for which the call was made
     let task = call.parent.perform { SAPURLSessionTask(asked, of: session, to: .events) }
     task.mutable.withLock { $0.phase = .running }
@@ -28,7 +28,7 @@ final class InternalRequests: EventListener {
   }
 
   /// Completes the task of an internal call: observers that count tasks get the completion of each.
-  var events: EventKinds { .finished }
+  var events: Event.Kinds { .finished }
 
   func receive(_ event: Event, in call: Call) {
     guard case .finished(let failure) = event, let task = call[made] else { return }

@@ -132,11 +132,11 @@ extension SAPURLSessionTask {
   static let ofCall = CallLocal<SAPURLSessionTask?>(nil)
 
   /// Returns the request as Foundation has it, with the properties of the task's own that the engine's has not.
-  fileprivate func shown(_ request: HTTPRequest) -> URLRequest { SentRequest(request, of: self).urlRequest }
+  fileprivate func shown(_ request: HTTPRequest) -> URLRequest { ShownRequest(request, of: self).urlRequest }
 
   /// Records the request that is sent now, and that it has a new backing task unless it only follows a redirect.
   fileprivate func beginAttempt(with request: HTTPRequest, correlationID: String?) {
-    let sent = SentRequest(request, of: self)
+    let sent = ShownRequest(request, of: self)
     let number = session.nextNumber()
     let isNew = mutable.withLock { state in
       state.correlationID = correlationID
@@ -190,7 +190,7 @@ extension SAPURLSessionTask {
 struct TaskListener: EventListener {
   let task: SAPURLSessionTask
 
-  var events: EventKinds { [.started, .attempt, .progress, .metrics] }
+  var events: Event.Kinds { [.started, .attempt, .progress, .metrics] }
 
   func receive(_ event: Event, in call: Call) {
     switch event {
@@ -209,7 +209,7 @@ struct TaskListener: EventListener {
     }
   }
 
-  private func didSend(_ progress: TransferProgress) {
+  private func didSend(_ progress: Event.Progress) {
     let step = task.mutable.withLock { state in
       defer { state.counts.sent = progress.completed }
       return progress.completed - state.counts.sent
@@ -221,7 +221,7 @@ struct TaskListener: EventListener {
     }
   }
 
-  private func didReceive(_ progress: TransferProgress) {
+  private func didReceive(_ progress: Event.Progress) {
     let (step, shown) = task.mutable.withLock { state in
       defer {
         state.counts.received = progress.completed

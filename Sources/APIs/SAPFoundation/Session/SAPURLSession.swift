@@ -50,17 +50,17 @@ public final class SAPURLSession: Sendable {
   struct State {
     var isValid = true
     /// The registered observers, in order.
-    var observers: [EventHandler] = [] { didSet { updateHandlers() } }
-    var delegate: EventHandler? { didSet { updateHandlers() } }
+    var observers: [SessionEventHandler] = [] { didSet { updateHandlers() } }
+    var delegate: SessionEventHandler? { didSet { updateHandlers() } }
     /// The observers in their order, then the delegate.
-    private(set) var handlers: [EventHandler] = []
+    private(set) var handlers: [SessionEventHandler] = []
     /// The credentials of unregistered observers, which the next sign-out removes, too.
     var formerKeepers: [any CredentialKeeper] = []
     var description: String?
     var running: [ObjectIdentifier: SAPURLSessionTask] = [:]
     var lastNumber = 0
 
-    init(delegate: EventHandler?) {
+    init(delegate: SessionEventHandler?) {
       self.delegate = delegate
       updateHandlers()
     }
@@ -68,7 +68,7 @@ public final class SAPURLSession: Sendable {
     private mutating func updateHandlers() { handlers = observers + (delegate.map { [$0] } ?? []) }
 
     /// Keeps the credentials of an observer that was unregistered for ``SAPURLSession/clearCredentials()``.
-    mutating func retire(_ observer: EventHandler) {
+    mutating func retire(_ observer: SessionEventHandler) {
       guard let keeper = (observer.events as? any CredentialHolder)?.keeper,
         !formerKeepers.contains(where: { $0 === keeper })
       else { return }
@@ -120,7 +120,7 @@ public final class SAPURLSession: Sendable {
     urlCache = configuration.sessionCache
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
     callbacks = CallbackQueue(self.delegateQueue)
-    state = Locked(State(delegate: delegate.map { EventHandler($0) }))
+    state = Locked(State(delegate: delegate.map { SessionEventHandler($0) }))
     self.transport = SAPTransport(base: transport)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
@@ -198,7 +198,7 @@ extension SAPURLSession {
   /// It is asked from now on, by running tasks too. Registering the same object twice has no effect but a warning in
   /// the log. (SAP's session ends the program.)
   public func register(_ observer: any SAPURLSessionObserving) {
-    let handler = EventHandler(observer)
+    let handler = SessionEventHandler(observer)
     let isNew = state.withLock { state in
       let isNew = !state.observers.contains { $0.events === observer }
       if isNew { state.observers.append(handler) }
@@ -217,7 +217,7 @@ extension SAPURLSession {
   public func unregister(_ observer: any SAPURLSessionObserving) {
     state.withLock { state in
       state.observers.removeAll { $0.events === observer }
-      state.retire(EventHandler(observer))
+      state.retire(SessionEventHandler(observer))
     }
     // passwords that it gave must not be sent any more
     if observer is any CredentialHolder { acceptedPasswords.removeAll() }

@@ -30,7 +30,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
     }
   }
 
-  init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: Delivery) {
+  init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: CallbackDelivery) {
     originalRequest = request
     self.session = session
     self.upload = upload
@@ -202,12 +202,12 @@ extension SAPURLSessionTask {
 public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Sendable {
   private let resumption: DownloadResumption?
 
-  init(_ request: URLRequest, of session: SAPURLSession, to delivery: Delivery) {
+  init(_ request: URLRequest, of session: SAPURLSession, to delivery: CallbackDelivery) {
     resumption = nil
     super.init(request, of: session, to: delivery)
   }
 
-  init(resuming data: Data, of session: SAPURLSession, to delivery: Delivery) {
+  init(resuming data: Data, of session: SAPURLSession, to delivery: CallbackDelivery) {
     // A local, because the optimizer of Swift 6.3.1 crashes on a property that is set from an optional decoding.
     let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
     self.resumption = resumption

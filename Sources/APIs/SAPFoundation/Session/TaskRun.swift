@@ -94,7 +94,7 @@ struct TaskRun: Sendable {
   /// Reads the body, asking the handlers about each batch. Returns the bytes for a completion handler that takes the
   /// whole body.
   private func read(
-    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: Delivery
+    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: CallbackDelivery
   ) async throws -> Data? {
     var collected = Data()
     while let chunk = try await chunks.next() {
@@ -121,7 +121,7 @@ struct TaskRun: Sendable {
 
   // MARK: Completion
 
-  private func complete(_ data: Data?, _ failure: (any Error)?, asking observers: [EventHandler]) async {
+  private func complete(_ data: Data?, _ failure: (any Error)?, asking observers: [SessionEventHandler]) async {
     notifyOfDownload(failure)
     var failure = failure
     var isFinal = false
@@ -163,7 +163,7 @@ struct TaskRun: Sendable {
 
   /// Tells an observer that the task has completed, and returns its answer. A cancelled task does not wait for it.
   private func answer(
-    of observer: EventHandler, to failure: (any Error)?
+    of observer: SessionEventHandler, to failure: (any Error)?
   ) async -> SAPURLSession.CancellableDisposition {
     let isCancelled = task.mutable.withLock { $0.isCancelled }
     let answer: SAPURLSession.CancellableDisposition? = try? await session.ask(observer) { [task, session] _, done in

@@ -27,13 +27,13 @@ struct TaskState {
   var work: Task<Void, Never>?
   var suspensions: [OneShot<Void>] = []
   /// The receiver of the results; `.events` once it got them.
-  var delivery: Delivery
+  var delivery: CallbackDelivery
   var isDownload = false
   var location: URL?
   /// The request that the task was begun with: its original one, or the one that a handler gave for a delayed task.
   var begunWith: URLRequest?
   /// The request of the current or last attempt.
-  var sent: SentRequest?
+  var sent: ShownRequest?
   var response: URLResponse?
   /// Whether the response did not come over the network.
   var isAnsweredLocally = false
@@ -61,7 +61,7 @@ struct TaskState {
   var identifier: UUID?
   var contextValues: ContextValues?
 
-  init(_ request: URLRequest?, _ delivery: Delivery) {
+  init(_ request: URLRequest?, _ delivery: CallbackDelivery) {
     begunWith = request
     self.delivery = delivery
   }
@@ -78,7 +78,7 @@ struct TaskState {
   enum Backing {
     /// There was no attempt.
     case none
-    case described(SentRequest, number: Int)
+    case described(ShownRequest, number: Int)
     case made(BackingTask)
   }
 
@@ -105,7 +105,7 @@ struct TaskState {
 }
 
 /// The receiver of a task's results.
-enum Delivery: Sendable {
+enum CallbackDelivery: Sendable {
   /// None but observers and the delegate.
   case events
   /// A handler for the whole body.

@@ -140,10 +140,10 @@ extension HTTPSession {
   }
 
   /// Identifies the requests of this session that are identical to this one; nil if its response is not shared.
-  package func route(of request: HTTPRequest) -> RequestRoute? {
+  package func identity(of request: HTTPRequest) -> RequestIdentity? {
     let request = resolved(request)
-    guard RequestRoute.isShared(by: request) else { return nil }
-    return RequestRoute(request.cacheKey(in: options(of: request).partition), all: request.fields)
+    guard RequestIdentity.isShared(by: request) else { return nil }
+    return RequestIdentity(request.cacheKey(in: options(of: request).partition), all: request.fields)
   }
 
   /// The session's cache.

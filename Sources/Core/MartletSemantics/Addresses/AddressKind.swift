@@ -1,32 +1,34 @@
-/// The purpose of a special-purpose address: the reason why it is not an address of the public Internet (RFC 6890 and
-/// the IANA registries of special-purpose addresses).
-@nonexhaustive public enum AddressKind: String, Sendable, Hashable, CaseIterable {
-  /// `0.0.0.0/8` and `::` (RFC 791 §3.2, RFC 4291 §2.5.2): on many systems, this machine.
-  case unspecified
-  /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
-  case loopback
-  /// The services that give a cloud's virtual machine its identity and credentials: `169.254.169.254`, `169.254.170.2`,
-  /// `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`, `fd00:ec2::23`,
-  /// `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
-  case metadata
-  /// `10.0.0.0/8`, `172.16.0.0/12` and `192.168.0.0/16` (RFC 1918).
-  case privateUse = "private use"
-  /// `fc00::/7` (RFC 4193), and the former site-local `fec0::/10` (RFC 3879).
-  case uniqueLocal = "unique local"
-  /// `169.254.0.0/16` (RFC 3927) and `fe80::/10` (RFC 4291 §2.5.6).
-  case linkLocal = "link-local"
-  /// `100.64.0.0/10`, which providers use behind their address translation (RFC 6598).
-  case sharedAddressSpace = "shared address space"
-  /// `224.0.0.0/4` (RFC 5771) and `ff00::/8` (RFC 4291 §2.7).
-  case multicast
-  /// `255.255.255.255` (RFC 919 §7).
-  case broadcast
-  /// `192.0.2.0/24`, `198.51.100.0/24`, `203.0.113.0/24` (RFC 5737), `2001:db8::/32` (RFC 3849), `3fff::/20` (RFC 9637).
-  case documentation
-  /// `198.18.0.0/15` (RFC 2544) and `2001:2::/48` (RFC 5180).
-  case benchmarking
-  /// All other ranges of the registries that are not globally reachable, and `240.0.0.0/4` (RFC 1112 §4).
-  case reserved
+extension AddressPolicy {
+  /// The purpose of a special-purpose address: the reason why it is not an address of the public Internet (RFC 6890 and
+  /// the IANA registries of special-purpose addresses).
+  @nonexhaustive public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// `0.0.0.0/8` and `::` (RFC 791 §3.2, RFC 4291 §2.5.2): on many systems, this machine.
+    case unspecified
+    /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
+    case loopback
+    /// The services that give a cloud's virtual machine its identity and credentials: `169.254.169.254`, `169.254.170.2`,
+    /// `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`, `fd00:ec2::23`,
+    /// `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
+    case metadata
+    /// `10.0.0.0/8`, `172.16.0.0/12` and `192.168.0.0/16` (RFC 1918).
+    case privateUse = "private use"
+    /// `fc00::/7` (RFC 4193), and the former site-local `fec0::/10` (RFC 3879).
+    case uniqueLocal = "unique local"
+    /// `169.254.0.0/16` (RFC 3927) and `fe80::/10` (RFC 4291 §2.5.6).
+    case linkLocal = "link-local"
+    /// `100.64.0.0/10`, which providers use behind their address translation (RFC 6598).
+    case sharedAddressSpace = "shared address space"
+    /// `224.0.0.0/4` (RFC 5771) and `ff00::/8` (RFC 4291 §2.7).
+    case multicast
+    /// `255.255.255.255` (RFC 919 §7).
+    case broadcast
+    /// `192.0.2.0/24`, `198.51.100.0/24`, `203.0.113.0/24` (RFC 5737), `2001:db8::/32` (RFC 3849), `3fff::/20` (RFC 9637).
+    case documentation
+    /// `198.18.0.0/15` (RFC 2544) and `2001:2::/48` (RFC 5180).
+    case benchmarking
+    /// All other ranges of the registries that are not globally reachable, and `240.0.0.0/4` (RFC 1112 §4).
+    case reserved
+  }
 }
 
 extension IPAddress {
@@ -35,7 +37,7 @@ extension IPAddress {
   /// An IPv6 address may contain an IPv4 address to which its packets are translated or tunnelled. Then the IPv4
   /// address decides: mapped and compatible (RFC 4291 §2.5.5), translated (RFC 2765 §2.1), NAT64 (RFC 6052, RFC 8215),
   /// 6to4 (RFC 3056) and Teredo (RFC 4380).
-  package var kind: AddressKind? {
+  package var kind: AddressPolicy.Kind? {
     let contained = contained
     guard contained.isEmpty else { return contained.lazy.compactMap(\.kind).first }
     return Self.kinds.first { $0.prefix.contains(self) }?.kind
@@ -74,7 +76,7 @@ extension IPAddress {
   }
 
   /// The first range that contains an address counts, so narrow ranges precede wide ones.
-  private static let kinds: [(prefix: AddressPrefix, kind: AddressKind)] = [
+  private static let kinds: [(prefix: AddressPrefix, kind: AddressPolicy.Kind)] = [
     (
       .metadata,
       "169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254 fd00:ec2::23 "
@@ -91,7 +93,7 @@ extension IPAddress {
     (.documentation, "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20"),
     (.benchmarking, "198.18.0.0/15 2001:2::/48"),
     (.reserved, "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4 100::/64 2001::/23 5f00::/16"),
-  ].flatMap { (kind: AddressKind, ranges: String) in
+  ].flatMap { (kind: AddressPolicy.Kind, ranges: String) in
     ranges.split(separator: " ").compactMap { AddressPrefix($0) }.map { ($0, kind) }
   }
 }

@@ -16,7 +16,7 @@
 /// A request through a proxy is refused, because only the proxy knows the address; see ``trustsProxies``.
 public struct AddressPolicy: Sendable, Hashable {
   /// The kinds of special addresses that are refused.
-  public var refusedKinds: Set<AddressKind>
+  public var refusedKinds: Set<AddressPolicy.Kind>
   /// Addresses that are allowed although their kind is refused: `192.0.2.7`, or a range such as `10.1.0.0/16`. A range
   /// does not allow the metadata service of a cloud, even if it contains the address: list the address itself. None by
   /// default.
@@ -35,7 +35,7 @@ public struct AddressPolicy: Sendable, Hashable {
   public var trustsProxies = false
 
   /// Makes a policy.
-  public init(refusing kinds: Set<AddressKind>) { refusedKinds = kinds }
+  public init(refusing kinds: Set<AddressPolicy.Kind>) { refusedKinds = kinds }
 
   /// Allows every address: the default of a transport.
   public static let any: AddressPolicy = {
@@ -44,8 +44,8 @@ public struct AddressPolicy: Sendable, Hashable {
     return policy
   }()
 
-  /// Allows only the addresses of the public Internet: those of no ``AddressKind``.
-  public static let publicAddresses = AddressPolicy(refusing: Set(AddressKind.allCases))
+  /// Allows only the addresses of the public Internet: those of no ``AddressPolicy/Kind``.
+  public static let publicAddresses = AddressPolicy(refusing: Set(AddressPolicy.Kind.allCases))
 
   /// Returns why the policy refuses an address; nil if it allows the address. Transports call it before they connect;
   /// call it yourself if your program opens connections by other means.

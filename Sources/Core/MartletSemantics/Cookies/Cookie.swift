@@ -117,23 +117,23 @@ extension Cookie: CustomStringConvertible {
 extension Cookie {
   /// Returns the cookie as a jar stores it, with its domain in canonical form.
   ///
-  /// - Throws: `CookieRefusal`, if the cookie is invalid or could not be sent.
-  package func checked(_ publicSuffixes: PublicSuffixes) throws(CookieRefusal) -> Cookie {
-    guard !name.isEmpty || !value.isEmpty else { throw CookieRefusal(.empty) }
+  /// - Throws: `Cookie.Refusal`, if the cookie is invalid or could not be sent.
+  package func checked(_ publicSuffixes: PublicSuffixes) throws(Cookie.Refusal) -> Cookie {
+    guard !name.isEmpty || !value.isEmpty else { throw Cookie.Refusal(.empty) }
     guard ![name, value, path].contains(where: { $0.utf8.contains(where: SetCookie.isForbidden) }) else {
-      throw CookieRefusal(.controlCharacter, name: name)
+      throw Cookie.Refusal(.controlCharacter, name: name)
     }
     guard FieldOctets.count(name) + FieldOctets.count(value) <= SetCookie.pairLimit else {
-      throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
+      throw Cookie.Refusal(.tooLarge, name: String(name.prefix(64)))
     }
-    guard isSendable else { throw CookieRefusal(.unsendable, name: name) }
+    guard isSendable else { throw Cookie.Refusal(.unsendable, name: name) }
     guard let domain = HostName.canonical(domain), domain.utf8.allSatisfy({ $0 > 32 && $0 != 127 }) else {
-      throw CookieRefusal(.noHost, name: name)
+      throw Cookie.Refusal(.noHost, name: name)
     }
     var cookie = self
     cookie.domain = domain
     if HostName.isAddress(domain) { cookie.isHostOnly = true }
-    guard cookie.isHostOnly || !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }
+    guard cookie.isHostOnly || !publicSuffixes.contains(domain) else { throw Cookie.Refusal(.publicSuffix, name: name) }
     try cookie.checkPrefix()
     return cookie
   }

@@ -19,24 +19,24 @@ package struct CookieList: Sendable {
   ///   - now: The current time.
   /// - Returns: The reasons for rejected cookies, in the order of the lines.
   package mutating func receive(
-    _ received: [Result<Cookie, CookieRefusal>], isSecure: Bool, in context: CookieContext, limit: Int, now: Date
-  ) -> [CookieRefusal] {
+    _ received: [Result<Cookie, Cookie.Refusal>], isSecure: Bool, in context: Cookie.Context, limit: Int, now: Date
+  ) -> [Cookie.Refusal] {
     removeExpired(now)
     var positions: [Cookie.Identity: Int] = [:]
     for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
     // Over an insecure connection no secure cookies are added, so only these can be hidden.
     let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
     var latest = creationTime(for: now)
-    var refusals: [CookieRefusal] = []
+    var refusals: [Cookie.Refusal] = []
     for result in received {
-      do throws(CookieRefusal) {
+      do throws(Cookie.Refusal) {
         let cookie = try result.get()
         if secure[cookie.name]?.contains(where: { $0.isHidden(by: cookie) }) == true {
-          throw CookieRefusal(.hidesSecureCookie, name: cookie.name)
+          throw Cookie.Refusal(.hidesSecureCookie, name: cookie.name)
         }
         let position = positions[cookie.identity]
         let old = position.map { cookies[$0] }.flatMap { $0.isExpired(at: now) ? nil : $0 }
-        if context.access == .nonHTTP, old?.isHTTPOnly == true { throw CookieRefusal(.httpOnly, name: cookie.name) }
+        if context.access == .nonHTTP, old?.isHTTPOnly == true { throw Cookie.Refusal(.httpOnly, name: cookie.name) }
         positions[cookie.identity] = position ?? cookies.count
         set(cookie, at: position, created: old?.created ?? latest)
         if old == nil { latest += Self.tick }
@@ -77,7 +77,7 @@ package struct CookieList: Sendable {
 
   /// Returns the cookies for a request, in the order in which they are sent: longer paths first, then older cookies
   /// first.
-  package func cookies(for request: CookieRequest, in context: CookieContext, now: Date) -> [Cookie] {
+  package func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
     var chosen = cookies.filter { cookie in
       (cookie.isHostOnly ? cookie.domain == request.host : HostName.matches(request.host, domain: cookie.domain))
         && CookiePath.matches(request.path, cookiePath: cookie.path) && (!cookie.isSecure || request.isSecure)
@@ -154,22 +154,24 @@ extension Cookie {
   }
 }
 
-/// The maximum number of cookies in a jar (RFC 6265bis §6.1).
-public struct CookieLimits: Sendable, Hashable {
-  /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
-  public var perDomain: Int
-  /// The maximum number of all cookies, in all partitions: 3000 by default, which is the minimum that the standard
-  /// requires of a user agent. A service with many users in one jar needs more.
-  public var total: Int
+extension Cookie {
+  /// The maximum number of cookies in a jar (RFC 6265bis §6.1).
+  public struct Limits: Sendable, Hashable {
+    /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
+    public var perDomain: Int
+    /// The maximum number of all cookies, in all partitions: 3000 by default, which is the minimum that the standard
+    /// requires of a user agent. A service with many users in one jar needs more.
+    public var total: Int
 
-  /// Creates limits; the minimum of each is 1.
-  public init(perDomain: Int = 180, total: Int = 3000) {
-    self.perDomain = max(1, perDomain)
-    self.total = max(1, total)
+    /// Creates limits; the minimum of each is 1.
+    public init(perDomain: Int = 180, total: Int = 3000) {
+      self.perDomain = max(1, perDomain)
+      self.total = max(1, total)
+    }
   }
 }
 
-extension CookieLimits {
+extension Cookie.Limits {
   /// Returns the cookies to remove if there are too many, by site: all that have expired, and then the least recently
   /// used.
   package func excess(in sites: [String: [Cookie]], now: Date) -> [String: Set<Cookie.Identity>] {

@@ -26,18 +26,18 @@ package struct SetCookie: Sendable, Hashable {
   /// - Parameters:
   ///   - line: The field value.
   ///   - now: The time from which `Max-Age` counts.
-  /// - Throws: `CookieRefusal`, if the line contains no cookie, or one that must be ignored.
-  package init(_ line: String, now: Date) throws(CookieRefusal) {
+  /// - Throws: `Cookie.Refusal`, if the line contains no cookie, or one that must be ignored.
+  package init(_ line: String, now: Date) throws(Cookie.Refusal) {
     var pieces = line.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)[...]
     let (name, value) = Self.pair(Substring(pieces.removeFirst()), withoutEquals: .value)
     self.name = String(name)
     self.value = String(value)
     guard !line.utf8.contains(where: Self.isForbidden) else {
-      throw CookieRefusal(.controlCharacter, name: String(name.prefix(64)))
+      throw Cookie.Refusal(.controlCharacter, name: String(name.prefix(64)))
     }
-    guard !name.isEmpty || !value.isEmpty else { throw CookieRefusal(.empty) }
+    guard !name.isEmpty || !value.isEmpty else { throw Cookie.Refusal(.empty) }
     guard FieldOctets.count(name) + FieldOctets.count(value) <= Self.pairLimit else {
-      throw CookieRefusal(.tooLarge, name: String(name.prefix(64)))
+      throw Cookie.Refusal(.tooLarge, name: String(name.prefix(64)))
     }
     var lifetime = Lifetime()
     for piece in pieces {
@@ -110,15 +110,15 @@ extension SetCookie {
   /// Returns the cookie that the line sets in response to a request, according to all rules of RFC 6265bis §5.7 that do
   /// not depend on other cookies.
   ///
-  /// - Throws: `CookieRefusal`, if the cookie must be ignored.
+  /// - Throws: `Cookie.Refusal`, if the cookie must be ignored.
   package func cookie(
-    for request: CookieRequest, in context: CookieContext, publicSuffixes: PublicSuffixes, now: Date
-  ) throws(CookieRefusal) -> Cookie {
+    for request: CookieRequest, in context: Cookie.Context, publicSuffixes: PublicSuffixes, now: Date
+  ) throws(Cookie.Refusal) -> Cookie {
     let domain = try cookieDomain(of: request.host, publicSuffixes)
-    if let path, !path.utf8.allSatisfy({ $0 < 128 }) { throw CookieRefusal(.nonASCIIPath, name: name) }
-    if isSecure, !request.isSecure { throw CookieRefusal(.insecureConnection, name: name) }
-    if isHTTPOnly, context.access == .nonHTTP { throw CookieRefusal(.httpOnly, name: name) }
-    guard context.permitsWriting(sameSite) else { throw CookieRefusal(.crossSite, name: name) }
+    if let path, !path.utf8.allSatisfy({ $0 < 128 }) { throw Cookie.Refusal(.nonASCIIPath, name: name) }
+    if isSecure, !request.isSecure { throw Cookie.Refusal(.insecureConnection, name: name) }
+    if isHTTPOnly, context.access == .nonHTTP { throw Cookie.Refusal(.httpOnly, name: name) }
+    guard context.permitsWriting(sameSite) else { throw Cookie.Refusal(.crossSite, name: name) }
     let cookie = Cookie(
       name: name, value: value, domain: domain ?? request.host, isHostOnly: domain == nil,
       path: path.map(String.init) ?? CookiePath.standard(for: request.path), expires: expires, isSecure: isSecure,
@@ -128,15 +128,15 @@ extension SetCookie {
   }
 
   /// Returns the domain whose hosts receive the cookie; nil if only the host of the request does.
-  private func cookieDomain(of host: String, _ publicSuffixes: PublicSuffixes) throws(CookieRefusal) -> String? {
+  private func cookieDomain(of host: String, _ publicSuffixes: PublicSuffixes) throws(Cookie.Refusal) -> String? {
     guard let attribute = domain, !attribute.isEmpty else { return nil }
-    guard attribute.utf8.allSatisfy({ $0 < 128 }) else { throw CookieRefusal(.nonASCIIDomain, name: name) }
+    guard attribute.utf8.allSatisfy({ $0 < 128 }) else { throw Cookie.Refusal(.nonASCIIDomain, name: name) }
     let named = attribute.utf8.first == UInt8(ascii: ".") ? attribute.dropFirst() : attribute
-    guard !named.isEmpty else { throw CookieRefusal(.noHost, name: name) }
-    guard let domain = HostName.canonical(named) else { throw CookieRefusal(.domainMismatch, name: name) }
+    guard !named.isEmpty else { throw Cookie.Refusal(.noHost, name: name) }
+    guard let domain = HostName.canonical(named) else { throw Cookie.Refusal(.domainMismatch, name: name) }
     if domain == host, HostName.isAddress(host) || publicSuffixes.contains(domain) { return nil }
-    guard HostName.matches(host, domain: domain) else { throw CookieRefusal(.domainMismatch, name: name) }
-    guard !publicSuffixes.contains(domain) else { throw CookieRefusal(.publicSuffix, name: name) }
+    guard HostName.matches(host, domain: domain) else { throw Cookie.Refusal(.domainMismatch, name: name) }
+    guard !publicSuffixes.contains(domain) else { throw Cookie.Refusal(.publicSuffix, name: name) }
     return domain
   }
 }
@@ -147,8 +147,8 @@ extension Cookie {
   /// servers treat them so.
   ///
   /// - Parameter hasPath: Whether the path was set explicitly, and not taken from the request.
-  func checkPrefix(hasPath: Bool = true) throws(CookieRefusal) {
-    if sameSite == .none, !isSecure { throw CookieRefusal(.sameSiteNoneNotSecure, name: name) }
+  func checkPrefix(hasPath: Bool = true) throws(Cookie.Refusal) {
+    if sameSite == .none, !isSecure { throw Cookie.Refusal(.sameSiteNoneNotSecure, name: name) }
     let isForHost = isSecure && isHostOnly && hasPath && path == "/"
     let isForHTTP = isSecure && isHTTPOnly
     // A nameless cookie is sent as its value alone, which could look like another name.
@@ -160,7 +160,7 @@ extension Cookie {
       case .http: isForHTTP
       case .hostHTTP: isForHost && isForHTTP
       }
-    guard holds, !name.isEmpty else { throw CookieRefusal(.prefix, name: name) }
+    guard holds, !name.isEmpty else { throw Cookie.Refusal(.prefix, name: name) }
   }
 
   private enum Prefix: String, CaseIterable {

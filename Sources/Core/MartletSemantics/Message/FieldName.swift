@@ -31,8 +31,8 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
 
   /// Creates a name from text from outside the program.
   ///
-  /// - Throws: ``FieldError/invalidName(_:)`` if the text is not a token.
-  public init(_ name: String) throws(FieldError) {
+  /// - Throws: ``HTTPFields/Refusal/invalidName(_:)`` if the text is not a token.
+  public init(_ name: String) throws(HTTPFields.Refusal) {
     guard Token.isValid(name) else { throw .invalidName(name) }
     self.init(unchecked: name)
   }
@@ -85,22 +85,24 @@ extension FieldName {
   static func bit(of count: Int, _ first: UInt8) -> UInt64 { 1 << UInt64((count &* 7 &+ Int(first)) & 63) }
 }
 
-/// The reason why a header field was refused.
-@nonexhaustive public enum FieldError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name is empty or contains a character that is not allowed in a token (RFC 9110 §5.1).
-  case invalidName(String)
-  /// The value of the named field contains CR, LF, NUL or another control character (RFC 9110 §5.5).
-  ///
-  /// The value itself is not kept, because it may be a secret.
-  case invalidValue(name: String)
+extension HTTPFields {
+  /// The reason why a header field was refused.
+  @nonexhaustive public enum Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The name is empty or contains a character that is not allowed in a token (RFC 9110 §5.1).
+    case invalidName(String)
+    /// The value of the named field contains CR, LF, NUL or another control character (RFC 9110 §5.5).
+    ///
+    /// The value itself is not kept, because it may be a secret.
+    case invalidValue(name: String)
 
-  /// The problem and how to fix it. The value is never included.
-  public var description: String {
-    switch self {
-    case .invalidName(let name):
-      "the field name \(String(reflecting: name)) is not a token: use letters, digits and !#$%&'*+-.^_`|~ only"
-    case .invalidValue(let name):
-      "the value of the field '\(name)' contains a control character: remove CR, LF, NUL and the like, or encode them"
+    /// The problem and how to fix it. The value is never included.
+    public var description: String {
+      switch self {
+      case .invalidName(let name):
+        "the field name \(String(reflecting: name)) is not a token: use letters, digits and !#$%&'*+-.^_`|~ only"
+      case .invalidValue(let name):
+        "the value of the field '\(name)' contains a control character: remove CR, LF, NUL and the like, or encode them"
+      }
     }
   }
 }

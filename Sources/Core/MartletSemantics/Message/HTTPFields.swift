@@ -22,7 +22,7 @@ public struct HTTPFields: Sendable {
     /// Received fields: their lines are made on demand.
     case received(ReceivedFields)
     /// Lines, and the error of the first refused field.
-    indirect case refused([Line], FieldError)
+    indirect case refused([Line], HTTPFields.Refusal)
   }
 
   struct Line: Sendable, Hashable {
@@ -37,7 +37,7 @@ public struct HTTPFields: Sendable {
   init(_ received: ReceivedFields) { content = .received(received) }
 
   /// The error of the first refused field; nil if all were accepted.
-  public var refusal: FieldError? { if case .refused(_, let error) = content { error } else { nil } }
+  public var refusal: HTTPFields.Refusal? { if case .refused(_, let error) = content { error } else { nil } }
 
   private var lines: [Line] {
     switch content {
@@ -64,7 +64,7 @@ public struct HTTPFields: Sendable {
     content = .lines(lines)
   }
 
-  private mutating func refuse(_ error: FieldError) {
+  private mutating func refuse(_ error: HTTPFields.Refusal) {
     if refusal == nil { content = .refused(lines, error) }
   }
 
@@ -118,7 +118,7 @@ public struct HTTPFields: Sendable {
   /// Appends a line whose name is from outside the program. A name that is not a token is refused like an invalid
   /// value.
   public mutating func append(_ value: String, forName name: String) {
-    do throws(FieldError) { append(value, for: try FieldName(name)) } catch { refuse(error) }
+    do throws(HTTPFields.Refusal) { append(value, for: try FieldName(name)) } catch { refuse(error) }
   }
 
   /// Removes all lines with that name.
@@ -142,7 +142,7 @@ public struct HTTPFields: Sendable {
   package func contains(_ names: FieldNames) -> Bool { lines.contains { names.contains($0.name) } }
 
   /// Throws ``refusal`` if there is one, to check the fields before sending.
-  public func validate() throws(FieldError) {
+  public func validate() throws(HTTPFields.Refusal) {
     if let refusal { throw refusal }
   }
 

@@ -238,8 +238,8 @@ public final class RedisCacheStore: CacheStore {
     memory.withLock { $0.removeAll() }
   }
 
-  public func usage() async throws -> CacheUsage {
-    var usage = CacheUsage(entries: 0, bytes: 0)
+  public func usage() async throws -> HTTPCache.Usage {
+    var usage = HTTPCache.Usage(entries: 0, bytes: 0)
     var seen: Set<String> = []
     try await redis.scan(names.pattern, within: Self.patience) { [self] found in
       for name in found where seen.insert(name).inserted {

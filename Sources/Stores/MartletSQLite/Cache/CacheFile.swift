@@ -137,7 +137,7 @@ final class CacheFile: Sendable {
   }
 
   /// Returns a step of a removal, which returns whether it was the last.
-  private func step(removing selection: CacheSelection) -> @Sendable (Connection) throws -> Bool {
+  private func step(removing selection: CacheSelection) -> @Sendable (DatabaseConnection) throws -> Bool {
     { [self] connection in
       let (table, now) = (CacheTable(connection), now())
       try table.endGrace(now: now)

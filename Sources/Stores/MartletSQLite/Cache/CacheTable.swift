@@ -3,9 +3,9 @@ import MartletSemantics
 
 /// The cache file, accessed through one connection, within one transaction or read.
 struct CacheTable {
-  private let connection: Connection
+  private let connection: DatabaseConnection
 
-  init(_ connection: Connection) { self.connection = connection }
+  init(_ connection: DatabaseConnection) { self.connection = connection }
 
   /// The body of an entry: its bytes, or the number under which its chunks are stored.
   struct Body: Sendable {
@@ -19,8 +19,8 @@ struct CacheTable {
   }
 
   /// - Throws: ``SQLiteFailure/inconsistent`` if the two copies of the totals differ or are impossible.
-  func usage() throws -> CacheUsage {
-    let copies = try all(.usage) { CacheUsage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
+  func usage() throws -> HTTPCache.Usage {
+    let copies = try all(.usage) { HTTPCache.Usage(entries: Int($0.integer(0)), bytes: $0.integer(1)) }
     guard let usage = copies.first, copies == [usage, usage], usage.entries >= 0, 0..<1 << 60 ~= usage.bytes,
       usage.entries > 0 || usage.bytes == 0
     else { throw SQLiteFailure.inconsistent }
@@ -141,7 +141,7 @@ struct CacheTable {
     try run(.endTurn, .integer(turn))
   }
 
-  /// Erases from the files what this transaction removes: see ``Connection/eraseAfterCommit()``.
+  /// Erases from the files what this transaction removes: see ``DatabaseConnection/eraseAfterCommit()``.
   func eraseAfterCommit() { connection.eraseAfterCommit() }
 
   func remove(_ selection: CacheSelection) throws {

@@ -114,7 +114,7 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     try file.blockingRemove(selection)
   }
 
-  @concurrent public func usage() async throws -> CacheUsage {
+  @concurrent public func usage() async throws -> HTTPCache.Usage {
     try await file.read { try $0.usage() }
   }
 }

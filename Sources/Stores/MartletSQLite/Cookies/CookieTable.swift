@@ -3,9 +3,9 @@ import MartletSemantics
 
 /// The table of cookies, one row each, ordered by site.
 struct CookieTable {
-  private let connection: Connection
+  private let connection: DatabaseConnection
 
-  init(_ connection: Connection) { self.connection = connection }
+  init(_ connection: DatabaseConnection) { self.connection = connection }
 
   static let schema = Schema(
     application: 0x4D6C_434B,  // "MlCK"

@@ -27,7 +27,7 @@ struct Database: Sendable {
   }
 
   /// Reads. The work is repeated if the file had to be replaced, so it must not have side effects.
-  func read<R: Sendable>(_ work: (Connection) throws -> R) async throws(HTTPError) -> R {
+  func read<R: Sendable>(_ work: (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
       while true {
@@ -46,7 +46,7 @@ struct Database: Sendable {
   ///
   /// - Parameter ended: Called before the next write begins, with whether the work was committed.
   func write<R: Sendable>(
-    _ work: @Sendable (Connection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
+    _ work: @Sendable (DatabaseConnection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
   ) async throws(HTTPError) -> R {
     do {
       return try await writer.write(work, ended: ended)
@@ -56,7 +56,7 @@ struct Database: Sendable {
   }
 
   /// Reads on the writing connection, after all earlier writes.
-  func readAfterWrites<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
+  func readAfterWrites<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     try await write(work)
   }
 
@@ -69,7 +69,7 @@ struct Database: Sendable {
   ///   - step: Removes a part in one transaction, and returns whether nothing is left.
   ///   - ended: Called before the next write begins, with whether everything was removed.
   func removeAll(
-    _ step: @Sendable (Connection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
+    _ step: @Sendable (DatabaseConnection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
   ) async throws(HTTPError) {
     do {
       try await writer.removeAll(step, ended: ended)
@@ -80,7 +80,7 @@ struct Database: Sendable {
   }
 
   /// Removes everything synchronously, like ``removeAll(_:ended:)``.
-  func blockingRemoveAll(_ step: (Connection) throws -> Bool) throws(HTTPError) {
+  func blockingRemoveAll(_ step: (DatabaseConnection) throws -> Bool) throws(HTTPError) {
     do {
       while try !blockingWrite(step) {}
     } catch  where error.isFullDisk {
@@ -114,10 +114,10 @@ struct Database: Sendable {
   var journalSize: Int64 { opener.file.journalSize }
 
   /// Reads synchronously; nil if the file cannot be read as it is, or has to be replaced.
-  func readIfUsable<R>(_ work: (Connection) throws -> R) -> R? { try? attempt(work, on: opener.identity) }
+  func readIfUsable<R>(_ work: (DatabaseConnection) throws -> R) -> R? { try? attempt(work, on: opener.identity) }
 
   /// Reads synchronously, for callers that cannot suspend.
-  func blockingRead<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+  func blockingRead<R>(_ work: (DatabaseConnection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
       while true {
@@ -131,7 +131,7 @@ struct Database: Sendable {
 
   /// Writes synchronously on the caller's thread, for callers that cannot suspend. It waits at most five seconds for
   /// other writes. Otherwise like ``write(_:ended:)``.
-  func blockingWrite<R>(_ work: (Connection) throws -> R) throws(HTTPError) -> R {
+  func blockingWrite<R>(_ work: (DatabaseConnection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
       var connection = try writers.take(for: opener.identity) ?? opener.openFurther()
@@ -143,7 +143,7 @@ struct Database: Sendable {
     } catch { throw Self.wrap(error, opener.file) }
   }
 
-  private func transaction<R>(_ work: (Connection) throws -> R, on connection: Connection) throws -> R {
+  private func transaction<R>(_ work: (DatabaseConnection) throws -> R, on connection: DatabaseConnection) throws -> R {
     let result = try connection.transaction { try work(connection) }
     guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     writers.give(back: connection)
@@ -152,7 +152,7 @@ struct Database: Sendable {
 
   /// Writes in one transaction what only makes sense in this file. It fails, unlike ``write(_:ended:)``, if the file was
   /// deleted, replaced or damaged: what follows is up to the next write.
-  func maintain<R: Sendable>(_ work: @Sendable (Connection) throws -> R) async throws(HTTPError) -> R {
+  func maintain<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     do {
       return try await writer.transaction(work)
     } catch {
@@ -170,7 +170,7 @@ struct Database: Sendable {
     }
   }
 
-  private func attempt<R>(_ work: (Connection) throws -> R, on identity: FileIdentity) throws -> R {
+  private func attempt<R>(_ work: (DatabaseConnection) throws -> R, on identity: FileIdentity) throws -> R {
     guard opener.file.identity == identity else { throw SQLiteFailure.fileMoved }
     let connection = try readers.take(for: identity) ?? opener.openForReading()
     let result = try work(connection)
@@ -190,14 +190,14 @@ actor Writer {
 
   private let opener: DatabaseOpener
   /// nil until the disk has room to open the file for writing.
-  private var connection: Connection?
+  private var connection: DatabaseConnection?
 
   init(_ opener: DatabaseOpener) throws {
     self.opener = opener
     do { connection = try opener.open() } catch let failure as SQLiteFailure where failure.isFull { connection = nil }
   }
 
-  private func connected() throws -> Connection {
+  private func connected() throws -> DatabaseConnection {
     let connected = try connection ?? opener.open()
     connection = connected
     return connected
@@ -205,7 +205,7 @@ actor Writer {
 
   /// Runs the work in one transaction. If the file is damaged, or its name refers to another file because it was
   /// deleted or replaced, a file is opened anew and the work is repeated.
-  func write<R>(_ work: (Connection) throws -> R, ended: (Bool) -> Void) throws -> R {
+  func write<R>(_ work: (DatabaseConnection) throws -> R, ended: (Bool) -> Void) throws -> R {
     var isStored = false
     defer { ended(isStored) }
     var failures = FailureCount()
@@ -223,14 +223,14 @@ actor Writer {
   /// Does the work in one transaction.
   ///
   /// - Throws: Also if the file was replaced during the transaction, which SQLite does not notice.
-  func transaction<R>(_ work: (Connection) throws -> R) throws -> R {
+  func transaction<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
     let connection = try connected()
     let result = try connection.transaction { try work(connection) }
     guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
     return result
   }
 
-  func removeAll(_ step: (Connection) throws -> Bool, ended: (Bool) -> Void) throws {
+  func removeAll(_ step: (DatabaseConnection) throws -> Bool, ended: (Bool) -> Void) throws {
     var isRemoved = false
     defer { ended(isRemoved) }
     do {
@@ -292,16 +292,16 @@ final class WriterQueue: SerialExecutor {
 /// A connection is taken for one read, which does not suspend: so there are never more connections than threads, and no
 /// read waits for another.
 final class ReaderPool: Sendable {
-  private let idle = Mutex<[Connection]>([])
+  private let idle = Mutex<[DatabaseConnection]>([])
 
   /// As many threads as read concurrently on most machines.
   private static let capacity = 16
 
   /// Returns a connection to this file; nil if there is none. Connections to other files are closed.
-  func take(for file: FileIdentity) -> Connection? {
+  func take(for file: FileIdentity) -> DatabaseConnection? {
     let (connection, others) = idle.withLock { idle in
       let last = idle.popLast()
-      if last == nil || last?.identity == file { return (last, [Connection]()) }
+      if last == nil || last?.identity == file { return (last, [DatabaseConnection]()) }
       defer { idle = [] }
       return (nil, idle)
     }
@@ -317,7 +317,7 @@ final class ReaderPool: Sendable {
     _ = connections  // Closed here, outside the lock.
   }
 
-  func give(back connection: Connection) {
+  func give(back connection: DatabaseConnection) {
     idle.withLock { idle in
       if idle.count < Self.capacity { idle.append(connection) }
     }

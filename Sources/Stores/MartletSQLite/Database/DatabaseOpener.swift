@@ -4,7 +4,7 @@ import Synchronization
 /// Creates, checks and migrates the file of a store, and sets it aside if it cannot be used.
 ///
 /// Another process may still have a file open that is set aside here. SQLite verifies that the name still refers to its
-/// file before it uses the files beside it, and so does this library: see `Connection.identity`.
+/// file before it uses the files beside it, and so does this library: see `DatabaseConnection.identity`.
 final class DatabaseOpener: Sendable {
   let file: DatabaseFile
   let schema: Schema
@@ -23,7 +23,7 @@ final class DatabaseOpener: Sendable {
   /// Opens the file for writing.
   ///
   /// - Parameter damaged: A file that must not be used again.
-  func open(replacing damaged: FileIdentity? = nil) throws -> Connection {
+  func open(replacing damaged: FileIdentity? = nil) throws -> DatabaseConnection {
     try file.create()
     var warning: SetAsideFile?
     defer { if let warning { onSetAside(warning) } }
@@ -50,8 +50,9 @@ final class DatabaseOpener: Sendable {
   }
 
   /// Opens another connection for writing. A file that the store has checked already is not checked again.
-  func openFurther() throws -> Connection {
-    if let connection = try? Connection(opening: file), connection.identity == identity, !connection.isReadOnly {
+  func openFurther() throws -> DatabaseConnection {
+    if let connection = try? DatabaseConnection(opening: file), connection.identity == identity, !connection.isReadOnly
+    {
       try schema.configure(connection)
       return connection
     }
@@ -59,22 +60,22 @@ final class DatabaseOpener: Sendable {
   }
 
   /// Opens the file for reading, if its name refers to the file that the store uses.
-  func openForReading() throws -> Connection {
+  func openForReading() throws -> DatabaseConnection {
     let connection = try connectForReading()
     guard connection.identity == identity else { throw SQLiteFailure.fileMoved }
     return connection
   }
 
-  private func connectForReading() throws -> Connection {
-    var connection: Connection
-    do { connection = try Connection(opening: file) } catch let failure as SQLiteFailure where failure.isFull {
-      connection = try Connection(opening: file, exclusively: true)
+  private func connectForReading() throws -> DatabaseConnection {
+    var connection: DatabaseConnection
+    do { connection = try DatabaseConnection(opening: file) } catch let failure as SQLiteFailure where failure.isFull {
+      connection = try DatabaseConnection(opening: file, exclusively: true)
     }
     try connection.script("PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
     return connection
   }
 
-  private func connect() throws -> Connection {
+  private func connect() throws -> DatabaseConnection {
     do { return try connectForWriting() } catch let failure as SQLiteFailure where failure.isFull {
       // What is stored can be read nevertheless.
       if let connection = try? connectForReading(), (try? schema.isCurrent(on: connection)) == true {
@@ -84,8 +85,8 @@ final class DatabaseOpener: Sendable {
     }
   }
 
-  private func connectForWriting() throws -> Connection {
-    let connection = try Connection(opening: file)
+  private func connectForWriting() throws -> DatabaseConnection {
+    let connection = try DatabaseConnection(opening: file)
     guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
     // A file that could be opened for writing, but is read-only after its header was read, has a damaged header.
     if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }

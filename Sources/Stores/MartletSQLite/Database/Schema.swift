@@ -12,7 +12,7 @@ struct Schema {
   /// A query that returns 1 if the rows are consistent, run whenever a store opens the file.
   var check = "SELECT 1"
   /// Repairs damaged rows, before ``opening``. Returns whether there were any.
-  var repair: @Sendable (Connection) throws -> Bool = { _ in false }
+  var repair: @Sendable (DatabaseConnection) throws -> Bool = { _ in false }
 
   /// After how many pages the journal is written into the file: 2 MiB.
   private static let journalPages = 512
@@ -26,7 +26,7 @@ struct Schema {
   ///
   /// - Throws: ``Refusal`` if the file is foreign, of a later version, or its tables, indexes and triggers are not
   ///   those that the steps create; ``SQLiteFailure``.
-  func apply(to connection: Connection) throws {
+  func apply(to connection: DatabaseConnection) throws {
     if try state(of: connection) == nil { try connection.script(layout) }
     try configure(connection)
     try connection.transaction {
@@ -43,12 +43,12 @@ struct Schema {
   }
 
   /// Whether the tables of the file are those of this schema. It writes nothing.
-  func isCurrent(on connection: Connection) throws -> Bool {
+  func isCurrent(on connection: DatabaseConnection) throws -> Bool {
     try state(of: connection) == steps.count && isIntact(connection, after: steps.count)
   }
 
   /// Configures a connection for writing.
-  func configure(_ connection: Connection) throws(SQLiteFailure) {
+  func configure(_ connection: DatabaseConnection) throws(SQLiteFailure) {
     // With a write-ahead log readers and the writer do not wait for each other, and a process that is killed leaves
     // complete transactions only. NORMAL syncs at checkpoints only: a power failure may lose the last transactions, but
     // never leaves a partial one or a damaged file. That is sufficient for data that can be fetched or entered again.
@@ -60,7 +60,7 @@ struct Schema {
       """)
   }
 
-  private func run(_ steps: ArraySlice<String>, on connection: Connection) throws(SQLiteFailure) {
+  private func run(_ steps: ArraySlice<String>, on connection: DatabaseConnection) throws(SQLiteFailure) {
     do throws(SQLiteFailure) {
       for step in steps { try connection.script(step) }
     } catch {
@@ -71,15 +71,15 @@ struct Schema {
   }
 
   /// Whether the file has exactly the tables, indexes and triggers that the steps create, each in its own pages.
-  private func isIntact(_ connection: Connection, after applied: Int) throws -> Bool {
-    let model = try Connection()
+  private func isIntact(_ connection: DatabaseConnection, after applied: Int) throws -> Bool {
+    let model = try DatabaseConnection()
     for step in steps.prefix(applied) { try model.script(step) }
     guard try Self.objects(of: model) == Self.objects(of: connection) else { return false }
     let distinct = "SELECT count(*) = count(DISTINCT rootpage) FROM sqlite_master WHERE rootpage > 0"
     return try connection.first(distinct) { $0.integer(0) } == 1
   }
 
-  private static func objects(of connection: Connection) throws -> [[String]] {
+  private static func objects(of connection: DatabaseConnection) throws -> [[String]] {
     try connection.all(
       "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name"
     ) { row in
@@ -88,7 +88,7 @@ struct Schema {
   }
 
   /// Returns the number of steps that were applied to the file; nil if it is new.
-  private func state(of connection: Connection) throws -> Int? {
+  private func state(of connection: DatabaseConnection) throws -> Int? {
     let application = try connection.first("PRAGMA application_id") { $0.integer(0) }
     let version = try connection.first("PRAGMA user_version") { $0.integer(0) } ?? 0
     let tables = try connection.first("SELECT count(*) FROM sqlite_master") { $0.integer(0) }

@@ -65,7 +65,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
 
   // MARK: Operations
 
-  private static func lookUp(_ key: String) -> @Sendable (Connection) throws -> Data? {
+  private static func lookUp(_ key: String) -> @Sendable (DatabaseConnection) throws -> Data? {
     { connection in
       let found = try connection.first("SELECT value, value_sum FROM entry WHERE key = ?", [.text(key)]) { row in
         let value = row.blob(0)
@@ -75,7 +75,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     }
   }
 
-  private static func put(_ value: Data, _ key: String) -> @Sendable (Connection) throws -> Void {
+  private static func put(_ value: Data, _ key: String) -> @Sendable (DatabaseConnection) throws -> Void {
     {
       try $0.run(
         """
@@ -86,14 +86,14 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     }
   }
 
-  private static func remove(_ key: String) -> @Sendable (Connection) throws -> Void {
+  private static func remove(_ key: String) -> @Sendable (DatabaseConnection) throws -> Void {
     { connection in
       try connection.run("DELETE FROM entry WHERE key = ?", [.text(key)])
       if connection.changes > 0 { connection.eraseAfterCommit() }
     }
   }
 
-  private static let list: @Sendable (Connection) throws -> [String] = {
+  private static let list: @Sendable (DatabaseConnection) throws -> [String] = {
     try $0.all("SELECT key, key_sum FROM entry ORDER BY key") { row in
       let key = row.text(0)
       return row.isNull(1) || row.integer(1) == sum(of: key) ? key : nil
@@ -133,7 +133,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   /// Returns whether anything was damaged.
   ///
   /// - Throws: ``SQLiteFailure/inconsistent`` if the rows are out of order.
-  private static let repairRows: @Sendable (Connection) throws -> Bool = { connection in
+  private static let repairRows: @Sendable (DatabaseConnection) throws -> Bool = { connection in
     let rows = try connection.all("SELECT number, key, key_sum FROM entry NOT INDEXED") { row in
       // A text that is marked as a blob by damage is not found.
       (number: row.integer(0), isText: row.isText(1), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))

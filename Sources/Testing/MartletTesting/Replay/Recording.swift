@@ -191,7 +191,7 @@ private final class RecordedBody: BodySource {
 extension HARRecorder {
   /// Reports the end of a response's body. The progress marks an empty body as read.
   fileprivate func receiveEnd(after count: Int64, in call: Call) {
-    receive(.progress(TransferProgress(.received, completed: count, total: nil)), in: call)
+    receive(.progress(Event.Progress(.received, completed: count, total: nil)), in: call)
     receive(.finished(nil), in: call)
   }
 }

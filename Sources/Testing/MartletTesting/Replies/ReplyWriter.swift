@@ -2,7 +2,7 @@ import MartletSemantics
 
 /// Sends a reply (RFC 9112 §4, §6, §7).
 struct ReplyWriter {
-  let socket: Socket
+  let socket: ServerSocket
 
   /// Sends a reply and returns what is to happen to the connection.
   ///
@@ -107,7 +107,7 @@ struct ReplyWriter {
 struct ReplyOutput {
   /// The number of bytes of the body that were written.
   private(set) var count: Int64 = 0
-  private let socket: Socket
+  private let socket: ServerSocket
   private let chunks: Chunks?
   private var pending: Data
   /// Up to this size, one copy and one system call are cheaper than two calls.
@@ -118,7 +118,7 @@ struct ReplyOutput {
     let sizeLine: String?
   }
 
-  init(_ socket: Socket, head: Data, chunks: Chunks?) {
+  init(_ socket: ServerSocket, head: Data, chunks: Chunks?) {
     self.socket = socket
     self.chunks = chunks
     pending = head

@@ -245,7 +245,7 @@ struct ServerState: Sendable {
   var openCount: Int { open.count }
 
   /// Adds a new connection and returns its number; nil if the server was stopped, and the connection must be closed.
-  mutating func add(_ socket: Socket) -> Int? {
+  mutating func add(_ socket: ServerSocket) -> Int? {
     guard !isStopped else { return nil }
     accepted += 1
     open[accepted] = socket.descriptor

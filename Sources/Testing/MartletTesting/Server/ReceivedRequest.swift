@@ -54,9 +54,9 @@ public final class LoopbackRequest {
   /// The request as a value that can be kept.
   public let received: ReceivedRequest
   private let bodyReader: BodyReader
-  private let socket: Socket
+  private let socket: ServerSocket
 
-  init(_ received: ReceivedRequest, body: BodyReader, socket: Socket) {
+  init(_ received: ReceivedRequest, body: BodyReader, socket: ServerSocket) {
     self.received = received
     bodyReader = body
     self.socket = socket

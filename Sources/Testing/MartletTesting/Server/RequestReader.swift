@@ -4,7 +4,7 @@ import MartletSemantics
 final class BodyReader {
   private(set) var trailers: HTTPFields = [:]
   private let buffer: WireBuffer
-  private let socket: Socket
+  private let socket: ServerSocket
   private var framing: Framing
   /// Whether the client awaits 100 Continue before it sends the body.
   private(set) var awaitsContinue: Bool
@@ -18,7 +18,7 @@ final class BodyReader {
     case chunkSize
   }
 
-  init(for request: ReceivedRequest, from buffer: WireBuffer, socket: Socket) throws(WireError) {
+  init(for request: ReceivedRequest, from buffer: WireBuffer, socket: ServerSocket) throws(WireError) {
     self.buffer = buffer
     self.socket = socket
     framing = try Self.framing(of: request)
@@ -154,7 +154,7 @@ extension RequestHeadReader {
 
 /// Buffers the bytes that were received and not yet consumed, such as pipelined requests.
 final class WireBuffer {
-  private let socket: Socket
+  private let socket: ServerSocket
   private var bytes: [UInt8] = []
   private var position = 0
   private var deadline: ContinuousClock.Instant?
@@ -162,7 +162,7 @@ final class WireBuffer {
   private var hasBegun = false
   private static let pieceSize = 64 << 10
 
-  init(_ socket: Socket) { self.socket = socket }
+  init(_ socket: ServerSocket) { self.socket = socket }
 
   /// Sets how long all that is received from now on may take together; nil for as long as it takes.
   func setLimit(_ time: Duration?) {

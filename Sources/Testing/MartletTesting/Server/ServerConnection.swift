@@ -3,7 +3,7 @@ import MartletSemantics
 /// Serves one connection, from accept to close, on a thread of its own.
 struct ServerConnection {
   let number: Int
-  let socket: Socket
+  let socket: ServerSocket
   let settings: LoopbackServer.Settings
   let state: Awaitable<ServerState>
 
@@ -114,7 +114,7 @@ struct Acceptor: Sendable {
     while true {
       let descriptor = SystemCalls.acceptConnection(on: listener)
       if descriptor >= 0 {
-        start(Socket(accepted: descriptor))
+        start(ServerSocket(accepted: descriptor))
       } else if state.value.isStopped {
         break
       } else if SystemCalls.hasNoDescriptorsLeft {
@@ -125,7 +125,7 @@ struct Acceptor: Sendable {
     SystemCalls.closeDescriptor(listener)
   }
 
-  private func start(_ socket: Socket) {
+  private func start(_ socket: ServerSocket) {
     guard state.value.openCount < settings.limits.connections else { return socket.refuse() }
     guard let number = state.update({ $0.add(socket) }) else { return socket.close() }
     let connection = ServerConnection(number: number, socket: socket, settings: settings, state: state)

@@ -27,7 +27,7 @@ package struct AwaitableCacheStore: CacheStore {
 
   package func remove(_ selection: CacheSelection) async { await memory.remove(selection) }
 
-  package func usage() async -> CacheUsage { await memory.usage() }
+  package func usage() async -> HTTPCache.Usage { await memory.usage() }
 
   private struct Writer: CacheWriter {
     let base: any CacheWriter

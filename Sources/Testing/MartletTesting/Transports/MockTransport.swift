@@ -105,7 +105,7 @@ public struct MockRequest: Sendable {
           .bodyTooLarge, "the request's body is larger than \(limit) bytes: raise the mock's limit", phase: .sending)
       }
       didRead()
-      call.emit(.progress(TransferProgress(.sent, completed: Int64(data.count), total: body.length)))
+      call.emit(.progress(Event.Progress(.sent, completed: Int64(data.count), total: body.length)))
     }
     return data
   }

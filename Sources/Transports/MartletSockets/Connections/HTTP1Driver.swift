@@ -202,7 +202,7 @@ extension HTTP1Driver {
     } catch {
       return connection.fail(error.error(of: transfer.exchange.peer))
     }
-    if transfer.pausesReading() { connection.isReading = false }
+    if transfer.pauseIfNeeded() { connection.isReading = false }
   }
 
   var room: UnsafeMutableRawBufferPointer? {

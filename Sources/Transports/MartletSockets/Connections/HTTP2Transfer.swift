@@ -66,7 +66,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   func received(body: UnsafeRawBufferPointer) {
     guard transfer.receive(body: body) else { return driver.reset(self) }
     unread += body.count
-    if !transfer.pausesReading() { giveBackWindow() }
+    if !transfer.pauseIfNeeded() { giveBackWindow() }
   }
 
   /// Returns the unread bytes to the window, because the reader has made room: the server may send as many again.

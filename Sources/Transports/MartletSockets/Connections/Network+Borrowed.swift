@@ -11,7 +11,8 @@ extension Network {
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> (hasBegun: Bool, mustWake: Bool) {
     loop.beginTurn()
     guard transfers.isEmpty,
-      let number = pool.available(for: usableKey(exchange.way.key, of: exchange.origin), now: loop.now)?.connection,
+      let number = pool.available(for: usableKey(exchange.destination.key, of: exchange.origin), now: loop.now)?
+        .connection,
       let connection = connections[number], let stream = connection.stream, stream.isReading, stream.isQuiet
     else { return (false, loop.mustWake) }
     let waits =

@@ -9,10 +9,10 @@ extension Network {
   // MARK: Connections ahead of requests
 
   /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
-  func preconnect(_ way: Exchange.Way, for requests: Int, _ result: OneShot<Void>) {
-    prepare(way.security)
-    let key = usableKey(way.key, of: way.origin)
-    preconnects.add(result, for: key, of: way.origin)
+  func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
+    prepare(destination.security)
+    let key = usableKey(destination.key, of: destination.origin)
+    preconnects.add(result, for: key, of: destination.origin)
     perform(pool.expect(requests, for: key, now: loop.now))
   }
 

@@ -95,7 +95,7 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    prepare(exchange.way.security)
+    prepare(exchange.destination.security)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfer.index = transfers.count
@@ -159,7 +159,7 @@ extension Network {
 
 extension Network {
   func wait(_ transfer: Transfer) {
-    if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.way.key, of: transfer.exchange.origin) }
+    if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin) }
     if startAtOnce(transfer) { return }
     lastNumber += 1
     let number = lastNumber

@@ -7,7 +7,7 @@ import Synchronization
 /// One request in progress: the state that the sending task and the loop's thread share.
 final class Exchange: Sendable {
   let request: HTTPRequest
-  let way: Way
+  let destination: Destination
   /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection writes
   /// it when needed.
   let head: HTTP1RequestHead
@@ -39,13 +39,13 @@ final class Exchange: Sendable {
     /// collect it.
     var wholeBody: Int64
     /// The kinds of events that the call's listeners receive.
-    var events: EventKinds
+    var events: Event.Kinds
     /// Whether the request may be sent again if its connection was stale.
     var mayRepeat: Bool
   }
 
   /// How a request reaches its origin. It is a class, because it is large and every async call would copy it.
-  final class Way: Sendable {
+  final class Destination: Sendable {
     let origin: Origin
     let key: ConnectionKey
     let security: ConnectionSecurity
@@ -58,11 +58,12 @@ final class Exchange: Sendable {
   }
 
   init(
-    _ request: HTTPRequest, by way: Way, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?), body: OpenBody?,
+    _ request: HTTPRequest, to destination: Destination, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
+    body: OpenBody?,
     limits: Limits, readAhead: Int
   ) {
     self.request = request
-    self.way = way
+    self.destination = destination
     head = heads.http1
     http2Head = heads.http2
     self.limits = limits
@@ -75,7 +76,7 @@ final class Exchange: Sendable {
   /// The fewest unread bytes of a body at which the connection is paused.
   static let leastReadAhead = 16 << 10
 
-  var origin: Origin { way.origin }
+  var origin: Origin { destination.origin }
 
   /// Host and port, for messages.
   var peer: String { origin.authority }
@@ -83,18 +84,18 @@ final class Exchange: Sendable {
 
 /// The way of the last request, which the next request most often shares. Finding it by the beginning of the URL is
 /// much faster than making it.
-final class LastWay: Sendable {
-  private let last = Mutex<(start: [UInt8], way: Exchange.Way)?>(nil)
+final class LastDestination: Sendable {
+  private let last = Mutex<(start: [UInt8], destination: Exchange.Destination)?>(nil)
 
   /// Keeps a way, unless its host has several notations.
-  func keep(_ way: Exchange.Way) {
-    guard !way.origin.host.utf8.contains(UInt8(ascii: ":")) else { return }
-    last.withLock { $0 = (Array(way.origin.description.utf8), way) }
+  func keep(_ destination: Exchange.Destination) {
+    guard !destination.origin.host.utf8.contains(UInt8(ascii: ":")) else { return }
+    last.withLock { $0 = (Array(destination.origin.description.utf8), destination) }
   }
 
   /// Returns the way of a URL that begins with the same scheme, host and port in their usual spelling; nil for others.
-  func way(of url: URL) -> Exchange.Way? {
-    guard let (start, way) = last.withLock({ $0 }) else { return nil }
+  func destination(of url: URL) -> Exchange.Destination? {
+    guard let (start, destination) = last.withLock({ $0 }) else { return nil }
     var text = url.absoluteString
     let isSame = text.withUTF8 { text in
       guard text.count >= start.count, let from = text.baseAddress, memcmp(from, start, start.count) == 0 else {
@@ -107,7 +108,7 @@ final class LastWay: Sendable {
       default: return false
       }
     }
-    return isSame ? way : nil
+    return isSame ? destination : nil
   }
 }
 

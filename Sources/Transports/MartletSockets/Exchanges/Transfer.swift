@@ -69,7 +69,7 @@ final class Transfer: HeapTimer {
 
   init(_ exchange: Exchange, on network: Network) {
     self.exchange = exchange
-    key = exchange.way.key
+    key = exchange.destination.key
     self.network = network
     lastActivity = network.loop.now
     timing = TransferTiming(start: network.loop.now)
@@ -198,10 +198,10 @@ extension Transfer {
     fail(error)
   }
 
-  /// Whether to stop receiving the body for now because the reader is slow. The reader resumes it.
-  func pausesReading() -> Bool {
+  /// Pauses the transfer if its reader is slow; the reader resumes it. Returns whether to stop receiving the body for now.
+  func pauseIfNeeded() -> Bool {
     guard !isEnded, hasHead, discarding == nil else { return false }
-    if exchange.signals.isFull(with: undeliveredBytes + buffer.count) { isPaused = true }
+    if exchange.signals.pauseIfFull(adding: undeliveredBytes + buffer.count) { isPaused = true }
     return isPaused
   }
 

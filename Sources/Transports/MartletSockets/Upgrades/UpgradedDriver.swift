@@ -32,7 +32,7 @@ final class UpgradedDriver: ConnectionDriver {
       upgrade.input.push(.bytes(Data(piece)))
       rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
     }
-    if upgrade.input.isFull(with: 0) { connection.isReading = false }
+    if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
 
   /// The reader wants more.

@@ -48,7 +48,7 @@ struct SessionCacheTests {
     #expect(try await source() == .session(.offline))
 
     let statistics = fixture.loader.statistics
-    for source in [ResponseSource.network, .cache, .revalidated, .offline] {
+    for source in [HTTPResponse.Source.network, .cache, .revalidated, .offline] {
       #expect(statistics[.session(source)].count == 1)
       #expect(statistics[.session(source)].bytes == 864)
     }

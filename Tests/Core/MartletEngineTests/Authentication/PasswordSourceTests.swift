@@ -111,7 +111,7 @@ struct PasswordSourceTests {
   @Test(arguments: [true, false])
   func aStaleNonceIsRenewedWithoutAQuestion(saysStale: Bool) async throws {
     let server = PasswordServer(.digest(", qop=auth", usesOfNonce: 2, saysStale: saysStale))
-    let questions = Mutex<[PasswordQuestion]>([])
+    let questions = Mutex<[PasswordSource.Question]>([])
     let source = PasswordSource(for: Self.scope) { question in
       questions.withLock { $0.append(question) }
       return Self.right

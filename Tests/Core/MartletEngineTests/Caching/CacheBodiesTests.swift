@@ -250,7 +250,7 @@ struct BrokenStore: CacheStore {
     await memory.remove(selection)
   }
 
-  func usage() async throws -> CacheUsage { await memory.usage() }
+  func usage() async throws -> HTTPCache.Usage { await memory.usage() }
 
   private struct FailingSource: BodySource {
     func next() async throws -> Data? { throw HTTPError(.other, "the store cannot read") }

@@ -384,7 +384,7 @@ struct CachingTransportTests {
     let transport = ScriptedTransport(.cacheable("one", "max-age=3600"))
     let configuration = SessionConfiguration()
 
-    for expected in [ResponseSource.network, .cache] {
+    for expected in [HTTPResponse.Source.network, .cache] {
       let session = HTTPSession(transport: transport, configuration: configuration)
       #expect(try await session.data(for: HTTPRequest(.get, origin)).1.source == expected)
     }

@@ -49,7 +49,7 @@ struct MemoryCacheStoreTests {
     await writer.abort()
 
     await #expect(throws: HTTPError.self) { try await writer.commit() }
-    #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 
   @Test func committingReplacesTheEntryWithTheSameVariant() async throws {
@@ -128,6 +128,6 @@ struct MemoryCacheStoreTests {
       await store.remove(index.isMultiple(of: 2) ? .entry(entry.id) : .key(entry.key))
     }
 
-    #expect(await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 }

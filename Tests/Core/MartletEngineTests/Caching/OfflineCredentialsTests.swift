@@ -72,7 +72,7 @@ struct OfflineCredentialsTests {
   private func get(
     _ session: HTTPSession, _ policy: CachePolicy = .returnCacheDataIfOffline, partition: String = "anna",
     method: HTTPMethod = .get
-  ) async throws(HTTPError) -> (text: String, source: ResponseSource) {
+  ) async throws(HTTPError) -> (text: String, source: HTTPResponse.Source) {
     var request = HTTPRequest(method, origin)
     request.options.cachePolicy = policy
     request.options.partition = partition

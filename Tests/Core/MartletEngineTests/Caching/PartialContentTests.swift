@@ -199,7 +199,7 @@ struct PartialContentTests {
     #expect(answer.fields[.contentRange] == "bytes */10")
     #expect(answer.text.isEmpty)
     #expect(answer.source == .cache)
-    #expect([conditional.status, conditional.source] as [AnyHashable] == [HTTPStatus.ok, ResponseSource.cache])
+    #expect([conditional.status, conditional.source] as [AnyHashable] == [HTTPStatus.ok, HTTPResponse.Source.cache])
   }
 
   @Test func a416OfTheOriginIsNotUsedForTheWhole() async throws {

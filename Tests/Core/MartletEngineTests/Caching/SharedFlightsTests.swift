@@ -199,7 +199,7 @@ private final class FlightStore: SharedFlights {
   func begin(_ entry: CacheEntry) async -> (any CacheWriter)? { await memory.begin(entry) }
   func update(_ entry: CacheEntry) async { await memory.update(entry) }
   func remove(_ selection: CacheSelection) async { await memory.remove(selection) }
-  func usage() async -> CacheUsage { await memory.usage() }
+  func usage() async -> HTTPCache.Usage { await memory.usage() }
 }
 
 extension CacheFixture {

@@ -112,7 +112,7 @@ struct CookieJarTests {
     #expect(try await jar.cookieHeader(for: Self.home) == "id=2")
     try await jar.remove(cookie)
     #expect(try await jar.cookieHeader(for: Self.home) == nil)
-    await #expect(throws: CookieRefusal.self) {
+    await #expect(throws: Cookie.Refusal.self) {
       try await jar.set(Cookie(name: "id", value: "a\nb", domain: "example.com"))
     }
   }
@@ -201,7 +201,7 @@ struct CookieJarTests {
   @Test
   func theLeastRecentlyUsedCookieOfADomainIsRemoved() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
-    let jar = CookieJar(limits: CookieLimits(perDomain: 3), now: { time.withLock { $0 } })
+    let jar = CookieJar(limits: Cookie.Limits(perDomain: 3), now: { time.withLock { $0 } })
     func tick() { time.withLock { $0 += 1 } }
     for path in ["a", "b", "c"] {
       tick()
@@ -219,7 +219,7 @@ struct CookieJarTests {
   @Test
   func theLeastRecentlyUsedCookieOfAllIsRemoved() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
-    let jar = CookieJar(limits: CookieLimits(total: 3), now: { time.withLock { $0 } })
+    let jar = CookieJar(limits: Cookie.Limits(total: 3), now: { time.withLock { $0 } })
     func tick() { time.withLock { $0 += 1 } }
     for name in ["a", "b", "c"] {
       tick()
@@ -255,7 +255,7 @@ struct CookieJarTests {
   /// The times of access of removed cookies would otherwise fill the memory.
   @Test
   func timesOfAccessAreRemovedWithTheirCookies() async throws {
-    let jar = CookieJar(limits: CookieLimits(total: 3))
+    let jar = CookieJar(limits: Cookie.Limits(total: 3))
     for number in 0..<20 {
       let page = url("https://site\(number).example/")
       try await jar.store(setCookie: ["a=1"], for: page)

@@ -34,7 +34,7 @@ struct CookieLineTests {
     let request = HTTPRequest(.get, Self.home)
     #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "strict=1; a=1"])
 
-    #expect(jar.line(for: request, in: CookieContext(isSameSite: false)).atOnce == [:])
+    #expect(jar.line(for: request, in: Cookie.Context(isSameSite: false)).atOnce == [:])
     #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "strict=1; a=1"])
   }
 
@@ -64,7 +64,7 @@ struct CookieLineTests {
   @Test
   func theTimesOfALineThatIsKeptDecideWhichCookieIsRemoved() async throws {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
-    let jar = CookieJar(limits: CookieLimits(total: 2), now: { time.withLock { $0 } })
+    let jar = CookieJar(limits: Cookie.Limits(total: 2), now: { time.withLock { $0 } })
     try await jar.store(setCookie: ["a=1"], for: Self.home)
     time.withLock { $0 += 1 }
     try await jar.store(setCookie: ["b=1"], for: url("https://b.example/"))

@@ -59,7 +59,7 @@ struct CookiePartitionTests {
     try await jar.partition("anna").removeAll()
 
     for jar in [jar, jar.partition("anna"), jar.partition("ben")] {
-      _ = try await jar.store(from: head, for: home, in: CookieContext(), sentWith: [:], begun: call.id)
+      _ = try await jar.store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: call.id)
     }
 
     #expect(try await ids() == ["late", nil, "late"])
@@ -93,7 +93,7 @@ struct CookiePartitionTests {
 
     for _ in 0..<2 {
       for name in ["", "anna", "ben", "carl"] {
-        let line = jar.partition(name).line(for: request, in: CookieContext()).atOnce
+        let line = jar.partition(name).line(for: request, in: Cookie.Context()).atOnce
         let value = name.isEmpty ? "all" : name
         #expect(line?[.cookie] == (name == "carl" ? nil : "id=\(value); kept=\(value)"))
       }

@@ -26,7 +26,7 @@ struct CookieSessionsTests {
   ) async throws -> String? {
     _ = try await jar.store(
       from: ResponseHead(status: status, fields: [.setCookie: set]), for: target ?? home,
-      in: CookieContext(method: method), sentWith: line.map(Self.fields))
+      in: Cookie.Context(method: method), sentWith: line.map(Self.fields))
     return try await jar.cookieHeader(for: home)
   }
 
@@ -37,11 +37,11 @@ struct CookieSessionsTests {
 
     try await jar.removeAll()
     let refusals = try await jar.store(
-      from: head, for: url, in: CookieContext(), sentWith: [:], begun: call.id)
+      from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: call.id)
     #expect(refusals.map(\.reason) == [.otherSession])
     #expect(try await jar.cookieHeader(for: url) == nil)
 
-    _ = try await jar.store(from: head, for: url, in: CookieContext(), sentWith: [:], begun: Call().id)
+    _ = try await jar.store(from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: Call().id)
     #expect(try await jar.cookieHeader(for: url) == "id=1")
   }
 

@@ -90,7 +90,7 @@ struct CookieTransportTests {
       setCookie: ["strict=1; SameSite=Strict", "lax=1; SameSite=Lax", "none=1; SameSite=None; Secure"], for: Self.home)
     let session = HTTPSession(transport: transport, configuration: configuration)
     var request = HTTPRequest(.get, Self.home)
-    request.options.cookieContext = CookieContext(isSameSite: false)
+    request.options.cookieContext = Cookie.Context(isSameSite: false)
     let log = EventLog()
     request.options.listeners = [log]
 

@@ -44,7 +44,7 @@ struct ObservationTests {
 
   @Test func aListenerReceivesTheEventsThatItNames() async throws {
     let every = EventLog(.all)
-    let logs = (0..<14).map { EventLog(EventKinds(rawValue: 1 << $0)) }
+    let logs = (0..<14).map { EventLog(Event.Kinds(rawValue: 1 << $0)) }
     let transport = MockTransport { request in
       _ = try await request.readBody()
       return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")

@@ -57,7 +57,7 @@ struct SignalQueueTests {
       })
     async let pulled = queue.next()
     try await isWaiting.wait()
-    #expect(queue.isFull(with: 100))
+    #expect(queue.pauseIfFull(adding: 100))
 
     queue.push(.chunk(1))
 
@@ -83,7 +83,7 @@ struct SignalQueueTests {
     let queue = SignalQueue<Signal>(highWater: 100)
     queue.push([.chunk(50), .chunk(25), .chunk(25)])
 
-    #expect(queue.isFull(with: 0))
+    #expect(queue.pauseIfFull(adding: 0))
     #expect(queue.isPaused)
 
     #expect(try await queue.next().resumesSender == false)
@@ -96,21 +96,21 @@ struct SignalQueueTests {
     let queue = SignalQueue<Signal>(highWater: 100)
     queue.push([.chunk(50)])
 
-    #expect(!queue.isFull(with: 49))
-    #expect(queue.isFull(with: 50))
+    #expect(!queue.pauseIfFull(adding: 49))
+    #expect(queue.pauseIfFull(adding: 50))
   }
 
   @Test func queueBecomesFullOnceUntilTheSenderIsResumed() async throws {
     let queue = SignalQueue<Signal>(highWater: 100)
     queue.push([.chunk(100)])
-    #expect(queue.becameFull())
+    #expect(queue.pauseOnceIfFull())
 
     queue.push([.chunk(100)])
-    #expect(!queue.becameFull())
+    #expect(!queue.pauseOnceIfFull())
 
     while try await !queue.next().resumesSender {}
     queue.push([.chunk(100)])
-    #expect(queue.becameFull())
+    #expect(queue.pauseOnceIfFull())
   }
 
   @Test func waitingReaderGetsTheNextSignalAndItsWaitIsMeasured() async throws {
@@ -139,7 +139,7 @@ struct SignalQueueTests {
     queue.push([.chunk(1)])
 
     for _ in 0..<2 { await #expect(throws: Stopped.self) { try await queue.next() } }
-    #expect(!queue.isFull(with: 1000))
+    #expect(!queue.pauseIfFull(adding: 1000))
   }
 
   @Test func stopEndsAWaitingRead() async throws {

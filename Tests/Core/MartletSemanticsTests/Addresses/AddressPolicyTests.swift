@@ -4,7 +4,7 @@ import Testing
 /// Which addresses are special, and what a policy says to each.
 struct AddressPolicyTests {
   @Test func everySpecialRangeHasItsKind() throws {
-    let table: [(AddressKind?, String)] = [
+    let table: [(AddressPolicy.Kind?, String)] = [
       (.unspecified, "0.0.0.0 0.255.255.255 ::"), (.loopback, "127.0.0.0 127.255.255.255 ::1"),
       (.privateUse, "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255"),
       (.uniqueLocal, "fc00:: fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff fec0::1 feff::1"),
@@ -47,7 +47,7 @@ struct AddressPolicyTests {
       { "2001:0:808:808:0:0:\(Self.hexadecimal($0, 16, inverted: true)):\(Self.hexadecimal($0, 0, inverted: true))" },
       { "2001:0:\(Self.hexadecimal($0, 16)):\(Self.hexadecimal($0, 0)):0:0:f7f7:f7f7" },  // Teredo: client, server
     ]
-    let table: [(String, AddressKind?)] = [
+    let table: [(String, AddressPolicy.Kind?)] = [
       ("8.8.8.8", nil), ("127.0.0.1", .loopback), ("10.0.0.1", .privateUse), ("169.254.169.254", .metadata),
       ("192.168.1.1", .privateUse), ("100.64.0.1", .sharedAddressSpace),
     ]

@@ -4,20 +4,20 @@ import MartletSemantics
 struct CookieClient {
   var list = CookieList()
   var now = Date(timeIntervalSince1970: 1_800_000_000)
-  var refusals: [CookieRefusal.Reason] = []
+  var refusals: [Cookie.Refusal.Reason] = []
   static let suffixes = PublicSuffixes {
     ["org", "com", "test", "co.uk", "github.io", "xn--55qx5d.cn", "cn"].contains($0)
   }
   static let home = "http://www.example.org/dir/page"
 
   /// Receives `Set-Cookie` lines in response to a request.
-  mutating func receive(_ lines: String..., at url: String = home, in context: CookieContext = .init()) {
+  mutating func receive(_ lines: String..., at url: String = home, in context: Cookie.Context = .init()) {
     for line in lines { receive(line, at: url, context) }
   }
 
-  private mutating func receive(_ line: String, at url: String, _ context: CookieContext) {
-    do throws(CookieRefusal) {
-      guard let request = Self.request(url) else { throw CookieRefusal(.noHost) }
+  private mutating func receive(_ line: String, at url: String, _ context: Cookie.Context) {
+    do throws(Cookie.Refusal) {
+      guard let request = Self.request(url) else { throw Cookie.Refusal(.noHost) }
       let cookie = try SetCookie(line, now: now)
         .cookie(for: request, in: context, publicSuffixes: Self.suffixes, now: now)
       let refused = list.receive([.success(cookie)], isSecure: request.isSecure, in: context, limit: 180, now: now)
@@ -26,7 +26,7 @@ struct CookieClient {
   }
 
   /// The `Cookie` line of a request; empty if there is none.
-  func sends(to url: String = home, in context: CookieContext = .init()) -> String {
+  func sends(to url: String = home, in context: Cookie.Context = .init()) -> String {
     guard let request = Self.request(url) else { return "" }
     return CookieList.header(list.cookies(for: request, in: context, now: now)) ?? ""
   }

@@ -36,17 +36,17 @@ struct CookieListTests {
   func linesOfAResponseAreProcessedInOrder() {
     var list = CookieList([Self.cookie("kept", used: 0), Self.cookie("secure", used: 0, isSecure: true)])
     func line(_ name: String, _ value: String, expires: Date? = nil, path: String = "/") -> Result<
-      Cookie, CookieRefusal
+      Cookie, Cookie.Refusal
     > {
       .success(
         Cookie(name: name, value: value, domain: "example.org", path: path, expires: expires, created: Self.start))
     }
     let refusals = list.receive(
       [
-        line("a", "1"), line("b", "1"), .failure(CookieRefusal(.publicSuffix, name: "c")), line("a", "2"),
+        line("a", "1"), line("b", "1"), .failure(Cookie.Refusal(.publicSuffix, name: "c")), line("a", "2"),
         line("b", "", expires: .distantPast), line("b", "3"), line("secure", "stolen", path: "/login"),
         line("kept", "", expires: .distantPast),
-      ], isSecure: false, in: CookieContext(), limit: 180, now: Self.start)
+      ], isSecure: false, in: Cookie.Context(), limit: 180, now: Self.start)
 
     #expect(refusals.map(\.reason) == [.publicSuffix, .hidesSecureCookie])
     #expect(list.cookies.map { $0.name + "=" + $0.value } == ["secure=1", "a=2", "b=3"])
@@ -59,10 +59,10 @@ struct CookieListTests {
   func theLastOfTenThousandLinesAreKept() {
     var list = CookieList([Self.cookie("old", used: -10)])
     let lines = (0..<11_000).map { number in
-      Result<Cookie, CookieRefusal>.success(
+      Result<Cookie, Cookie.Refusal>.success(
         Cookie(name: "n\(number)", value: "1", domain: "example.org", created: Self.start))
     }
-    let refusals = list.receive(lines, isSecure: true, in: CookieContext(), limit: 180, now: Self.start)
+    let refusals = list.receive(lines, isSecure: true, in: Cookie.Context(), limit: 180, now: Self.start)
 
     #expect(refusals.isEmpty)
     #expect(list.cookies.map(\.name) == (10_820..<11_000).map { "n\($0)" })
@@ -77,7 +77,7 @@ struct CookieListTests {
       "b": [Self.cookie("3", domain: "b", used: 2), Self.cookie("4", domain: "b", used: 4), expired],
     ]
     func victims(_ total: Int) -> [String] {
-      CookieLimits(total: total).excess(in: sites, now: Self.start).values.joined().map(\.name).sorted()
+      Cookie.Limits(total: total).excess(in: sites, now: Self.start).values.joined().map(\.name).sorted()
     }
     #expect(victims(4) == ["expired"])
     #expect(victims(3) == ["2", "expired"])
@@ -86,8 +86,8 @@ struct CookieListTests {
 
   @Test
   func limitsAreAtLeastOne() {
-    #expect(CookieLimits(perDomain: 0, total: -1) == CookieLimits(perDomain: 1, total: 1))
-    #expect(CookieLimits() == CookieLimits(perDomain: 180, total: 3000))
+    #expect(Cookie.Limits(perDomain: 0, total: -1) == Cookie.Limits(perDomain: 1, total: 1))
+    #expect(Cookie.Limits() == Cookie.Limits(perDomain: 180, total: 3000))
   }
 
   @Test
@@ -111,7 +111,7 @@ struct CookieListTests {
   }
 
   @Test(arguments: [
-    (Cookie(name: "", value: "", domain: "example.org"), CookieRefusal.Reason.empty),
+    (Cookie(name: "", value: "", domain: "example.org"), Cookie.Refusal.Reason.empty),
     (Cookie(name: "a\u{1}", value: "", domain: "example.org"), .controlCharacter),
     (Cookie(name: "a", value: "b\r\nX: y", domain: "example.org"), .controlCharacter),
     (Cookie(name: "a", value: "b;c", domain: "example.org"), .unsendable),
@@ -128,8 +128,8 @@ struct CookieListTests {
     (Cookie(name: "", value: "__Secure-a=b", domain: "example.org", isSecure: true), .prefix),
     (Cookie(name: "a", value: "b", domain: "example.org", sameSite: .none), .sameSiteNoneNotSecure),
   ])
-  func cookieThatCouldNotBeSentIsRefused(_ cookie: Cookie, reason: CookieRefusal.Reason) {
-    let refusal = #expect(throws: CookieRefusal.self) { try cookie.checked(CookieClient.suffixes) }
+  func cookieThatCouldNotBeSentIsRefused(_ cookie: Cookie, reason: Cookie.Refusal.Reason) {
+    let refusal = #expect(throws: Cookie.Refusal.self) { try cookie.checked(CookieClient.suffixes) }
     #expect(refusal?.reason == reason)
   }
 

@@ -53,7 +53,7 @@ struct CookieSecurityTests {
 
   @Test
   func httpOnlyCookieIsHiddenFromOtherInterfaces() {
-    let script = CookieContext(access: .nonHTTP)
+    let script = Cookie.Context(access: .nonHTTP)
     var client = CookieClient()
     client.receive("a=1; HttpOnly", "b=2")
     #expect(client.sends() == "a=1; b=2")
@@ -65,20 +65,20 @@ struct CookieSecurityTests {
 
   // MARK: SameSite
 
-  private static let crossSite = CookieContext(isSameSite: false)
+  private static let crossSite = Cookie.Context(isSameSite: false)
 
   @Test(arguments: [
-    (CookieContext(), "none; strict; lax; default; "),
-    (CookieContext(method: .post), "none; strict; lax; default; "),
-    (CookieContext(isSameSite: false), "none; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true), "none; lax; default; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .head), "none; lax; default; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; "),
-    (CookieContext(isSameSite: false, method: .post), "none; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
-    (CookieContext(isTopLevelNavigation: true), "none; strict; lax; default; "),
+    (Cookie.Context(), "none; strict; lax; default; "),
+    (Cookie.Context(method: .post), "none; strict; lax; default; "),
+    (Cookie.Context(isSameSite: false), "none; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true), "none; lax; default; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true, method: .head), "none; lax; default; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; "),
+    (Cookie.Context(isSameSite: false, method: .post), "none; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
+    (Cookie.Context(isTopLevelNavigation: true), "none; strict; lax; default; "),
   ])
-  func sameSiteDecidesWhatIsSent(_ context: CookieContext, sent: String) {
+  func sameSiteDecidesWhatIsSent(_ context: Cookie.Context, sent: String) {
     var client = CookieClient()
     client.receive(
       "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https)
@@ -86,13 +86,13 @@ struct CookieSecurityTests {
   }
 
   @Test(arguments: [
-    (CookieContext(), "none; strict; lax; default; "),
-    (CookieContext(isSameSite: false), "none; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true), "none; strict; lax; default; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; strict; lax; default; "),
-    (CookieContext(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
+    (Cookie.Context(), "none; strict; lax; default; "),
+    (Cookie.Context(isSameSite: false), "none; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true), "none; strict; lax; default; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true, method: .post), "none; strict; lax; default; "),
+    (Cookie.Context(isSameSite: false, isTopLevelNavigation: true, access: .nonHTTP), "none; "),
   ])
-  func sameSiteDecidesWhatIsStored(_ context: CookieContext, taken: String) {
+  func sameSiteDecidesWhatIsStored(_ context: Cookie.Context, taken: String) {
     var client = CookieClient()
     client.receive(
       "none; SameSite=None; Secure", "strict=; SameSite=Strict", "lax=; SameSite=Lax", "default=", at: Self.https,

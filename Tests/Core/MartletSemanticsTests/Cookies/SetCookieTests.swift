@@ -115,7 +115,7 @@ struct SetCookieTests {
 
   @Test(arguments: [("a=b", "a"), ("=b", "")])
   func refusalNamesTheCookieAndNotItsValue(_ pair: String, name: String) {
-    let refusal = #expect(throws: CookieRefusal.self) { try SetCookie(pair + "\u{1}secret", now: .now) }
+    let refusal = #expect(throws: Cookie.Refusal.self) { try SetCookie(pair + "\u{1}secret", now: .now) }
     #expect(refusal?.name == name)
     #expect(refusal?.description.contains("secret") == false)
   }

@@ -13,7 +13,7 @@ struct FieldNameTests {
     "a=b", "a?b", "a@b", "[a]", "a\\b", "\"a\"", "{a}",
   ])
   func otherTextIsNotAName(_ text: String) {
-    #expect(throws: FieldError.invalidName(text)) { try FieldName(text) }
+    #expect(throws: HTTPFields.Refusal.invalidName(text)) { try FieldName(text) }
   }
 
   @Test func caseDoesNotMatterButIsKept() {
@@ -47,6 +47,6 @@ struct FieldNameTests {
 
     #expect(fields.refusal?.description.contains("X-Key") == true)
     #expect(fields.refusal?.description.contains("secret") == false)
-    #expect(FieldError.invalidName("a\r\nb").description.contains("\"a\\r\\nb\""))
+    #expect(HTTPFields.Refusal.invalidName("a\r\nb").description.contains("\"a\\r\\nb\""))
   }
 }

@@ -19,7 +19,7 @@ struct HTTPFieldsTests {
     #expect(appended.count == 1)
     #expect(literal.refusal == .invalidValue(name: "X-A"))
     #expect(literal.isEmpty)
-    #expect(throws: FieldError.invalidValue(name: "Accept")) { try set.validate() }
+    #expect(throws: HTTPFields.Refusal.invalidValue(name: "Accept")) { try set.validate() }
   }
 
   /// Values are checked eight bytes at a time.

@@ -57,7 +57,7 @@ struct ReceivedFieldsTests {
     fields["X-Tag"] = "z"
     #expect(fields.refusal == .invalidValue(name: "First"))
     #expect(fields["X-Tag"] == "z")
-    #expect(throws: FieldError.self) { try fields.validate() }
+    #expect(throws: HTTPFields.Refusal.self) { try fields.validate() }
   }
 
   @Test(arguments: ["A: b\r\n", "A: b\nB: c\n", "\r\nA: b\r\n", "A: b", ": c\r\nA: b\r\n", "A: b\r\nno colon\r\n"])

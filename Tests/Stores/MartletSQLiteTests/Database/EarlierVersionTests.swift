@@ -97,6 +97,6 @@ struct EarlierVersionTests {
     let store = try SQLiteCacheStore(at: file, onSetAside: { Issue.record("\($0)") })
     #expect(try await store.usage().entries == 4)
     try await store.remove(.all)
-    #expect(try await store.usage() == CacheUsage(entries: 0, bytes: 0))
+    #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 }

@@ -85,7 +85,7 @@ struct SchemaTests {
   }
 
   @Test func theNumberOfABodyIsUnique() throws {
-    let connection = try Connection()
+    let connection = try DatabaseConnection()
     for step in CacheStatement.schema.steps { try connection.script(step) }
     let table = CacheTable(connection)
     try connection.run("INSERT INTO chunk (place, bytes) VALUES (?, x'00')", [.integer(CacheStatement.chunkKey(7, 3))])

@@ -30,7 +30,7 @@ final class DownloadProgress: EventListener {
     state.withLock { ($0.offset, $0.start) = (offset, stopwatch.elapsed) }
   }
 
-  var events: EventKinds { isShown ? [.response, .progress] : [] }
+  var events: Event.Kinds { isShown ? [.response, .progress] : [] }
 
   func receive(_ event: Event, in call: Call) {
     switch event {
@@ -40,7 +40,7 @@ final class DownloadProgress: EventListener {
     }
   }
 
-  private func show(_ progress: TransferProgress) {
+  private func show(_ progress: Event.Progress) {
     let now = stopwatch.elapsed
     let line: String? = state.withLock { state in
       let isDue = state.shown.map { now - $0 >= Self.interval } ?? true
@@ -63,7 +63,7 @@ final class DownloadProgress: EventListener {
   }
 
   /// `[████████░░░░░░░░]  47 %  1.2 MB of 2.5 MB  840 kB/s  2 s left`.
-  static func line(_ progress: TransferProgress, offset: Int64, elapsed: Duration, columns: Int) -> String {
+  static func line(_ progress: Event.Progress, offset: Int64, elapsed: Duration, columns: Int) -> String {
     let done = offset + progress.completed
     let seconds = elapsed.inMilliseconds / 1000
     let rate = seconds > 0.05 ? Double(progress.completed) / seconds : nil

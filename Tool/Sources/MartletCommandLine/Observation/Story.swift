@@ -91,7 +91,7 @@ final class Story: EventListener {
 
   private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }
 
-  private static func origin(of source: ResponseSource) -> String {
+  private static func origin(of source: HTTPResponse.Source) -> String {
     switch source {
     case .network: "the response comes from the network"
     case .cache: "the response comes from the cache, and is fresh"

@@ -3,7 +3,7 @@ import MartletSemantics
 /// A body of JSON that is filled item by item. Members stay in the order of their first items, and values stay as they
 /// were written: numbers keep their digits.
 struct JSONBody: Sendable {
-  private var root = JSONValue.text("null")
+  private var root = JSONItem.text("null")
 
   /// Sets the value at a path, and makes the objects and arrays that lead there. A later value replaces an earlier one.
   ///
@@ -26,19 +26,19 @@ struct JSONBody: Sendable {
 }
 
 /// A value of JSON. What is not changed stays text.
-private indirect enum JSONValue: Sendable {
+private indirect enum JSONItem: Sendable {
   case text(String)
   case object([Member])
-  case array([JSONValue])
+  case array([JSONItem])
 
   struct Member: Sendable {
     let name: String
     /// The name as a string of JSON.
     let quotedName: String
-    var value: JSONValue
+    var value: JSONItem
   }
 
-  static let null = JSONValue.text("null")
+  static let null = JSONItem.text("null")
 
   var isNull: Bool { if case .text("null") = self { true } else { false } }
 

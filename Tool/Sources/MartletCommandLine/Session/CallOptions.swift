@@ -87,7 +87,7 @@ extension URL {
 }
 
 /// The options that decide how the transport connects.
-struct ConnectionOptions {
+struct ConnectionFlags {
   private let arguments: ParsedArguments
   private let surroundings: Surroundings
 

@@ -41,7 +41,7 @@ struct PreparedCall: Sendable {
     _ arguments: ParsedArguments, _ surroundings: Surroundings
   ) throws -> any Transport {
     if let path = arguments.value(.replay) { return try ReplayTransport(file: surroundings.file(path)) }
-    return SocketTransport(try ConnectionOptions(arguments, surroundings).configuration())
+    return SocketTransport(try ConnectionFlags(arguments, surroundings).configuration())
   }
 
   /// The curl command for the request, with the credentials and cookies that are sent without being asked for.
@@ -76,7 +76,7 @@ extension HARRecorder.Limits {
 private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]
-  let sent: SentRequest?
+  let sent: RequestRecorder?
   private let archive: (recorder: HARRecorder, file: OwnFile)?
   private let timeline: (recorder: TimelineRecorder, file: OwnFile)?
 
@@ -84,7 +84,7 @@ private struct CallRecords: Sendable {
     let redaction = arguments.has(.showSecrets) ? Redaction.off : .standard
     let (errors, clock) = (surroundings.errors, surroundings.clock)
     self.redaction = redaction
-    sent = choice.parts.contains(.requestHead) ? SentRequest() : nil
+    sent = choice.parts.contains(.requestHead) ? RequestRecorder() : nil
     archive = try OwnFile(.har, .archive, arguments, surroundings).map {
       (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), $0)
     }

@@ -4,9 +4,9 @@ package import MartletEngine
 package struct ServedSlideshow: Sendable, Hashable {
   package var slideshow: Slideshow
   /// Where it came from; `offline` if it is the last known one, because the service could not be reached.
-  package var source: ResponseSource
+  package var source: HTTPResponse.Source
 
-  package init(_ slideshow: Slideshow, from source: ResponseSource = .network) {
+  package init(_ slideshow: Slideshow, from source: HTTPResponse.Source = .network) {
     self.slideshow = slideshow
     self.source = source
   }

@@ -56,7 +56,7 @@ package struct SlideshowClient: Sendable {
   ///
   /// - Parameter progress: called as bytes arrive.
   package func picture(
-    _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+    _ request: PictureRequest, progress: @escaping @Sendable (Event.Progress) -> Void = { _ in }
   ) async throws(PictureError) -> LoadedImage {
     try await picture(request, by: loader, progress)
   }
@@ -67,7 +67,7 @@ package struct SlideshowClient: Sendable {
   }
 
   private func picture(
-    _ request: PictureRequest, by loader: ImageLoader, _ progress: @escaping @Sendable (TransferProgress) -> Void
+    _ request: PictureRequest, by loader: ImageLoader, _ progress: @escaping @Sendable (Event.Progress) -> Void
   ) async throws(PictureError) -> LoadedImage {
     // Users expect the first address in messages.
     var missing: PictureError?
@@ -111,7 +111,7 @@ package struct SlideshowClient: Sendable {
 
   private func load(
     _ request: PictureRequest, at url: URL, by loader: ImageLoader,
-    _ progress: @Sendable (TransferProgress) -> Void
+    _ progress: @Sendable (Event.Progress) -> Void
   ) async throws(ImageLoadError) -> LoadedImage {
     let image = request.image(at: url).priority(.high)
     if let known = loader.cachedImage(for: image) { return known }
@@ -133,7 +133,7 @@ package struct SlideshowClient: Sendable {
 extension ImageLoader {
   /// Loads the picture, and reports progress.
   fileprivate func loaded(
-    _ request: ImageRequest, _ progress: (TransferProgress) -> Void
+    _ request: ImageRequest, _ progress: (Event.Progress) -> Void
   ) async throws(ImageLoadError) -> LoadedImage {
     for await phase in phases(for: request) {
       switch phase {

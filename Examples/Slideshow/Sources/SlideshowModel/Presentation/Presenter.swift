@@ -131,7 +131,7 @@ extension SlideshowClient {
 
   /// The picture, or why there is none, as a value.
   fileprivate func shownPicture(
-    _ request: PictureRequest, progress: @escaping @Sendable (TransferProgress) -> Void
+    _ request: PictureRequest, progress: @escaping @Sendable (Event.Progress) -> Void
   ) async -> Result<ShownPicture, PictureError> {
     do {
       let image = try await picture(request, progress: progress)

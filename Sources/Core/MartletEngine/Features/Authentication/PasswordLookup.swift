@@ -1,19 +1,21 @@
 public import MartletSemantics
 import Synchronization
 
-/// A request for a user name and a password, for the closure of a ``PasswordSource``.
-public struct PasswordQuestion: Sendable, Hashable {
-  /// The protection space that requires the password. Show its origin to the user: the realm is the server's own text.
-  public let space: ProtectionSpace
-  /// The number of passwords that the server has refused in this call. 0 for the first one.
-  public let failureCount: Int
-  /// Whether the password itself is sent to the server (Basic), rather than a hash of it (Digest).
-  public let sendsPassword: Bool
-  /// The last credential that was refused in this call; nil if there is none.
-  package let refused: Credential?
+extension PasswordSource {
+  /// A request for a user name and a password, for the closure of a ``PasswordSource``.
+  public struct Question: Sendable, Hashable {
+    /// The protection space that requires the password. Show its origin to the user: the realm is the server's own text.
+    public let space: ProtectionSpace
+    /// The number of passwords that the server has refused in this call. 0 for the first one.
+    public let failureCount: Int
+    /// Whether the password itself is sent to the server (Basic), rather than a hash of it (Digest).
+    public let sendsPassword: Bool
+    /// The last credential that was refused in this call; nil if there is none.
+    package let refused: Credential?
+  }
 }
 
-/// The answer to a ``PasswordQuestion`` of one call.
+/// The answer to a ``PasswordSource/Question`` of one call.
 package struct PasswordAnswer: Sendable {
   let credential: Credential
   let isShared: Bool
@@ -55,7 +57,7 @@ enum PasswordLookup: Sendable {
 
   /// Returns the credential for a question; nil, or the refused one again, if there is no other.
   func credential(
-    for question: PasswordQuestion, refused: Credential?, in call: Call
+    for question: PasswordSource.Question, refused: Credential?, in call: Call
   ) async throws -> PasswordAnswer? {
     let credential: Credential?
     switch self {
@@ -92,7 +94,7 @@ final class AskedPasswords: Sendable {
   init(_ ask: @escaping PasswordSource.Asking) { self.ask = ask }
 
   func credential(
-    for question: PasswordQuestion, refused: Credential?, by call: Call
+    for question: PasswordSource.Question, refused: Credential?, by call: Call
   ) async throws -> Credential? {
     let renewal = spaces.withLock { spaces in
       let renewal = spaces[question.space] ?? Renewal(nil)

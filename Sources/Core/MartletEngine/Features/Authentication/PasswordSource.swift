@@ -33,7 +33,7 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Returns a credential, or nil if there is none.
-  public typealias Asking = @Sendable (PasswordQuestion) async throws -> Credential?
+  public typealias Asking = @Sendable (PasswordSource.Question) async throws -> Credential?
 
   public let scope: CredentialScope
   private let realm: String?
@@ -76,7 +76,7 @@ public final class PasswordSource: CredentialSource {
   ///
   /// - The closure is called once for each protection space, however many requests wait for its result. The result is
   ///   used until a server refuses it; then the closure is called again, with the number of failures in
-  ///   ``PasswordQuestion/failureCount``.
+  ///   ``PasswordSource/Question/failureCount``.
   /// - If it returns nil, the requests that wait get the 401 as their response.
   /// - If it throws, the requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
   ///   ``HTTPError/underlying``.
@@ -103,7 +103,7 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Returns a credential for one call, or nil if there is none.
-  package typealias AskingOnce = @Sendable (PasswordQuestion, Call) async throws -> PasswordAnswer?
+  package typealias AskingOnce = @Sendable (PasswordSource.Question, Call) async throws -> PasswordAnswer?
 
   /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels the closure,
   /// and an error that the closure throws ends the call.
@@ -161,7 +161,7 @@ public final class PasswordSource: CredentialSource {
       let answer = PasswordAnswer(credential, isShared: progress.used?.isShared ?? true)
       return adopt(challenge, answer, rejection, &progress, generation)
     }
-    let question = PasswordQuestion(
+    let question = PasswordSource.Question(
       space: space, failureCount: progress.failures, sendsPassword: challenge == .basic(realm: challenge.realm),
       refused: refused.credential)
     let answer = try await lookup.credential(for: question, refused: refused.credential, in: call)

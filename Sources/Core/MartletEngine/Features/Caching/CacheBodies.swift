@@ -9,7 +9,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
   private let id: CacheEntry.ID
-  private let transaction: CacheTransaction
+  private let flight: Flight
   let endsAtDeadline: Bool
   private let state: Mutex<State>
 
@@ -19,7 +19,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
     var count: Int64 = 0
   }
 
-  private var cache: HTTPCache { transaction.cache }
+  private var cache: HTTPCache { flight.cache }
 
   /// Creates the body.
   ///
@@ -27,15 +27,15 @@ final class StoringBody: FinishableBody, DeadlineAware {
   ///   - body: The body as it is received.
   ///   - entry: The entry to write.
   ///   - writer: The writer of the entry.
-  ///   - transaction: The request, which finishes when the body is stored or known not to be.
-  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for transaction: CacheTransaction) {
+  ///   - flight: The request, which finishes when the body is stored or known not to be.
+  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: Flight) {
     base = body.source
     length = body.length
     id = entry.id
-    self.transaction = transaction
-    let decide = transaction.request.options.storageDecision
-    endsAtDeadline = decide == nil && Deadline.ends(transaction.cache.store) && Deadline.ends(body.source)
-    let writer = decide.map { DecidingWriter(entry, for: transaction, around: writer, $0) } ?? writer
+    self.flight = flight
+    let decide = flight.request.options.storageDecision
+    endsAtDeadline = decide == nil && Deadline.ends(flight.cache.store) && Deadline.ends(body.source)
+    let writer = decide.map { DecidingWriter(entry, for: flight, around: writer, $0) } ?? writer
     state = Mutex(State(writer: writer))
   }
 
@@ -46,29 +46,29 @@ final class StoringBody: FinishableBody, DeadlineAware {
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
-    if count > transaction.longestBody { transaction.releaseWaiters(.unshared) }  // the reader stops here
-    let isWritten: Void? = await cache.attempt(in: transaction.call) {
+    if count > flight.longestBody { flight.releaseJoined(.unshared) }  // the reader stops here
+    let isWritten: Void? = await cache.attempt(in: flight.call) {
       if let chunk { try await writer.append(chunk) }
     }
     if isWritten == nil {
       end(.unshared)
     } else if chunk == nil || count == length {  // A reader that has all bytes may not ask for the end.
-      end(await cache.attempt(in: transaction.call) { try await self.commit(writer, count: count) } ?? .unshared)
+      end(await cache.attempt(in: flight.call) { try await self.commit(writer, count: count) } ?? .unshared)
     } else {
-      state.withLock { if !transaction.isFinished { $0.writer = writer } }
+      state.withLock { if !flight.isFinished { $0.writer = writer } }
     }
     return chunk
   }
 
   /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
   /// cache while it was received.
-  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> CacheTransaction.Outcome {
-    guard length == nil || count == length, transaction.canStore else {
+  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> Flight.Outcome {
+    guard length == nil || count == length, flight.canStore else {
       await writer.abort()
       return .unshared
     }
     try await writer.commit()
-    guard transaction.canStore else {
+    guard flight.canStore else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
     }
@@ -99,9 +99,9 @@ final class StoringBody: FinishableBody, DeadlineAware {
     }
   }
 
-  /// Finishes the transaction, and releases the writer unless it is in use.
-  private func end(_ outcome: CacheTransaction.Outcome) {
-    transaction.finish(outcome)
+  /// Finishes the flight, and releases the writer unless it is in use.
+  private func end(_ outcome: Flight.Outcome) {
+    flight.finish(outcome)
     _ = state.withLock { $0.writer.take() }
   }
 }
@@ -118,14 +118,14 @@ private final class DecidingWriter: CacheWriter {
   private let bytes = Mutex(Data())
 
   init(
-    _ entry: CacheEntry, for transaction: CacheTransaction, around base: any CacheWriter,
+    _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter,
     _ decide: @escaping StorageDecision
   ) {
     self.entry = entry
     self.base = base
-    url = transaction.request.url
-    call = transaction.call
-    store = transaction.cache.store
+    url = flight.request.url
+    call = flight.call
+    store = flight.cache.store
     self.decide = decide
   }
 

@@ -42,7 +42,7 @@ public protocol CacheStore: Sendable {
   func remove(_ selection: CacheSelection) async throws
 
   /// Returns how much is stored.
-  func usage() async throws -> CacheUsage
+  func usage() async throws -> HTTPCache.Usage
 }
 
 /// Writes the body of one entry, chunk by chunk, from one task at a time.
@@ -96,16 +96,18 @@ public enum CacheSelection: Sendable, Hashable {
   case all
 }
 
-/// How much a cache stores.
-public struct CacheUsage: Sendable, Hashable {
-  /// The number of entries that can be found.
-  public var entries: Int
-  /// The bytes of bodies and heads that the store counts against its capacity.
-  public var bytes: Int64
+extension HTTPCache {
+  /// How much a cache stores.
+  public struct Usage: Sendable, Hashable {
+    /// The number of entries that can be found.
+    public var entries: Int
+    /// The bytes of bodies and heads that the store counts against its capacity.
+    public var bytes: Int64
 
-  /// Creates a value.
-  public init(entries: Int, bytes: Int64) {
-    self.entries = entries
-    self.bytes = bytes
+    /// Creates a value.
+    public init(entries: Int, bytes: Int64) {
+      self.entries = entries
+      self.bytes = bytes
+    }
   }
 }

@@ -7,44 +7,44 @@ extension CachingTransport {
   ///
   /// - Parameter joined: The entry to store.
   func extend(
-    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for transaction: CacheTransaction
+    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for flight: Flight
   ) async -> HTTPResponse {
-    let part = await cache.attempt(in: transaction.call) {
+    let part = await cache.attempt(in: flight.call) {
       try await PartOfBody(entry, around: response.head, to: joined, in: cache)
     }
     guard let part else {
-      transaction.finish(.unshared)
+      flight.finish(.unshared)
       cache.count { $0.misses += 1 }
       return response
     }
-    return await store(response, as: joined, for: transaction, with: part)
+    return await store(response, as: joined, for: flight, with: part)
   }
 
   /// Returns the stored part and the rest in the response as one response. If the part cannot be read, the whole is
   /// requested again.
   func complete(
     _ entry: CacheEntry, by response: HTTPResponse, to whole: StoredResponse, isStored: Bool,
-    for transaction: CacheTransaction
+    for flight: Flight
   ) async throws -> HTTPResponse {
     guard let part = entry.response.part,
-      let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: transaction.call)
-    else { return try await fetchAgain(instead: response, for: transaction) }
+      let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: flight.call)
+    else { return try await fetchAgain(instead: response, for: flight) }
     let rest = ExactBody(response.body.source, count: part.size - Int64(part.range.count))
     var combined = response
     combined.head = whole.head
     combined.body = ResponseBody(
       length: part.size,
       from: JoinedBody(part.range.lowerBound == 0 ? [known, rest] : [rest, known], trailersOf: rest))
-    guard isStored, transaction.request.options.storesResponse else {
-      transaction.finish(.unshared)
+    guard isStored, flight.request.options.storesResponse else {
+      flight.finish(.unshared)
       cache.count { $0.misses += 1 }
       return combined
     }
-    return await store(combined, as: whole, for: transaction, with: PartOfBody(replacing: entry, length: part.size))
+    return await store(combined, as: whole, for: flight, with: PartOfBody(replacing: entry, length: part.size))
   }
 }
 
-extension CacheTransaction {
+extension Flight {
   /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
   /// a part.
   func stores(_ response: HTTPResponse) -> Bool {

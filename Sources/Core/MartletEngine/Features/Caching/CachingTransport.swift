@@ -3,7 +3,7 @@ import MartletSemantics
 /// Answers requests from the cache, and stores responses.
 ///
 /// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
-/// response. ``CacheTransaction`` handles its relation to other running requests.
+/// response. ``Flight`` handles its relation to other running requests.
 struct CachingTransport: Transport, DeadlineAware {
   let base: any Transport
   let cache: HTTPCache
@@ -11,15 +11,15 @@ struct CachingTransport: Transport, DeadlineAware {
   var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let transaction = CacheTransaction(request, in: call, of: cache)
-    guard transaction.isCacheable else { return try await sendUncached(transaction) }
+    let flight = Flight(request, in: call, of: cache)
+    guard flight.isCacheable else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
-    var step = try firstStep(of: transaction)
+    var step = try firstStep(of: flight)
     while true {
       switch step {
-      case .send(let sent): return try await fetch(sent, for: transaction)
+      case .send(let sent): return try await fetch(sent, for: flight)
       case .answer(let response): return response
-      default: step = try await self.step(of: transaction, after: step, without: &unreadable)
+      default: step = try await self.step(of: flight, after: step, without: &unreadable)
       }
     }
   }
@@ -31,7 +31,7 @@ struct CachingTransport: Transport, DeadlineAware {
     case answer(HTTPResponse)
     indirect case serve(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request, then look again.
-    case wait(RunningWork<CacheTransaction.Outcome>)
+    case wait(RunningWork<Flight.Outcome>)
     /// Ask other processes first whether one of them is sending an identical request.
     case ask(OriginRequest)
     case lookUp
@@ -42,14 +42,14 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Looks up the stored responses and answers with one, unless that requires an `await`.
   @inline(never)
-  private func firstStep(of transaction: CacheTransaction) throws -> Step {
-    let storedCount = cache.transactions.storedCount
-    guard let entries = cache.blockingEntries(for: transaction), entries.count < HTTPCache.variantLimit else {
+  private func firstStep(of flight: Flight) throws -> Step {
+    let storedCount = cache.flights.storedCount
+    guard let entries = cache.blockingEntries(for: flight), entries.count < HTTPCache.variantLimit else {
       return .lookUp
     }
-    let step = try step(of: transaction, among: entries, since: storedCount)
+    let step = try step(of: flight, among: entries, since: storedCount)
     guard case .serve(let entry, .fresh) = step,
-      case .now(let response?) = response(from: entry, as: .cache, to: transaction)
+      case .now(let response?) = response(from: entry, as: .cache, to: flight)
     else { return step }
     return .answer(response)
   }
@@ -57,53 +57,53 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
   @inline(never)
   private func step(
-    of transaction: CacheTransaction, after step: Step, without unreadable: inout Set<CacheEntry.ID>
+    of flight: Flight, after step: Step, without unreadable: inout Set<CacheEntry.ID>
   ) async throws -> Step {
     switch step {
     case .send, .answer: return step
     case .serve(let entry, let serving):
-      let source = serving == .fresh ? ResponseSource.cache : .stale
-      if let response = await readableResponse(from: entry, as: source, to: transaction) {
+      let source = serving == .fresh ? HTTPResponse.Source.cache : .stale
+      if let response = await readableResponse(from: entry, as: source, to: flight) {
         if case .staleWhileRevalidating(let head) = serving {
-          revalidate(OriginRequest(head, validating: entry), for: transaction)
+          revalidate(OriginRequest(head, validating: entry), for: flight)
         }
         return .answer(response)
       }
       unreadable.insert(entry.id)
-    case .wait(let result): try await transaction.wait(for: result, on: clock)
+    case .wait(let result): try await flight.wait(for: result, on: clock)
     case .ask(let sent):
-      guard try await transaction.isAnswerLikely(on: clock) else { return .send(sent) }
+      guard try await flight.isAnswerLikely(on: clock) else { return .send(sent) }
     case .lookUp: break
     }
-    let storedCount = cache.transactions.storedCount
-    let entries = await cache.entries(for: transaction).filter { [unreadable] in !unreadable.contains($0.id) }
-    let next = try self.step(of: transaction, among: entries, since: storedCount)
-    if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: transaction) }
+    let storedCount = cache.flights.storedCount
+    let entries = await cache.entries(for: flight).filter { [unreadable] in !unreadable.contains($0.id) }
+    let next = try self.step(of: flight, among: entries, since: storedCount)
+    if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: flight) }
     return next
   }
 
   @inline(never)
   private func step(
-    of transaction: CacheTransaction, among entries: [CacheEntry], since storedCount: Int
+    of flight: Flight, among entries: [CacheEntry], since storedCount: Int
   ) throws -> Step {
     let sent: OriginRequest
-    switch transaction.plan(among: entries) {
+    switch flight.plan(among: entries) {
     case .serve(let index, let serving): return .serve(entries[index], serving)
     case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
     case .select(let indices, let head): sent = OriginRequest(head, offering: indices.map { entries[$0] })
     case .combine(let index, let head): sent = OriginRequest(head, joining: entries[index])
     case .forward(let head): sent = OriginRequest(head)
     case .answerGatewayTimeout:
-      var response = HTTPResponse(status: .gatewayTimeout, url: transaction.request.url)
+      var response = HTTPResponse(status: .gatewayTimeout, url: flight.request.url)
       response.source = .cache
       return .answer(response)
     case .failNotCached:
       throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
     }
-    return switch transaction.start(since: storedCount) {
-    case .started: transaction.asksOthers ? .ask(sent) : .send(sent)
+    return switch flight.start(since: storedCount) {
+    case .started: flight.asksOthers ? .ask(sent) : .send(sent)
     case .outdated: .lookUp
-    case .identical(let result): .wait(result)
+    case .joined(let result): .wait(result)
     }
   }
 
@@ -114,61 +114,61 @@ struct CachingTransport: Transport, DeadlineAware {
   /// - Parameter received: The response that it replaces.
   @inline(never)
   private func response(
-    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
     replacing received: HTTPResponse? = nil
   ) -> Immediate<HTTPResponse?> {
-    let answer = answer(with: entry, as: source, to: transaction)
-    if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: transaction, replacing: received)) }
+    let answer = answer(with: entry, as: source, to: flight)
+    if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: flight, replacing: received)) }
     if let bytes = cache.immediate?.blockingBytes(of: entry.id, range: answer.range) {
-      return .now(response(answer, ResponseBody(bytes), as: source, to: transaction, replacing: received))
+      return .now(response(answer, ResponseBody(bytes), as: source, to: flight, replacing: received))
     }
     return .later {
-      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: transaction.call) else {
+      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: flight.call) else {
         return nil
       }
       let body = ResponseBody(length: Int64(answer.range.count), from: stored)
-      return response(answer, body, as: source, to: transaction, replacing: received)
+      return response(answer, body, as: source, to: flight, replacing: received)
     }
   }
 
   /// Does the same with an `await`. The body of the replaced response is discarded.
   private func readableResponse(
-    from entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction,
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
-    let response = try? await response(from: entry, as: source, to: transaction, replacing: received).value()
+    let response = try? await response(from: entry, as: source, to: flight, replacing: received).value()
     if response != nil { await received?.discardBody() }
     return response
   }
 
   private func answer(
-    with entry: CacheEntry, as source: ResponseSource, to transaction: CacheTransaction
+    with entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight
   ) -> StoredAnswer {
     StoredAnswer(
-      of: entry.response, length: entry.length ?? 0, to: transaction.request.head, at: cache.now(),
+      of: entry.response, length: entry.length ?? 0, to: flight.request.head, at: cache.now(),
       isConfirmed: source == .revalidated)
   }
 
   private func response(
-    _ answer: StoredAnswer, _ body: ResponseBody, as source: ResponseSource, to transaction: CacheTransaction,
+    _ answer: StoredAnswer, _ body: ResponseBody, as source: HTTPResponse.Source, to flight: Flight,
     replacing received: HTTPResponse?
   ) -> HTTPResponse {
-    transaction.call.emit(.cached(source))
+    flight.call.emit(.cached(source))
     cache.count { $0.add(source) }
     return HTTPResponse(
-      url: transaction.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
+      url: flight.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
   }
 
   /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.
-  private func revalidate(_ sent: OriginRequest, for transaction: CacheTransaction) {
+  private func revalidate(_ sent: OriginRequest, for flight: Flight) {
     guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
-    var request = transaction.request
+    var request = flight.request
     request.options.isCollected = false
     request.options.storesResponse = true  // even if a download started it
     // A separate call: for listeners, the first one ends with its response.
-    let call = Call(runner: transaction.call.runner, asked: nil, listeners: [], deadline: nil)
-    call.takeLocals(of: transaction.call)
-    let background = CacheTransaction(request, in: call, of: cache)
+    let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
+    call.takeLocals(of: flight.call)
+    let background = Flight(request, in: call, of: cache)
     background.start()  // now, so that a later removal includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
@@ -185,69 +185,69 @@ struct CachingTransport: Transport, DeadlineAware {
   ///
   /// - Parameters:
   ///   - sent: The request.
-  ///   - transaction: The request as its caller made it. The transaction has started.
-  private func fetch(_ sent: OriginRequest, for transaction: CacheTransaction) async throws -> HTTPResponse {
+  ///   - flight: The request as its caller made it. The flight has started.
+  private func fetch(_ sent: OriginRequest, for flight: Flight) async throws -> HTTPResponse {
     let requestTime = cache.now()
     let response: HTTPResponse
     do {
-      response = try await base.send(transaction.request.with(sent.head.fields), in: transaction.call)
+      response = try await base.send(flight.request.with(sent.head.fields), in: flight.call)
     } catch {
-      return try await stale(sent.entry, insteadOf: error, to: transaction)
+      return try await stale(sent.entry, insteadOf: error, to: flight)
     }
-    let update = transaction.update(after: response, to: sent, sentAt: requestTime)
-    guard case .ignore = update else { return try await apply(update, of: response, to: sent, for: transaction) }
-    transaction.finish(.unstorable, after: response.status)
+    let update = flight.update(after: response, to: sent, sentAt: requestTime)
+    guard case .ignore = update else { return try await apply(update, of: response, to: sent, for: flight) }
+    flight.finish(.unstorable, after: response.status)
     cache.count { $0.misses += 1 }
     return response
   }
 
   /// Returns the stored response instead of an error, if the rules allow that.
   private func stale(
-    _ entry: CacheEntry?, insteadOf error: any Error, to transaction: CacheTransaction
+    _ entry: CacheEntry?, insteadOf error: any Error, to flight: Flight
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
-    transaction.finish(after: failure)
-    guard let entry, let use = transaction.staleUse(of: entry, after: failure),
-      let stale = await readableResponse(from: entry, as: ResponseSource(use), to: transaction)
+    flight.finish(after: failure)
+    guard let entry, let use = flight.staleUse(of: entry, after: failure),
+      let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight)
     else { throw error }
     return stale
   }
 
   /// Processes a response by the rules.
   private func apply(
-    _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for transaction: CacheTransaction
+    _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: Flight
   ) async throws -> HTTPResponse {
     switch (update, sent.known) {
-    case (.extend, _) where !transaction.stores(response): transaction.finish(.unshared)
-    case (.store, let entry) where !transaction.stores(response):
-      if let entry { await cache.remove(.entry(entry.id), for: transaction) }
-      transaction.finish(.unshared)
+    case (.extend, _) where !flight.stores(response): flight.finish(.unshared)
+    case (.store, let entry) where !flight.stores(response):
+      if let entry { await cache.remove(.entry(entry.id), for: flight) }
+      flight.finish(.unshared)
     case (.store(let stored), let entry):
-      if let entry, stored.replaces(entry.response) { await cache.remove(.entry(entry.id), for: transaction) }
-      return await store(response, as: stored, for: transaction)
+      if let entry, stored.replaces(entry.response) { await cache.remove(.entry(entry.id), for: flight) }
+      return await store(response, as: stored, for: flight)
     case (.extend(let joined), let entry?):
-      return await extend(entry, by: response, to: joined, for: transaction)
+      return await extend(entry, by: response, to: joined, for: flight)
     case (.complete(let whole, let isStored), let entry?):
-      return try await complete(entry, by: response, to: whole, isStored: isStored, for: transaction)
+      return try await complete(entry, by: response, to: whole, isStored: isStored, for: flight)
     case (.confirm(let merged), let entry?):
-      return try await confirm(entry, as: merged, by: response, for: transaction)
+      return try await confirm(entry, as: merged, by: response, for: flight)
     case (.select(let index, let merged), _):
-      return try await confirm(sent.offered[index], as: merged, by: response, for: transaction)
+      return try await confirm(sent.offered[index], as: merged, by: response, for: flight)
     case (.repeatWithoutConditions, let entry):
-      if let entry { await cache.remove(.entry(entry.id), for: transaction) }
-      return try await fetchAgain(instead: response, for: transaction)
+      if let entry { await cache.remove(.entry(entry.id), for: flight) }
+      return try await fetchAgain(instead: response, for: flight)
     case (.serveStale(let use), let entry?):
-      transaction.finish(.unshared, after: response.status)
-      let stale = await readableResponse(from: entry, as: ResponseSource(use), to: transaction, replacing: response)
+      flight.finish(.unshared, after: response.status)
+      let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight, replacing: response)
       if let stale { return stale }
     case (.update(let updated), let entry?):
-      await cache.update(entry, to: updated, for: transaction)
-      transaction.finish(.unshared)
+      await cache.update(entry, to: updated, for: flight)
+      flight.finish(.unshared)
     case (.remove, let entry?):
-      await cache.remove(.entry(entry.id), for: transaction)
-      transaction.finish(.unstorable, after: response.status)
+      await cache.remove(.entry(entry.id), for: flight)
+      flight.finish(.unstorable, after: response.status)
     default:
-      transaction.finish(.unstorable, after: response.status)
+      flight.finish(.unstorable, after: response.status)
     }
     cache.count { $0.misses += 1 }
     return response
@@ -255,46 +255,46 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns the stored response that the origin has validated, updated with this one.
   private func confirm(
-    _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for transaction: CacheTransaction
+    _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for flight: Flight
   ) async throws -> HTTPResponse {
-    let updated = await cache.update(entry, to: merged, for: transaction)
-    guard let confirmed = await readableResponse(from: updated, as: .revalidated, to: transaction, replacing: response)
-    else { return try await fetchAgain(instead: response, for: transaction) }
-    transaction.finish(.stored)
+    let updated = await cache.update(entry, to: merged, for: flight)
+    guard let confirmed = await readableResponse(from: updated, as: .revalidated, to: flight, replacing: response)
+    else { return try await fetchAgain(instead: response, for: flight) }
+    flight.finish(.stored)
     return confirmed
   }
 
   /// Sends the caller's request, without the cache's conditions and range, in place of an unusable response.
-  func fetchAgain(instead response: HTTPResponse, for transaction: CacheTransaction) async throws -> HTTPResponse {
+  func fetchAgain(instead response: HTTPResponse, for flight: Flight) async throws -> HTTPResponse {
     await response.discardBody()
-    return try await fetch(OriginRequest(transaction.request.head), for: transaction)
+    return try await fetch(OriginRequest(flight.request.head), for: flight)
   }
 
   /// Returns the response with a body that is stored while it is read.
   ///
   /// - Parameter part: The matching stored part.
   func store(
-    _ response: HTTPResponse, as stored: StoredResponse, for transaction: CacheTransaction, with part: PartOfBody? = nil
+    _ response: HTTPResponse, as stored: StoredResponse, for flight: Flight, with part: PartOfBody? = nil
   ) async -> HTTPResponse {
     cache.count { $0.misses += 1 }
-    let entry = CacheEntry(key: transaction.key, response: stored, length: part?.length ?? response.body.length)
-    let base = await cache.attempt(in: transaction.call) { try await cache.store.begin(entry) }
+    let entry = CacheEntry(key: flight.key, response: stored, length: part?.length ?? response.body.length)
+    let base = await cache.attempt(in: flight.call) { try await cache.store.begin(entry) }
     guard let writer = part?.writer(around: base, of: entry, in: cache.store) ?? base else {
-      transaction.finish(.unshared)
+      flight.finish(.unshared)
       return response
     }
-    cache.transactions.removeUnstorable(transaction.key)
+    cache.flights.removeUnstorable(flight.key)
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
     // temporary error may never be read because the request is sent again, and a body that is too long is not read to
     // its end.
-    if !transaction.request.options.isCollected || response.body.length ?? 0 > transaction.longestBody
+    if !flight.request.options.isCollected || response.body.length ?? 0 > flight.longestBody
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {
-      transaction.releaseWaiters(FlightOutcome(.unshared, after: stored.head.status))
+      flight.releaseJoined(FlightOutcome(.unshared, after: stored.head.status))
     }
-    let body = StoringBody(response.expectedBody, of: entry, to: writer, for: transaction)
+    let body = StoringBody(response.expectedBody, of: entry, to: writer, for: flight)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
-      _ = try? await transaction.call.holding { try await body.next() }
+      _ = try? await flight.call.holding { try await body.next() }
     }
     var response = response
     response.body = ResponseBody(length: response.body.length, from: body)
@@ -303,25 +303,25 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
   /// that become invalid are removed.
-  private func sendUncached(_ transaction: CacheTransaction) async throws -> HTTPResponse {
-    guard transaction.policy != .returnCacheDataDontLoad else {
+  private func sendUncached(_ flight: Flight) async throws -> HTTPResponse {
+    guard flight.policy != .returnCacheDataDontLoad else {
       throw HTTPError(
         .notCached,
         "the cache policy forbids network access, and only a GET or HEAD request without a body, to the host of its "
           + "URL, can be answered from the cache")
     }
-    let request = transaction.request.head
+    let request = flight.request.head
     let requestTime = cache.now()
     // Started now, so that a later removal includes its response.
-    if request.method == .post, !transaction.hasForeignHost { transaction.start() }
-    let response = try await base.send(transaction.request, in: transaction.call)
-    for key in InvalidationRule.keys(after: response.head, to: request, partition: transaction.key.partition) {
-      await cache.remove(.key(key), for: transaction)
+    if request.method == .post, !flight.hasForeignHost { flight.start() }
+    let response = try await base.send(flight.request, in: flight.call)
+    for key in InvalidationRule.keys(after: response.head, to: request, partition: flight.key.partition) {
+      await cache.remove(.key(key), for: flight)
     }
-    guard transaction.canStore, transaction.request.options.storesResponse,
-      case .store(let stored) = transaction.update(after: response, to: OriginRequest(request), sentAt: requestTime)
+    guard flight.canStore, flight.request.options.storesResponse,
+      case .store(let stored) = flight.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }
-    return await store(response, as: stored, for: transaction)
+    return await store(response, as: stored, for: flight)
   }
 }
 
@@ -360,6 +360,6 @@ extension HTTPRequest {
   }
 }
 
-extension ResponseSource {
+extension HTTPResponse.Source {
   fileprivate init(_ use: StaleFallback.Use) { self = use == .offline ? .offline : .stale }
 }

@@ -29,10 +29,10 @@ public final class HTTPCache: Sendable {
   /// The store if it answers without an `await`.
   let immediate: (any ImmediateCacheStore)?
   /// The store if it shares requests with other processes.
-  let flights: (any SharedFlights)?
+  let sharedFlights: (any SharedFlights)?
   let now: @Sendable () -> Date
-  let transactions = CacheTransactions()
-  private let counts = Mutex(CacheStatistics())
+  let flights = Flights()
+  private let counts = Mutex(HTTPCache.Statistics())
   private let revalidating = Mutex<Set<CacheEntry.ID>>([])
 
   /// Creates a cache.
@@ -43,15 +43,15 @@ public final class HTTPCache: Sendable {
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
     immediate = store as? any ImmediateCacheStore
-    flights = store as? any SharedFlights
+    sharedFlights = store as? any SharedFlights
     self.now = now
   }
 
   /// The counts of requests and responses since the cache was created.
-  public var statistics: CacheStatistics { counts.withLock { $0 } }
+  public var statistics: HTTPCache.Statistics { counts.withLock { $0 } }
 
   /// Returns how much is stored. Throws the store's errors.
-  public func usage() async throws -> CacheUsage { try await store.usage() }
+  public func usage() async throws -> HTTPCache.Usage { try await store.usage() }
 
   /// Removes all responses; those that are being received are not stored either. Throws the store's errors.
   public func removeAll() async throws { try await remove(.all) }
@@ -70,7 +70,7 @@ public final class HTTPCache: Sendable {
 
   /// Removes entries. Throws the store's errors.
   public func remove(_ selection: CacheSelection) async throws {
-    transactions.invalidate(selection)
+    flights.invalidate(selection)
     try await store.remove(selection)
   }
 }
@@ -99,13 +99,13 @@ extension HTTPCache {
   /// store's errors.
   package func blockingRemove(_ selection: CacheSelection) throws -> Bool {
     guard let immediate else { return false }
-    transactions.invalidate(selection)
+    flights.invalidate(selection)
     try immediate.blockingRemove(selection)
     return true
   }
 }
 
-// How a transaction uses the store. An error of the store becomes a note.
+// How a flight uses the store. An error of the store becomes a note.
 extension HTTPCache {
   static let variantLimit = 32
 
@@ -121,46 +121,46 @@ extension HTTPCache {
   }
 
   /// Returns the entries of the request's key that it may use.
-  func entries(for transaction: CacheTransaction) async -> [CacheEntry] {
-    let entries = await attempt(in: transaction.call) { try await store.entries(for: transaction.key) } ?? []
-    return usable(entries, for: transaction)
+  func entries(for flight: Flight) async -> [CacheEntry] {
+    let entries = await attempt(in: flight.call) { try await store.entries(for: flight.key) } ?? []
+    return usable(entries, for: flight)
   }
 
   /// Does the same without an `await`; nil if the store needs one.
-  func blockingEntries(for transaction: CacheTransaction) -> [CacheEntry]? {
-    immediate?.blockingEntries(for: transaction.key).map { usable($0, for: transaction) }
+  func blockingEntries(for flight: Flight) -> [CacheEntry]? {
+    immediate?.blockingEntries(for: flight.key).map { usable($0, for: flight) }
   }
 
-  private func usable(_ entries: [CacheEntry], for transaction: CacheTransaction) -> [CacheEntry] {
-    guard !entries.isEmpty, transaction.lacksCredentials else { return entries }
+  private func usable(_ entries: [CacheEntry], for flight: Flight) -> [CacheEntry] {
+    guard !entries.isEmpty, flight.lacksCredentials else { return entries }
     return entries.filter(\.response.isForAllUsers)
   }
 
   /// Replaces the stored head of an entry, and returns the entry.
   @discardableResult
-  func update(_ entry: CacheEntry, to response: StoredResponse, for transaction: CacheTransaction) async -> CacheEntry {
+  func update(_ entry: CacheEntry, to response: StoredResponse, for flight: Flight) async -> CacheEntry {
     var updated = entry
     updated.response = response
-    await attempt(in: transaction.call) { [updated] in try await store.update(updated) }
+    await attempt(in: flight.call) { [updated] in try await store.update(updated) }
     return updated
   }
 
-  /// Removes entries because of a transaction, whose own response may still be stored.
-  func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
-    transactions.invalidate(selection, except: transaction.registration)
-    await attempt(in: transaction.call) { try await store.remove(selection) }
+  /// Removes entries because of a flight, whose own response may still be stored.
+  func remove(_ selection: CacheSelection, for flight: Flight) async {
+    flights.invalidate(selection, except: flight.registration)
+    await attempt(in: flight.call) { try await store.remove(selection) }
   }
 
   /// Removes the oldest variant if there are ``variantLimit`` or more. If a response varies by a field whose values
   /// never repeat, such as a cookie, each lookup would otherwise take longer than the last.
-  func removeOldest(of entries: [CacheEntry], for transaction: CacheTransaction) async {
+  func removeOldest(of entries: [CacheEntry], for flight: Flight) async {
     guard entries.count >= Self.variantLimit,
       let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
     else { return }
-    await remove(.entry(oldest.id), for: transaction)
+    await remove(.entry(oldest.id), for: flight)
   }
 
-  func count(_ change: (inout CacheStatistics) -> Void) { counts.withLock { change(&$0) } }
+  func count(_ change: (inout HTTPCache.Statistics) -> Void) { counts.withLock { change(&$0) } }
 
   /// Returns whether the entry may be validated in the background: false while a validation is in progress.
   func beginRevalidation(of id: CacheEntry.ID) -> Bool { revalidating.withLock { $0.insert(id).inserted } }
@@ -176,33 +176,35 @@ extension StoredResponse {
   }
 }
 
-/// The counts of a cache since it was created.
-public struct CacheStatistics: Sendable, Hashable {
-  /// Requests answered with a stored response that is fresh.
-  public var hits = 0
-  /// Requests answered with a stale stored response: the origin or the caller allows it, or there is no network.
-  public var staleHits = 0
-  /// Requests answered with a stored response after the origin had validated it.
-  public var revalidations = 0
-  /// Requests answered by the network.
-  public var misses = 0
-  /// Requests that waited for the response to an identical request before they were answered or sent.
-  public var collapsed = 0
-  /// Responses that were stored.
-  public var stored = 0
-  /// Operations of the store that failed. They do not fail a request.
-  public var storeFailures = 0
+extension HTTPCache {
+  /// The counts of a cache since it was created.
+  public struct Statistics: Sendable, Hashable {
+    /// Requests answered with a stored response that is fresh.
+    public var hits = 0
+    /// Requests answered with a stale stored response: the origin or the caller allows it, or there is no network.
+    public var staleHits = 0
+    /// Requests answered with a stored response after the origin had validated it.
+    public var revalidations = 0
+    /// Requests answered by the network.
+    public var misses = 0
+    /// Requests that waited for the response to an identical request before they were answered or sent.
+    public var collapsed = 0
+    /// Responses that were stored.
+    public var stored = 0
+    /// Operations of the store that failed. They do not fail a request.
+    public var storeFailures = 0
 
-  /// Creates statistics with all counts 0.
-  public init() {}
+    /// Creates statistics with all counts 0.
+    public init() {}
 
-  /// Counts a request that was answered with a stored response.
-  mutating func add(_ source: ResponseSource) {
-    switch source {
-    case .network: break
-    case .cache: hits += 1
-    case .revalidated: revalidations += 1
-    case .stale, .offline: staleHits += 1
+    /// Counts a request that was answered with a stored response.
+    mutating func add(_ source: HTTPResponse.Source) {
+      switch source {
+      case .network: break
+      case .cache: hits += 1
+      case .revalidated: revalidations += 1
+      case .stale, .offline: staleHits += 1
+      }
     }
   }
 }

@@ -42,7 +42,7 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   package func blockingRemove(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
 
-  public func usage() async -> CacheUsage { storage.withLock { $0.usage } }
+  public func usage() async -> HTTPCache.Usage { storage.withLock { $0.usage } }
 
   /// Collects the bytes of a body; stores the entry when they are complete.
   ///
@@ -121,7 +121,7 @@ private struct StoredResponses {
     items = LRUStorage(costLimit: Int(clamping: capacity))
   }
 
-  var usage: CacheUsage { CacheUsage(entries: items.count, bytes: Int64(items.cost)) }
+  var usage: HTTPCache.Usage { HTTPCache.Usage(entries: items.count, bytes: Int64(items.cost)) }
 
   func entries(for key: CacheKey) -> [CacheEntry] {
     identifiers[key]?.compactMap { items.value(for: $0)?.entry } ?? []

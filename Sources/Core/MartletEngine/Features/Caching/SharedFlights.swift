@@ -41,7 +41,7 @@ public enum FlightOutcome: Sendable, Hashable {
   /// The response cannot be shared: each sends its request.
   case unshared
 
-  init(_ outcome: CacheTransaction.Outcome) {
+  init(_ outcome: Flight.Outcome) {
     switch outcome {
     case .stored: self = .stored
     case .abandoned: self = .failed
@@ -50,15 +50,15 @@ public enum FlightOutcome: Sendable, Hashable {
   }
 
   /// The outcome for other processes after a response that is not stored.
-  init(_ outcome: CacheTransaction.Outcome, after status: HTTPStatus) {
+  init(_ outcome: Flight.Outcome, after status: HTTPStatus) {
     self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FlightOutcome(outcome)
   }
 }
 
 /// The progress of a request that asks other processes.
-struct FlightProgress: Sendable {
+struct LeaseProgress: Sendable {
   /// The right to send the request, while the process has it.
-  var lease: (any FlightLease)?
+  var held: (any FlightLease)?
   /// Whether it is settled that the request has to be sent, unless a stored response answers it.
   var isDecided = false
   private var stopwatch: Stopwatch?

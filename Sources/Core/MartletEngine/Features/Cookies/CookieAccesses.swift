@@ -22,7 +22,7 @@ struct CookieAccesses {
 
   /// Returns the line of the last request if this request has the same one; its cookies then count as sent now.
   mutating func line(
-    for request: HTTPRequest, in context: CookieContext, of mark: String, revision: Int, at now: Date
+    for request: HTTPRequest, in context: Cookie.Context, of mark: String, revision: Int, at now: Date
   ) -> HTTPFields? {
     guard last?.isValid(for: request, in: context, of: mark, revision: revision, at: now) == true else { return nil }
     last?.sent = now
@@ -83,7 +83,7 @@ struct SentCookies {
   private let origin: Origin
   /// The path of the requests; nil for every path, because all cookies of the site apply to every path.
   private let path: String?
-  private let context: CookieContext
+  private let context: Cookie.Context
   /// The revision of the store when its cookies were read.
   private let revision: Int
   /// The period in which these cookies apply.
@@ -96,7 +96,7 @@ struct SentCookies {
   ///   - chosen: those that are sent.
   init?(
     _ chosen: [Cookie], of known: [Cookie], in site: String, line: HTTPFields, for request: HTTPRequest,
-    _ context: CookieContext, revision: Int, at now: Date
+    _ context: Cookie.Context, revision: Int, at now: Date
   ) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
     guard let origin = request.origin, line.refusal == nil, now < ends else { return nil }
@@ -112,7 +112,7 @@ struct SentCookies {
   }
 
   func isValid(
-    for request: HTTPRequest, in context: CookieContext, of mark: String, revision: Int, at now: Date
+    for request: HTTPRequest, in context: Cookie.Context, of mark: String, revision: Int, at now: Date
   ) -> Bool {
     guard revision == self.revision, mark == self.mark, period.contains(now), request.origin == origin,
       context == self.context

@@ -8,7 +8,7 @@ extension CookieJar {
   /// Rules for servers that depend on a request do not apply. A cookie is refused if it can never be sent, or does not
   /// fulfil the promise of its name (`__Host-`, `__Secure-`). An expired cookie removes the one that it replaces.
   ///
-  /// - Throws: ``CookieRefusal``, or the error of the store.
+  /// - Throws: ``Cookie/Refusal``, or the error of the store.
   public func set(_ cookie: Cookie) async throws {
     let cookie = try cookie.checked(publicSuffixes)
     let moment = now()
@@ -95,20 +95,20 @@ extension CookieJar {
   /// - Parameter text: The text of the file.
   /// - Returns: The lines whose cookies were not stored, with the reasons; empty if all were stored.
   /// - Throws: The error of the store.
-  public func importNetscape(_ text: String) async throws -> [CookieFileProblem] {
+  public func importNetscape(_ text: String) async throws -> [Cookie.FileProblem] {
     let moment = now()
     var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
     lines.removeAll { $0.cookie.isExpired(at: moment) }
     lines.removeFirst(max(0, lines.count - limits.total))
     var sites: [String: [Cookie]] = [:]
     for (number, cookie) in lines {
-      do throws(CookieRefusal) {
+      do throws(Cookie.Refusal) {
         var cookie = cookie
         // curl writes `.localhost` for a cookie of all hosts below it. For the host alone, it is harmless.
         if publicSuffixes.contains(cookie.domain) { cookie.isHostOnly = true }
         cookie = try cookie.checked(publicSuffixes)
         sites[place(of: cookie.domain), default: []].append(cookie)
-      } catch { problems.append(CookieFileProblem(number, error.description)) }
+      } catch { problems.append(Cookie.FileProblem(number, error.description)) }
     }
     for (site, cookies) in sites {
       try await change(site) { list, limits in

@@ -22,9 +22,9 @@ extension CookieJar {
   ///   - begun: The number of the call, which shows whether it began before a sign-out.
   /// - Returns: The refused cookies.
   func store(
-    from head: ResponseHead, for url: URL, in context: CookieContext, sentWith line: HTTPFields?,
+    from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
     begun: UInt64 = SignOutMark.now
-  ) async throws -> [CookieRefusal] {
+  ) async throws -> [Cookie.Refusal] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
     return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
@@ -43,7 +43,7 @@ extension CookieJar {
   /// the token: whether every cookie in the jar has the value that the request carried or the response set.
   ///
   /// The result is true if the store fails, because nothing is known then.
-  func holdsSession(of response: HTTPResponse, in context: CookieContext) async -> Bool {
+  func holdsSession(of response: HTTPResponse, in context: Cookie.Context) async -> Bool {
     guard let head = response.networkHead, let line = response.cookieLine, let request = CookieRequest(response.url)
     else { return true }
     let moment = now()

@@ -26,7 +26,7 @@ public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
   package let publicSuffixes: PublicSuffixes
-  package let limits: CookieLimits
+  package let limits: Cookie.Limits
   let now: @Sendable () -> Date
   let memory: CookieMemory
   /// Set by ``removeAll()`` of the jar without a partition.
@@ -44,7 +44,7 @@ public final class CookieJar: Sendable {
   ///   - now: Returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,
-    limits: CookieLimits = .init(), now: @escaping @Sendable () -> Date = { .now }
+    limits: Cookie.Limits = .init(), now: @escaping @Sendable () -> Date = { .now }
   ) {
     backing = store
     immediate = store as? any ImmediateCookieStore
@@ -84,18 +84,18 @@ public final class CookieJar: Sendable {
   /// - Throws: The error of the store.
   @discardableResult
   public func store(
-    setCookie lines: [String], for url: URL, in context: CookieContext = .init()
-  ) async throws -> [CookieRefusal] {
+    setCookie lines: [String], for url: URL, in context: Cookie.Context = .init()
+  ) async throws -> [Cookie.Refusal] {
     try await store(lines, for: url, in: context) { _ in { _ in false } }
   }
 
   /// Stores cookies, except those that belong to a session other than that of the cookies in the list.
   func store(
-    _ lines: [String], for url: URL, in context: CookieContext,
+    _ lines: [String], for url: URL, in context: Cookie.Context,
     except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool
-  ) async throws -> [CookieRefusal] {
+  ) async throws -> [Cookie.Refusal] {
     guard !lines.isEmpty else { return [] }
-    guard let request = CookieRequest(url) else { return lines.map { _ in CookieRefusal(.noHost) } }
+    guard let request = CookieRequest(url) else { return lines.map { _ in Cookie.Refusal(.noHost) } }
     let moment = now()
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
@@ -103,7 +103,7 @@ public final class CookieJar: Sendable {
       let isForeign = foreign(list)
       let own = outcomes.map { outcome in
         outcome.flatMap { cookie in
-          isForeign(cookie) ? .failure(CookieRefusal(.otherSession, name: cookie.name)) : outcome
+          isForeign(cookie) ? .failure(Cookie.Refusal(.otherSession, name: cookie.name)) : outcome
         }
       }
       return list.receive(own, isSecure: request.isSecure, in: context, limit: limits.perDomain, now: moment)
@@ -113,17 +113,17 @@ public final class CookieJar: Sendable {
   /// Stores the cookies of a response, from the fields of its ``HTTPResponse/networkHead``.
   @discardableResult
   public func store(
-    from fields: HTTPFields, for url: URL, in context: CookieContext = .init()
-  ) async throws -> [CookieRefusal] {
+    from fields: HTTPFields, for url: URL, in context: Cookie.Context = .init()
+  ) async throws -> [Cookie.Refusal] {
     try await store(setCookie: fields[values: .setCookie], for: url, in: context)
   }
 
   /// Returns the cookies of `Set-Cookie` lines, regardless of those in the jar.
   func read(
-    _ lines: [String], for request: CookieRequest, in context: CookieContext, now moment: Date
-  ) -> [Result<Cookie, CookieRefusal>] {
+    _ lines: [String], for request: CookieRequest, in context: Cookie.Context, now moment: Date
+  ) -> [Result<Cookie, Cookie.Refusal>] {
     lines.map { line in
-      Result { () throws(CookieRefusal) in
+      Result { () throws(Cookie.Refusal) in
         try SetCookie(line, now: moment).cookie(
           for: request, in: context, publicSuffixes: publicSuffixes, now: moment)
       }
@@ -136,7 +136,7 @@ public final class CookieJar: Sendable {
   var endsAtDeadline: Bool { immediate != nil }
 
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
-  public func cookies(for url: URL, in context: CookieContext = .init()) async throws -> [Cookie] {
+  public func cookies(for url: URL, in context: Cookie.Context = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
     let site = place(of: request.host)
     let (chosen, isDue) = chosen(
@@ -147,7 +147,7 @@ public final class CookieJar: Sendable {
   /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
   /// immediate.
   @inline(never)  // its variables would take space in the frame of a call
-  func line(for request: HTTPRequest, in context: CookieContext) -> Immediate<HTTPFields> {
+  func line(for request: HTTPRequest, in context: Cookie.Context) -> Immediate<HTTPFields> {
     guard let immediate else {
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
     }
@@ -179,7 +179,7 @@ public final class CookieJar: Sendable {
 
   /// Returns the cookies that are sent, and whether the times of access are due to be written.
   private func chosen(
-    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: CookieContext, at moment: Date
+    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: Cookie.Context, at moment: Date
   ) -> (cookies: [Cookie], isDue: Bool) {
     let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
     guard !chosen.isEmpty else { return ([], false) }
@@ -187,7 +187,7 @@ public final class CookieJar: Sendable {
   }
 
   /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.
-  public func cookieHeader(for url: URL, in context: CookieContext = .init()) async throws -> String? {
+  public func cookieHeader(for url: URL, in context: Cookie.Context = .init()) async throws -> String? {
     CookieList.header(try await cookies(for: url, in: context))
   }
 
@@ -224,7 +224,7 @@ public final class CookieJar: Sendable {
   /// Changes the cookies of a site, after updating their times of access, and removes cookies if there are too many.
   @discardableResult
   func change<Value: Sendable>(
-    _ site: String, _ body: @escaping @Sendable (inout CookieList, CookieLimits) -> Value
+    _ site: String, _ body: @escaping @Sendable (inout CookieList, Cookie.Limits) -> Value
   ) async throws -> Value {
     let accesses = memory.accesses.withLock { $0.take(site) }
     let (value, grew) = try await backing.update(site) { [limits] cookies in
@@ -253,10 +253,10 @@ public final class CookieJar: Sendable {
   }
 }
 
-extension Result where Failure == CookieRefusal {
+extension Result where Failure == Cookie.Refusal {
   fileprivate var isSuccess: Bool { refusal == nil }
 
-  fileprivate var refusal: CookieRefusal? {
+  fileprivate var refusal: Cookie.Refusal? {
     guard case .failure(let refusal) = self else { return nil }
     return refusal
   }

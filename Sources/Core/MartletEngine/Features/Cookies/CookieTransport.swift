@@ -29,7 +29,7 @@ struct CookieTransport: Transport, DeadlineAware {
   // call keeps.
 
   @inline(never)
-  private static func context(of request: HTTPRequest) -> CookieContext {
+  private static func context(of request: HTTPRequest) -> Cookie.Context {
     var context = request.options.cookieContext
     context.method = request.method
     return context

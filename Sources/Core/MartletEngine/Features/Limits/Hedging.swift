@@ -313,7 +313,7 @@ private final class HeldEvents: EventListener {
 
   private let call: Call
   private let state: Mutex<State>
-  var events: EventKinds { call.events.union(.sending) }
+  var events: Event.Kinds { call.events.union(.sending) }
 
   init(for call: Call, holds: Bool) {
     self.call = call

@@ -54,7 +54,7 @@ public struct LogListener: EventListener {
     self.clock = clock
   }
 
-  public var events: EventKinds { .exceptBytes.subtracting(.written) }
+  public var events: Event.Kinds { .exceptBytes.subtracting(.written) }
 
   public func receive(_ event: Event, in call: Call) {
     let kept = summary(of: call)
@@ -105,7 +105,7 @@ public struct LogListener: EventListener {
   }
 }
 
-extension LimitEvent {
+extension Event.Limit {
   fileprivate var level: LogLevel {
     switch self {
     case .circuit, .paused: .notice

@@ -139,7 +139,7 @@ extension Call {
   ///   - length: how many there will be; nil if it is not known.
   func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?) {
     if events.contains(.bytes) { emit(.bytes(chunk, .received, attempt: currentAttempt)) }
-    if events.contains(.progress) { emit(.progress(TransferProgress(.received, completed: count, total: length))) }
+    if events.contains(.progress) { emit(.progress(Event.Progress(.received, completed: count, total: length))) }
   }
 }
 

@@ -15,9 +15,9 @@ public final class Call: Work {
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
   /// The events that at least one listener receives; none without listeners. A transport need not prepare other events.
-  public let events: EventKinds
+  public let events: Event.Kinds
   /// The events that every listener receives.
-  private let commonEvents: EventKinds
+  private let commonEvents: Event.Kinds
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
   /// Whether the call was made with a deadline.
@@ -45,7 +45,7 @@ public final class Call: Work {
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
-    var (some, common) = (EventKinds(), EventKinds.all)
+    var (some, common) = (Event.Kinds(), Event.Kinds.all)
     for listener in listeners {
       let events = listener.events
       some.formUnion(events)

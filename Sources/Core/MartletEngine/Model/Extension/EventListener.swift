@@ -7,7 +7,7 @@ public import MartletSemantics
 ///
 /// ```swift
 /// struct Log: EventListener {
-///   var events: EventKinds { .metrics }
+///   var events: Event.Kinds { .metrics }
 ///
 ///   func receive(_ event: Event, in call: Call) {
 ///     if case .metrics(let metrics) = event { print(call.id, metrics.total) }
@@ -21,21 +21,21 @@ public protocol EventListener: Sendable {
 
   /// The events that the listener receives; all but the bytes of bodies by default. Events that no listener of a call
   /// receives are not prepared, which saves time in every request. It must not change during a call.
-  var events: EventKinds { get }
+  var events: Event.Kinds { get }
 }
 
 extension EventListener {
-  /// All but ``EventKinds/bytes``.
-  public var events: EventKinds { .exceptBytes }
+  /// All but ``Event/Kinds/bytes``.
+  public var events: Event.Kinds { .exceptBytes }
 }
 
 /// A listener that calls a closure.
 public struct EventHandler: EventListener {
-  public let events: EventKinds
+  public let events: Event.Kinds
   private let handler: @Sendable (Event, Call) -> Void
 
   /// Makes a listener that calls the closure for these events; for all but the bytes of bodies by default.
-  public init(_ events: EventKinds = .exceptBytes, _ handler: @escaping @Sendable (Event, Call) -> Void) {
+  public init(_ events: Event.Kinds = .exceptBytes, _ handler: @escaping @Sendable (Event, Call) -> Void) {
     self.events = events
     self.handler = handler
   }
@@ -58,10 +58,10 @@ public struct EventHandler: EventListener {
   /// An informational response (1xx), such as 103 Early Hints.
   case informational(ResponseHead)
   /// Bytes of a body were transferred.
-  case progress(TransferProgress)
+  case progress(Event.Progress)
   /// Bytes of a body in this attempt: a request's when the transport reads them, a response's when the caller does.
-  /// Only for listeners whose ``EventListener/events`` contain ``EventKinds/bytes``.
-  case bytes(Data, TransferProgress.Direction, attempt: Int)
+  /// Only for listeners whose ``EventListener/events`` contain ``Event/Kinds/bytes``.
+  case bytes(Data, Event.Progress.Direction, attempt: Int)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
   /// The transport finished an attempt, or the attempt failed in it: how long each completed phase took. If a response
@@ -72,65 +72,67 @@ public struct EventHandler: EventListener {
   /// ``Call/lastFailure`` has the error.
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not stored.
-  case cookieRefused(CookieRefusal)
+  case cookieRefused(Cookie.Refusal)
   /// The response comes from the cache, with its state there. After a 304, or if the origin failed, the request was
   /// sent too.
-  case cached(ResponseSource)
+  case cached(HTTPResponse.Source)
   /// A limit of the session delayed or refused the request, or sent a second one.
-  case limit(LimitEvent)
+  case limit(Event.Limit)
   /// A message for logs: the reason why a request is not retried, or that a store failed and is not used.
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
   case finished(HTTPError?)
 }
 
-/// The kinds of an ``Event``, which an ``EventListener`` chooses from.
-public struct EventKinds: OptionSet, Sendable {
-  /// The number whose bits are the kinds.
-  public let rawValue: Int
+extension Event {
+  /// The kinds of an ``Event``, which an ``EventListener`` chooses from.
+  public struct Kinds: OptionSet, Sendable {
+    /// The number whose bits are the kinds.
+    public let rawValue: Int
 
-  /// Makes a set of kinds from its number.
-  public init(rawValue: Int) { self.rawValue = rawValue }
+    /// Makes a set of kinds from its number.
+    public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// ``Event/started(_:)``.
-  public static let started = EventKinds(rawValue: 1)
-  /// ``Event/attempt(_:_:)``.
-  public static let attempt = EventKinds(rawValue: 1 << 1)
-  /// ``Event/sending(_:)``.
-  public static let sending = EventKinds(rawValue: 1 << 2)
-  /// ``Event/informational(_:)``.
-  public static let informational = EventKinds(rawValue: 1 << 3)
-  /// ``Event/progress(_:)``.
-  public static let progress = EventKinds(rawValue: 1 << 4)
-  /// ``Event/bytes(_:_:attempt:)``.
-  public static let bytes = EventKinds(rawValue: 1 << 5)
-  /// ``Event/response(_:from:)``.
-  public static let response = EventKinds(rawValue: 1 << 6)
-  /// ``Event/metrics(_:)``.
-  public static let metrics = EventKinds(rawValue: 1 << 7)
-  /// ``Event/resend(_:after:reason:)``.
-  public static let resend = EventKinds(rawValue: 1 << 8)
-  /// ``Event/cookieRefused(_:)``.
-  public static let cookieRefused = EventKinds(rawValue: 1 << 9)
-  /// ``Event/cached(_:)``.
-  public static let cached = EventKinds(rawValue: 1 << 10)
-  /// ``Event/limit(_:)``.
-  public static let limit = EventKinds(rawValue: 1 << 11)
-  /// ``Event/note(_:)``.
-  public static let note = EventKinds(rawValue: 1 << 12)
-  /// ``Event/finished(_:)``.
-  public static let finished = EventKinds(rawValue: 1 << 13)
-  /// ``Event/written(_:)``.
-  public static let written = EventKinds(rawValue: 1 << 14)
-  /// All kinds.
-  public static let all = EventKinds(rawValue: (1 << 15) - 1)
-  /// All but ``bytes``.
-  public static let exceptBytes = all.subtracting(.bytes)
+    /// ``Event/started(_:)``.
+    public static let started = Event.Kinds(rawValue: 1)
+    /// ``Event/attempt(_:_:)``.
+    public static let attempt = Event.Kinds(rawValue: 1 << 1)
+    /// ``Event/sending(_:)``.
+    public static let sending = Event.Kinds(rawValue: 1 << 2)
+    /// ``Event/informational(_:)``.
+    public static let informational = Event.Kinds(rawValue: 1 << 3)
+    /// ``Event/progress(_:)``.
+    public static let progress = Event.Kinds(rawValue: 1 << 4)
+    /// ``Event/bytes(_:_:attempt:)``.
+    public static let bytes = Event.Kinds(rawValue: 1 << 5)
+    /// ``Event/response(_:from:)``.
+    public static let response = Event.Kinds(rawValue: 1 << 6)
+    /// ``Event/metrics(_:)``.
+    public static let metrics = Event.Kinds(rawValue: 1 << 7)
+    /// ``Event/resend(_:after:reason:)``.
+    public static let resend = Event.Kinds(rawValue: 1 << 8)
+    /// ``Event/cookieRefused(_:)``.
+    public static let cookieRefused = Event.Kinds(rawValue: 1 << 9)
+    /// ``Event/cached(_:)``.
+    public static let cached = Event.Kinds(rawValue: 1 << 10)
+    /// ``Event/limit(_:)``.
+    public static let limit = Event.Kinds(rawValue: 1 << 11)
+    /// ``Event/note(_:)``.
+    public static let note = Event.Kinds(rawValue: 1 << 12)
+    /// ``Event/finished(_:)``.
+    public static let finished = Event.Kinds(rawValue: 1 << 13)
+    /// ``Event/written(_:)``.
+    public static let written = Event.Kinds(rawValue: 1 << 14)
+    /// All kinds.
+    public static let all = Event.Kinds(rawValue: (1 << 15) - 1)
+    /// All but ``bytes``.
+    public static let exceptBytes = all.subtracting(.bytes)
+  }
 }
 
 extension Event {
   /// The kind of the event.
-  package var kind: EventKinds {
+  package var kind: Event.Kinds {
     switch self {
     case .started: .started
     case .attempt: .attempt

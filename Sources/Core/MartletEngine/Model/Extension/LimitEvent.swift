@@ -1,21 +1,23 @@
 public import MartletSemantics
 
-/// An action of a limit.
-@nonexhaustive public enum LimitEvent: Sendable, Hashable {
-  /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; `ahead` requests wait before it.
-  case queued(Origin, ahead: Int)
-  /// The request waits for this time because of a ``RateLimit``.
-  case throttled(Origin, for: Duration)
-  /// The origin wants no more requests for this time; later requests wait for its end.
-  case paused(Origin, for: Duration)
-  /// The circuit of the origin changed its state because of this request.
-  case circuit(Origin, CircuitState)
-  /// A second request was sent because the first had no answer after this time; `secondWon` says whether the second was
-  /// answered first.
-  case hedged(Origin, after: Duration, secondWon: Bool)
+extension Event {
+  /// An action of a limit.
+  @nonexhaustive public enum Limit: Sendable, Hashable {
+    /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; `ahead` requests wait before it.
+    case queued(Origin, ahead: Int)
+    /// The request waits for this time because of a ``RateLimit``.
+    case throttled(Origin, for: Duration)
+    /// The origin wants no more requests for this time; later requests wait for its end.
+    case paused(Origin, for: Duration)
+    /// The circuit of the origin changed its state because of this request.
+    case circuit(Origin, CircuitState)
+    /// A second request was sent because the first had no answer after this time; `secondWon` says whether the second was
+    /// answered first.
+    case hedged(Origin, after: Duration, secondWon: Bool)
+  }
 }
 
-extension LimitEvent: CustomStringConvertible {
+extension Event.Limit: CustomStringConvertible {
   public var description: String {
     switch self {
     case .queued(let origin, let ahead): "\(origin): waits for one of the requests in progress, behind \(ahead) others"

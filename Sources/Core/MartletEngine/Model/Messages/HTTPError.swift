@@ -79,7 +79,7 @@ public struct HTTPError: Error, Sendable {
     switch error {
     case let error as HTTPError: self = error
     case is CancellationError: self.init(.cancelled, "the task was cancelled", underlying: error)
-    case let error as FieldError: self.init(.invalidRequest, error.description, underlying: error)
+    case let error as HTTPFields.Refusal: self.init(.invalidRequest, error.description, underlying: error)
     default: self.init(.other, String(describing: error), underlying: error)
     }
   }

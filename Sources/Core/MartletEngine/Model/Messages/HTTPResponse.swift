@@ -27,7 +27,7 @@ public struct HTTPResponse: Sendable {
   }
   /// The origin of the response. If it is from a cache, ``networkHead`` is nil, or the head of the 304 that confirmed
   /// it.
-  public var source: ResponseSource {
+  public var source: HTTPResponse.Source {
     get { content.parts.source }
     set { parts.source = newValue }
   }
@@ -51,7 +51,7 @@ public struct HTTPResponse: Sendable {
   ///
   /// - Parameter networkHead: the head of the 304 that confirmed it; nil if there is none.
   init(
-    url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead?, from source: ResponseSource
+    url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead?, from source: HTTPResponse.Source
   ) {
     content = Content(Parts(url: url, head: head, body: body, networkHead: networkHead, source: source))
   }
@@ -101,7 +101,7 @@ private struct Parts: Sendable {
   var head: ResponseHead
   var body: ResponseBody
   var networkHead: ResponseHead?
-  var source = ResponseSource.network
+  var source = HTTPResponse.Source.network
   var stream: (any DuplexStream)?
 }
 
@@ -118,19 +118,21 @@ extension HTTPResponse: CustomStringConvertible {
   public var description: String { "\(url.redacted): \(head)" }
 }
 
-/// Where a response came from.
-@nonexhaustive public enum ResponseSource: String, Sendable, Hashable {
-  /// The network.
-  case network
-  /// The cache: the stored response is fresh.
-  case cache
-  /// The cache, after the origin confirmed that the stored response is still valid.
-  case revalidated
-  /// The cache, although the stored response is stale: the origin or the caller allows that.
-  case stale
-  /// The cache, although the stored response may be stale, because the network could not be reached; see
-  /// `CachePolicy.returnCacheDataIfOffline`.
-  case offline
+extension HTTPResponse {
+  /// Where a response came from.
+  @nonexhaustive public enum Source: String, Sendable, Hashable {
+    /// The network.
+    case network
+    /// The cache: the stored response is fresh.
+    case cache
+    /// The cache, after the origin confirmed that the stored response is still valid.
+    case revalidated
+    /// The cache, although the stored response is stale: the origin or the caller allows that.
+    case stale
+    /// The cache, although the stored response may be stale, because the network could not be reached; see
+    /// `CachePolicy.returnCacheDataIfOffline`.
+    case offline
+  }
 }
 
 /// An attempt before the last one of its call, as listed in responses and errors.

@@ -108,9 +108,9 @@ public struct RequestOptions: Sendable {
     get { content.values.handlesCookies }
     set { change { $0.handlesCookies = newValue } }
   }
-  /// The circumstances besides the URL that affect cookies; see ``CookieContext``. By default the request is same-site.
+  /// The circumstances besides the URL that affect cookies; see ``Cookie/Context``. By default the request is same-site.
   /// The method is always the request's.
-  public var cookieContext: CookieContext {
+  public var cookieContext: Cookie.Context {
     get { content.values.cookieContext }
     set { change { $0.cookieContext = newValue } }
   }
@@ -245,7 +245,7 @@ extension RequestOptions {
     var collectLimit = 1 << 30 { didSet { assigned.insert(.collectLimit) } }
     var headerLimit = 256 << 10 { didSet { assigned.insert(.headerLimit) } }
     var handlesCookies = true { didSet { assigned.insert(.handlesCookies) } }
-    var cookieContext = CookieContext() { didSet { assigned.insert(.cookieContext) } }
+    var cookieContext = Cookie.Context() { didSet { assigned.insert(.cookieContext) } }
     var continueTimeout: Duration? { didSet { assigned.insert(.continueTimeout) } }
     var downloadResumptions = 0 { didSet { assigned.insert(.downloadResumptions) } }
     var redirectDecision: RedirectDecision? { didSet { assigned.insert(.redirectDecision) } }

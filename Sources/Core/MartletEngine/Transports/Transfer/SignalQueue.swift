@@ -85,14 +85,18 @@ public import Synchronization
     state.withLock { $0.stop(error) }?.resume(throwing: error)
   }
 
-  /// Whether to pause the sender, given some bytes in addition to the queued ones.
+  /// Pauses the sender if the queued bytes and the pending ones are too many.
+  ///
+  /// - Returns: whether the sender has to pause.
   @inlinable
-  public func isFull(with pending: Int) -> Bool { state.withLock { $0.pauses(with: pending) } }
+  public func pauseIfFull(adding pending: Int) -> Bool { state.withLock { $0.pauseIfFull(adding: pending) } }
 
-  /// Whether to pause the sender now; false if that was already returned and the sender was not resumed since.
+  /// Pauses the sender if the queued bytes are too many and it is not paused yet.
+  ///
+  /// - Returns: whether the sender has to pause now.
   @inlinable
-  public func becameFull() -> Bool {
-    state.withLock { state in !state.isPaused && state.pauses(with: 0) }
+  public func pauseOnceIfFull() -> Bool {
+    state.withLock { state in !state.isPaused && state.pauseIfFull(adding: 0) }
   }
 
   /// Whether the sender is paused or about to be.
@@ -179,9 +183,8 @@ extension SignalQueue {
       return pull
     }
 
-    /// Returns whether to pause the sender, and notes that it is paused.
     @inlinable
-    mutating func pauses(with pending: Int) -> Bool {
+    mutating func pauseIfFull(adding pending: Int) -> Bool {
       guard error == nil, byteCount + pending >= highWater else { return false }
       isPaused = true
       return true

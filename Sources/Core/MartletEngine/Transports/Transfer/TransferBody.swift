@@ -152,7 +152,7 @@ import Synchronization
   @inline(never)  // its variables would take space in the frame of a call that waits for a signal
   private func process(_ signal: TransferSignal) throws(HTTPError) {
     switch signal {
-    case .sent(let count): call.emit(.progress(TransferProgress(.sent, completed: count, total: uploadLength)))
+    case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: uploadLength)))
     case .note(let note): call.emit(.note(note))
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))

@@ -23,7 +23,7 @@ final class CallGate: Interceptor, EventListener {
 
   let stages: InterceptorStages = .prepare
 
-  let events: EventKinds = [.started, .finished]
+  let events: Event.Kinds = [.started, .finished]
 
   // At a deadline a preparation is abandoned and may end after its call. So calls are admitted when they begin.
   func receive(_ event: Event, in call: Call) {

@@ -9,7 +9,7 @@ import Darwin
 #endif
 
 /// The socket of an accepted connection. One thread uses it; ``LoopbackServer/stop()`` may shut it down from another.
-struct Socket: Sendable {
+struct ServerSocket: Sendable {
   let descriptor: Int32
 
   init(accepted descriptor: Int32) {

@@ -6,55 +6,55 @@ import Testing
 
 /// Requests to one cache that are under way at the same time.
 @Suite(.timeLimit(.minutes(5)))
-struct CacheTransactionTests {
+struct FlightTests {
   private let cache = HTTPCache()
   private let clock = ManualClock()
 
-  private func transaction(_ listeners: any EventListener...) -> CacheTransaction {
+  private func flight(_ listeners: any EventListener...) -> Flight {
     let request = HTTPRequest(.get, url("http://a.example/"))
-    return CacheTransaction(request, in: Call(listeners: listeners), of: cache)
+    return Flight(request, in: Call(listeners: listeners), of: cache)
   }
 
-  private func start(_ transaction: CacheTransaction) async throws -> Bool {
-    try await start(transaction, since: cache.transactions.storedCount)
+  private func start(_ flight: Flight) async throws -> Bool {
+    try await start(flight, since: cache.flights.storedCount)
   }
 
   /// Whether the request is to be sent. If an identical one is under way, this is known after its end.
-  private func start(_ transaction: CacheTransaction, since storedCount: Int) async throws -> Bool {
-    switch transaction.start(since: storedCount) {
+  private func start(_ flight: Flight, since storedCount: Int) async throws -> Bool {
+    switch flight.start(since: storedCount) {
     case .started: return true
     case .outdated: return false
-    case .identical(let result):
-      try await transaction.wait(for: result, on: clock)
+    case .joined(let result):
+      try await flight.wait(for: result, on: clock)
       return false
     }
   }
 
-  /// A transaction that waits for the response to an identical request.
-  private func waiting() async throws -> (transaction: CacheTransaction, isToBeSent: Task<Bool, any Error>) {
+  /// A flight that waits for the response to an identical request.
+  private func waiting() async throws -> (flight: Flight, isToBeSent: Task<Bool, any Error>) {
     let waits = Gate()
-    let transaction = transaction(EventHandler { event, _ in if case .note = event { waits.open() } })
-    let isToBeSent = Task { [self] in try await start(transaction) }
+    let flight = flight(EventHandler { event, _ in if case .note = event { waits.open() } })
+    let isToBeSent = Task { [self] in try await start(flight) }
     try await waits.wait()
-    return (transaction, isToBeSent)
+    return (flight, isToBeSent)
   }
 
-  @Test func aTransactionThatIsDeallocatedIsAbandoned() async throws {
-    var first: CacheTransaction? = transaction()
+  @Test func aFlightThatIsDeallocatedIsAbandoned() async throws {
+    var first: Flight? = flight()
     try await #expect(start(#require(first)))
     let second = try await waiting()
 
     first = nil
 
     #expect(try await !second.isToBeSent.value)
-    #expect(try await start(second.transaction))
+    #expect(try await start(second.flight))
     let third = try await waiting()
-    second.transaction.finish(.stored)
+    second.flight.finish(.stored)
     #expect(try await !third.isToBeSent.value)
   }
 
   @Test func aWaitingRequestIsSentByItselfWhereNothingIsShared() async throws {
-    let first = transaction()
+    let first = flight()
     #expect(try await start(first))
     let second = try await waiting()
 
@@ -62,17 +62,17 @@ struct CacheTransactionTests {
     first.finish(.abandoned)
 
     #expect(try await !second.isToBeSent.value)
-    let third = transaction()
+    let third = flight()
     #expect(try await start(third))
-    #expect(try await start(second.transaction))
+    #expect(try await start(second.flight))
   }
 
   @Test func waitingRequestsAreReleasedWhileTheResponseIsStillStored() async throws {
-    let first = transaction()
+    let first = flight()
     #expect(try await start(first))
     let second = try await waiting()
 
-    first.releaseWaiters(.unshared)
+    first.releaseJoined(.unshared)
 
     #expect(try await !second.isToBeSent.value)
     #expect(first.canStore)
@@ -80,8 +80,8 @@ struct CacheTransactionTests {
   }
 
   @Test func aResponseThatWasStoredSinceTheLookupIsLookedUpOnce() async throws {
-    let storedCount = cache.transactions.storedCount
-    let (first, second) = (transaction(), transaction())
+    let storedCount = cache.flights.storedCount
+    let (first, second) = (flight(), flight())
     #expect(try await start(first))
     first.finish(.stored)
 
@@ -90,14 +90,14 @@ struct CacheTransactionTests {
   }
 
   @Test func forAResponseThatCannotBeStoredNoLaterRequestWaits() async throws {
-    let first = transaction()
+    let first = flight()
     #expect(try await start(first))
     first.finish(.unstorable)
 
-    let (second, third, fourth) = (transaction(), transaction(), transaction())
+    let (second, third, fourth) = (flight(), flight(), flight())
     #expect(try await start(second))
     #expect(try await start(third), "it does not wait for the second")
-    cache.transactions.removeUnstorable(third.key)  // its response is being stored
+    cache.flights.removeUnstorable(third.key)  // its response is being stored
     third.finish(.stored)
     #expect(try await start(fourth))
     let fifth = try await waiting()
@@ -112,15 +112,15 @@ struct CacheTransactionTests {
     (.olderThan(.distantFuture), true),
   ])
   func aRemovalIncludesWhatIsBeingReceived(_ selection: CacheSelection, canStore: Bool) async throws {
-    let transaction = transaction()
-    transaction.start()
-    #expect(transaction.canStore)
+    let flight = flight()
+    flight.start()
+    #expect(flight.canStore)
 
     try await cache.remove(selection)
 
-    #expect(transaction.canStore == canStore)
-    transaction.finish(.stored)
-    #expect(!transaction.canStore)
+    #expect(flight.canStore == canStore)
+    flight.finish(.stored)
+    #expect(!flight.canStore)
   }
 }
 
@@ -143,7 +143,7 @@ struct CollapsingTests {
 
     await fixture.collapsed(4)
     gate.open()
-    var sources: [ResponseSource] = []
+    var sources: [HTTPResponse.Source] = []
     for task in tasks {
       let answer = try await task.value
       #expect(answer.text == "one")

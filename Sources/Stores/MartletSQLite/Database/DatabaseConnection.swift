@@ -8,7 +8,7 @@ import MartletSemantics
 // SAFETY: a connection is used by one owner at a time: the `Writer` actor, or the caller that took it out of the
 // `ReaderPool`, which is a Mutex. Therefore SQLite's own mutexes are disabled (NOMUTEX); `init` refuses a library that
 // was built without thread safety.
-final class Connection: @unchecked Sendable {
+final class DatabaseConnection: @unchecked Sendable {
   /// The identity of the file, whose name may refer to another file later.
   let identity: FileIdentity
   /// Whether the operating system opened the file for reading only.

@@ -3,7 +3,7 @@ import MartletSemantics
 import Synchronization
 
 /// Keeps the head of the request that was sent last, to be shown.
-final class SentRequest: EventListener {
+final class RequestRecorder: EventListener {
   private enum Head {
     case prepared(RequestHead)
     case written(WrittenHead)
@@ -20,7 +20,7 @@ final class SentRequest: EventListener {
     }
   }
 
-  var events: EventKinds { [.started, .attempt, .sending, .written] }
+  var events: Event.Kinds { [.started, .attempt, .sending, .written] }
 
   func receive(_ event: Event, in call: Call) {
     state.withLock { state in

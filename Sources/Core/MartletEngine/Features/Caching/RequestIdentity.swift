@@ -1,7 +1,7 @@
 package import MartletSemantics
 
 /// Identifies requests that can share one response: those with the same target and the same values of certain fields.
-package struct RequestRoute: Sendable, Hashable {
+package struct RequestIdentity: Sendable, Hashable {
   /// The key of the response in a cache.
   package let key: CacheKey
   private let selecting: [String]
@@ -34,10 +34,10 @@ package struct RequestRoute: Sendable, Hashable {
   }
 }
 
-extension RequestRoute: CustomStringConvertible, CustomReflectable {
+extension RequestIdentity: CustomStringConvertible, CustomReflectable {
   /// The URL, with secrets replaced.
   package var description: String { URL(string: key.url)?.redacted ?? "a URL" }
 
   /// The description, so that `dump` shows nothing else.
-  package var customMirror: Mirror { Mirror(self, children: ["route": description]) }
+  package var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
 }

@@ -3,7 +3,7 @@ import MartletEngine
 /// An observer or the delegate, with what the session needs to know of it at every request.
 ///
 /// SAFETY: it is called on the session's serial delegate queue and nowhere else; the other properties are constants.
-struct EventHandler: @unchecked Sendable {
+struct SessionEventHandler: @unchecked Sendable {
   let events: any SAPURLSessionEvents
   /// The observer; nil for the delegate.
   let observer: (any SAPURLSessionObserving)?
@@ -35,17 +35,17 @@ struct EventHandler: @unchecked Sendable {
 
 extension SAPURLSession {
   /// The observers in their order, then the delegate.
-  var eventHandlers: [EventHandler] { state.withLock { $0.handlers } }
+  var eventHandlers: [SessionEventHandler] { state.withLock { $0.handlers } }
 
   /// Whether a handler is still to be asked: it may have been unregistered since the list of handlers was read.
-  func isCurrent(_ handler: EventHandler) -> Bool {
+  func isCurrent(_ handler: SessionEventHandler) -> Bool {
     state.withLock { state in state.handlers.contains { $0.events === handler.events } }
   }
 
   /// Asks one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
   /// Requests that the handler makes are known to be made for the current calls.
   func ask<Answer: Sendable>(
-    _ handler: EventHandler,
+    _ handler: SessionEventHandler,
     _ question: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
     let answer = OneShot<Answer>()

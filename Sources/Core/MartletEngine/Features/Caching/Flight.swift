@@ -7,13 +7,13 @@ import Synchronization
 /// | --- | --- | --- | --- |
 /// | new | `init` | do not see it | does not concern it |
 /// | started | ``start(since:)`` | wait for it, if it is shareable | also prevents that its response is stored |
-/// | started, without waiters | ``start()``, ``releaseWaiters()`` | are sent | the same |
+/// | started, without waiters | ``start()``, ``releaseJoined()`` | are sent | the same |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
-/// Before it starts, a transaction may itself ``wait(for:on:)`` for an identical one; then the stored responses are
-/// looked up again. The first outcome counts. A transaction that is deallocated without an outcome is abandoned.
-final class CacheTransaction: Sendable {
-  /// How a transaction ends, for the identical requests that wait for it.
+/// Before it starts, a flight may itself ``wait(for:on:)`` for an identical one; then the stored responses are
+/// looked up again. The first outcome counts. A flight that is deallocated without an outcome is abandoned.
+final class Flight: Sendable {
+  /// How a flight ends, for the identical requests that wait for it.
   enum Outcome: Sendable {
     /// The response is stored: the waiting requests look it up.
     case stored
@@ -37,10 +37,10 @@ final class CacheTransaction: Sendable {
 
   private struct State {
     /// Whether the request waits for an identical one instead of being sent.
-    var waitsForOthers = true
-    var registration: CacheTransactions.Registration?
+    var mayJoin = true
+    var registration: Flights.Registration?
     var isFinished = false
-    var flight = FlightProgress()
+    var lease = LeaseProgress()
   }
 
   init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
@@ -72,7 +72,7 @@ final class CacheTransaction: Sendable {
   private static func isShareable(_ request: HTTPRequest) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
-    default: request.options.credentialsError == nil && RequestRoute.isShared(by: request)
+    default: request.options.credentialsError == nil && RequestIdentity.isShared(by: request)
     }
   }
 
@@ -124,26 +124,26 @@ final class CacheTransaction: Sendable {
     /// A response may have been stored since the lookup: look again.
     case outdated
     /// An identical request is in progress: wait for it, and look again.
-    case identical(RunningWork<Outcome>)
+    case joined(RunningWork<Outcome>)
   }
 
   /// Registers the request before it is sent, unless an identical request is in progress.
   ///
-  /// - Parameter storedCount: ``CacheTransactions/storedCount`` before the lookup.
+  /// - Parameter storedCount: ``Flights/storedCount`` before the lookup.
   func start(since storedCount: Int) -> Start {
     guard registration == nil else { return .started }
-    guard isShareable, state.withLock({ $0.waitsForOthers }), !cache.transactions.isUnstorable(key) else {
+    guard isShareable, state.withLock({ $0.mayJoin }), !cache.flights.isUnstorable(key) else {
       start()
       return .started
     }
-    switch cache.transactions.register(RequestRoute(key, request.fields), for: call) {
+    switch cache.flights.register(RequestIdentity(key, request.fields), for: call) {
     case .registered(let registration):
       state.withLock { $0.registration = registration }
-      return registration.route == nil || cache.transactions.storedCount == storedCount ? .started : .outdated
-    case .identical(let result):
+      return registration.identity == nil || cache.flights.storedCount == storedCount ? .started : .outdated
+    case .joined(let result):
       cache.count { $0.collapsed += 1 }
       call.emit(.note("waiting for the response to an identical request"))
-      return .identical(result)
+      return .joined(result)
     }
   }
 
@@ -155,41 +155,41 @@ final class CacheTransaction: Sendable {
     // No outcome: the identical request waits for this call, or the time is up.
     let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
     let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
-    if outcome != .abandoned { state.withLock { $0.waitsForOthers = false } }
+    if outcome != .abandoned { state.withLock { $0.mayJoin = false } }
   }
 
   /// Registers the request even if there are identical ones, unless it is already registered.
   func start() {
     guard registration == nil else { return }
-    let registration = cache.transactions.register(key)
+    let registration = cache.flights.register(key)
     state.withLock { $0.registration = registration }
   }
 
   /// nil before the start and after the end.
-  var registration: CacheTransactions.Registration? { state.withLock { $0.registration } }
+  var registration: Flights.Registration? { state.withLock { $0.registration } }
 
   /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
-  var canStore: Bool { registration.map(cache.transactions.contains) ?? false }
+  var canStore: Bool { registration.map(cache.flights.contains) ?? false }
 
   var isFinished: Bool { state.withLock { $0.isFinished } }
 
-  /// Lets the waiting identical requests be sent before the transaction has finished. If it has no route, as in a
+  /// Lets the waiting identical requests be sent before the flight has finished. If it has no identity, as in a
   /// background validation, nothing in this process waits for it, and its lease stays.
   ///
   /// - Parameter outcome: The outcome for other processes.
-  func releaseWaiters(_ outcome: FlightOutcome) {
-    let (route, lease) = state.withLock { state in
-      let route = state.registration?.route.take()
-      return (route, route == nil ? nil : state.flight.lease.take())
+  func releaseJoined(_ outcome: FlightOutcome) {
+    let (identity, lease) = state.withLock { state in
+      let identity = state.registration?.identity.take()
+      return (identity, identity == nil ? nil : state.lease.held.take())
     }
     lease?.end(outcome)
-    if let route { cache.transactions.releaseWaiters(of: route) }
+    if let identity { cache.flights.releaseJoined(of: identity) }
   }
 
-  /// Ends the transaction; only the first outcome counts.
+  /// Ends the flight; only the first outcome counts.
   func finish(_ outcome: Outcome) { finish(outcome, for: FlightOutcome(outcome)) }
 
-  /// Ends the transaction of a request whose response is not stored. After a refusal or a temporary error, another
+  /// Ends the flight of a request whose response is not stored. After a refusal or a temporary error, another
   /// process may succeed.
   func finish(_ outcome: Outcome, after status: HTTPStatus) {
     finish(outcome, for: FlightOutcome(outcome, after: status))
@@ -198,15 +198,15 @@ final class CacheTransaction: Sendable {
   private func finish(_ outcome: Outcome, for others: FlightOutcome) {
     let (registration, lease) = state.withLock { state in
       state.isFinished = true
-      return (state.registration.take(), state.flight.lease.take())
+      return (state.registration.take(), state.lease.held.take())
     }
     lease?.end(others)
     guard let registration else { return }
     let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
-    cache.transactions.remove(registration, of: key, outcome)
+    cache.flights.remove(registration, of: key, outcome)
   }
 
-  /// Ends the transaction of a request that failed. If its caller abandoned it, or it is sent again because a pooled
+  /// Ends the flight of a request that failed. If its caller abandoned it, or it is sent again because a pooled
   /// connection was closed, one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
     finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
@@ -217,7 +217,7 @@ final class CacheTransaction: Sendable {
   /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
   /// request that identical ones can wait for.
   var asksOthers: Bool {
-    cache.flights != nil && state.withLock { !$0.flight.isDecided && $0.registration?.route != nil }
+    cache.sharedFlights != nil && state.withLock { !$0.lease.isDecided && $0.registration?.identity != nil }
   }
 
   /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
@@ -227,9 +227,9 @@ final class CacheTransaction: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled.
   func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {
     switch try await askOthers() {
-    case .lead, nil: return state.withLock { $0.flight.lease != nil }
+    case .lead, nil: return state.withLock { $0.lease.held != nil }
     case .wait(let longest):
-      let pause = state.withLock { $0.flight.nextPause(longest, on: clock) }
+      let pause = state.withLock { $0.lease.nextPause(longest, on: clock) }
       guard let pause else { return false }
       try await call.holding { try await clock.sleep(for: pause) }
       return true
@@ -238,7 +238,7 @@ final class CacheTransaction: Sendable {
 
   /// Whether to validate the entry in the background: not if another process is doing so, or has done so.
   func mayRevalidate(_ entry: CacheEntry) async -> Bool {
-    guard cache.flights != nil else { return true }
+    guard cache.sharedFlights != nil else { return true }
     switch try? await askOthers() {
     case .wait: return false
     case .lead:
@@ -248,25 +248,25 @@ final class CacheTransaction: Sendable {
     }
   }
 
-  /// Asks whether this process has to send the request; nil if that is unknown. A lease ends with the transaction.
+  /// Asks whether this process has to send the request; nil if that is unknown. A lease ends with the flight.
   private func askOthers() async throws -> SharedFlight? {
-    guard let flights = cache.flights else { return nil }
-    let name = RequestRoute(key, request.fields).fingerprint
+    guard let flights = cache.sharedFlights else { return nil }
+    let name = RequestIdentity(key, request.fields).fingerprint
     let answer = try await call.holding { [cache, call] in
       await cache.attempt(in: call) { try await flights.beginFlight(name) }
     }
     guard case .lead(let lease) = answer else {
       try Task.checkCancellation()
-      if answer == nil { state.withLock { $0.flight.isDecided = true } }
+      if answer == nil { state.withLock { $0.lease.isDecided = true } }
       return answer
     }
     let isLate = state.withLock { state in
-      state.flight.isDecided = true
-      if !state.isFinished { state.flight.lease = lease }
+      state.lease.isDecided = true
+      if !state.isFinished { state.lease.held = lease }
       return state.isFinished
     }
     if isLate { lease.end(.failed) }
-    try Task.checkCancellation()  // now that the end of the transaction ends the lease
+    try Task.checkCancellation()  // now that the end of the flight ends the lease
     return answer
   }
 }
@@ -276,43 +276,43 @@ extension HTTPError {
   var isOfTheCaller: Bool { isCancelled || kind == .deadlineExceeded }
 }
 
-/// The running transactions of a cache.
+/// The running flights of a cache.
 ///
-/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestRoute``
+/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestIdentity``
 /// defines which requests are identical; `Vary` is applied when the response is stored. Keys whose responses cannot be
 /// stored are remembered, because waiting for them is useless.
-final class CacheTransactions: Sendable {
-  /// The registration of a transaction.
+final class Flights: Sendable {
+  /// The registration of a flight.
   struct Registration: Sendable {
     fileprivate let id: UInt64
     /// The identical requests that can wait; nil if none can.
-    fileprivate(set) var route: RequestRoute?
+    fileprivate(set) var identity: RequestIdentity?
   }
 
   enum Admission: Sendable {
     /// The request has to be sent.
     case registered(Registration)
     /// An identical request is in progress.
-    case identical(RunningWork<CacheTransaction.Outcome>)
+    case joined(RunningWork<Flight.Outcome>)
   }
 
   /// A request that identical ones can wait for.
   private struct SentRequest {
     let call: Call
     /// nil while no other request waits.
-    var result: RunningWork<CacheTransaction.Outcome>?
+    var result: RunningWork<Flight.Outcome>?
   }
 
   private struct State {
     var lastID: UInt64 = 0
     var keys: [UInt64: CacheKey] = [:]
-    var sent: [RequestRoute: SentRequest] = [:]
+    var sent: [RequestIdentity: SentRequest] = [:]
     var unstorable: Set<CacheKey> = []
 
-    mutating func register(_ key: CacheKey, _ route: RequestRoute? = nil) -> Registration {
+    mutating func register(_ key: CacheKey, _ identity: RequestIdentity? = nil) -> Registration {
       lastID += 1
       keys[lastID] = key
-      return Registration(id: lastID, route: route)
+      return Registration(id: lastID, identity: identity)
     }
   }
 
@@ -328,39 +328,39 @@ final class CacheTransactions: Sendable {
     state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
   }
 
-  /// Registers a transaction that no request can wait for.
+  /// Registers a flight that no request can wait for.
   func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
 
-  /// Registers a transaction that identical requests can wait for, unless one is in progress.
-  func register(_ route: RequestRoute, for call: Call) -> Admission {
+  /// Registers a flight that identical requests can wait for, unless one is in progress.
+  func register(_ identity: RequestIdentity, for call: Call) -> Admission {
     state.withLock { state in
-      guard !state.unstorable.contains(route.key) else { return .registered(state.register(route.key)) }
-      guard let sent = state.sent[route] else {
-        state.sent[route] = SentRequest(call: call)
-        return .registered(state.register(route.key, route))
+      guard !state.unstorable.contains(identity.key) else { return .registered(state.register(identity.key)) }
+      guard let sent = state.sent[identity] else {
+        state.sent[identity] = SentRequest(call: call)
+        return .registered(state.register(identity.key, identity))
       }
       let result = sent.result ?? RunningWork(by: sent.call)
-      state.sent[route]?.result = result
-      return .identical(result)
+      state.sent[identity]?.result = result
+      return .joined(result)
     }
   }
 
-  /// Whether a transaction is registered and no removal from the cache has included its response.
+  /// Whether a flight is registered and no removal from the cache has included its response.
   func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
 
   /// Removes a registration and ends the waits for its request.
-  func remove(_ registration: Registration, of key: CacheKey, _ outcome: CacheTransaction.Outcome) {
+  func remove(_ registration: Registration, of key: CacheKey, _ outcome: Flight.Outcome) {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil
       switch outcome {
-      case .unstorable where registration.route != nil:
+      case .unstorable where registration.identity != nil:
         if state.unstorable.count >= Self.unstorableLimit { state.unstorable.removeFirst() }
         state.unstorable.insert(key)
       case .unstorable, .stored, .unshared, .abandoned: break
       }
-      guard let route = registration.route else { return nil as SentRequest? }
+      guard let identity = registration.identity else { return nil as SentRequest? }
       if outcome == .stored { stored.add(1, ordering: .releasing) }
-      return state.sent.removeValue(forKey: route)
+      return state.sent.removeValue(forKey: identity)
     }
     sent?.result?.finish(.success(outcome))
   }
@@ -371,13 +371,13 @@ final class CacheTransactions: Sendable {
   }
 
   /// Ends the waits for a request, whose registration remains.
-  func releaseWaiters(of route: RequestRoute) {
-    state.withLock { $0.sent.removeValue(forKey: route) }?.result?.finish(.success(.unshared))
+  func releaseJoined(of identity: RequestIdentity) {
+    state.withLock { $0.sent.removeValue(forKey: identity) }?.result?.finish(.success(.unshared))
   }
 
-  /// Prevents running transactions from storing responses that a removal includes.
+  /// Prevents running flights from storing responses that a removal includes.
   ///
-  /// - Parameter own: the registration of the transaction that causes the removal.
+  /// - Parameter own: the registration of the flight that causes the removal.
   func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
     state.withLock { state in
       let key = own.flatMap { state.keys[$0.id] }

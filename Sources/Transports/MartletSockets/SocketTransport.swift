@@ -151,7 +151,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
   // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
   // request keeps.
 
-  @inline(never)
   private func knownDestination(of request: HTTPRequest) throws(HTTPError) -> Exchange.Destination? {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
@@ -159,7 +158,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
     return request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
   }
 
-  @inline(never)
   private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
     guard let origin = request.origin else { throw request.hasNoOrigin }
     let destination = try await destination(at: origin, for: request, in: call)
@@ -167,7 +165,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
     return destination
   }
 
-  @inline(never)
   private func response(
     to request: HTTPRequest, _ head: ResponseHead, from source: TransferBody, _ stream: UpgradedStream?
   ) -> HTTPResponse {
@@ -177,7 +174,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
   }
 
   /// Submits the request, whose body is open.
-  @inline(never)
   private func begin(
     _ request: HTTPRequest, to destination: Exchange.Destination, through proxy: ForwardingProxy?,
     sending body: OpenBody?,
@@ -295,7 +291,6 @@ private final class ForwardingProxy {
     return ForwardingProxy(server, to: destination, for: request, authentications)
   }
 
-  @inline(never)
   private init(
     _ server: ProxyServer, to destination: Exchange.Destination, for request: HTTPRequest,
     _ authentications: ProxyAuthentications
@@ -307,7 +302,6 @@ private final class ForwardingProxy {
   }
 
   /// Asks the caller for the token that the request needs when it is sent next.
-  @inline(never)
   func askForToken(in call: Call) async throws {
     let tokens = try authentications.use(server) { $0.neededTokens }
     guard !isForeign, let tokens else { return }
@@ -332,7 +326,6 @@ private final class ForwardingProxy {
   }
 
   /// Processes the head of a response. Returns whether to send the request again, with the answer to a challenge.
-  @inline(never)
   func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
     guard !isForeign else { return false }
     var progress = progress

@@ -123,7 +123,6 @@ extension HappyEyeballs {
   }
 
   // Not inlined: the optimizer of Swift 6.3.1 crashes on its copies of the address.
-  @inline(never)
   private static func text(_ address: SocketAddress) -> String {
     address.ip.map { "\($0) port \(address.port)" } ?? address.description
   }

@@ -41,7 +41,6 @@ struct CachingTransport: Transport, DeadlineAware {
   // call keeps.
 
   /// Looks up the stored responses and answers with one, unless that requires an `await`.
-  @inline(never)
   private func firstStep(of flight: Flight) throws -> Step {
     let storedCount = cache.flights.storedCount
     guard let entries = cache.blockingEntries(for: flight), entries.count < HTTPCache.variantLimit else {
@@ -55,7 +54,6 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
-  @inline(never)
   private func step(
     of flight: Flight, after step: Step, without unreadable: inout Set<CacheEntry.ID>
   ) async throws -> Step {
@@ -82,7 +80,6 @@ struct CachingTransport: Transport, DeadlineAware {
     return next
   }
 
-  @inline(never)
   private func step(
     of flight: Flight, among entries: [CacheEntry], since storedCount: Int
   ) throws -> Step {
@@ -112,7 +109,6 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Returns the stored response, without suspending if the store has its body at hand; nil if the body cannot be read.
   ///
   /// - Parameter received: The response that it replaces.
-  @inline(never)
   private func response(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
     replacing received: HTTPResponse? = nil

@@ -94,7 +94,6 @@ final class Flight: Sendable {
   /// - Parameters:
   ///   - sent: The request as it was sent.
   ///   - requestTime: When it was sent.
-  @inline(never)  // its variables would take space in the frame of its caller, which every waiting call keeps
   func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
       request: request.head, sent: sent.head, policy: isCacheable ? policy : .useProtocolCachePolicy,

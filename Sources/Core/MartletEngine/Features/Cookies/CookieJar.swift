@@ -146,7 +146,6 @@ public final class CookieJar: Sendable {
 
   /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
   /// immediate.
-  @inline(never)  // its variables would take space in the frame of a call
   func line(for request: HTTPRequest, in context: Cookie.Context) -> Immediate<HTTPFields> {
     guard let immediate else {
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }

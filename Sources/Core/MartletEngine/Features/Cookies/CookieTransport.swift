@@ -28,7 +28,6 @@ struct CookieTransport: Transport, DeadlineAware {
   // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
   // call keeps.
 
-  @inline(never)
   private static func context(of request: HTTPRequest) -> Cookie.Context {
     var context = request.options.cookieContext
     context.method = request.method
@@ -36,7 +35,6 @@ struct CookieTransport: Transport, DeadlineAware {
   }
 
   /// Stores the cookies of a response that came over the network.
-  @inline(never)
   private func store(from response: HTTPResponse, to request: HTTPRequest, in call: Call) async {
     guard let head = response.networkHead else { return }
     do {

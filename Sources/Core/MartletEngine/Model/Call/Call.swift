@@ -79,7 +79,6 @@ public final class Call: Work {
 
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
-  @inline(never)  // an event would take space in the frame of each asynchronous function that reports one
   public func emit(_ event: @autoclosure () -> Event) {
     guard !events.isEmpty, !isFinished.load(ordering: .relaxed) else { return }
     let event = event()

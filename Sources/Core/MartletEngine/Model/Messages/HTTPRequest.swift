@@ -153,7 +153,6 @@ extension HTTPRequest {
 
   /// Checks the assumptions of every transport: the URL has the scheme http or https and names a host, no field was
   /// refused, and the body's length is not negative.
-  @inline(never)  // its variables would take space in the frame of a call
   func validate() throws(HTTPError) {
     if origin == nil { throw reasonOfNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }

@@ -105,7 +105,6 @@ final class AttemptLoop: Sendable {
   }
 
   /// Finishes the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
-  @inline(never)
   private func review(
     _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, after first: InterceptorChain.Rest<Verdict>?,
     _ preparedCount: Int?, in call: Call

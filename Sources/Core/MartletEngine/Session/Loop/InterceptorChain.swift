@@ -64,7 +64,6 @@ struct InterceptorChain: Sendable {
     return nil
   }
 
-  @inline(never)  // its variables would take space in the frame of the loop, which every waiting call keeps
   private func prepare(
     _ request: inout DescribedRequest, after first: Rest<Preparation>, in call: Call
   ) async throws -> Answer? {

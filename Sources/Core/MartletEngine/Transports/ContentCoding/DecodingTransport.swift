@@ -36,7 +36,6 @@ public struct DecodingTransport: Transport {
   // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
   // call keeps.
 
-  @inline(never)
   private static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
     guard !request.fields.contains(.acceptEncoding) else { return request }
     var request = request
@@ -45,7 +44,6 @@ public struct DecodingTransport: Transport {
   }
 
   /// Returns the response with its codings decoded, if the caller has not asked for coded bytes.
-  @inline(never)
   private func decoded(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) throws -> HTTPResponse {
     guard !request.fields.contains(.acceptEncoding), !request.fields.contains(.range),
       response.hasWholeBody(for: request)

@@ -1,10 +1,10 @@
 public import MartletSemantics
 
-/// The warning that a file could not be used, was renamed, and was replaced by an empty one.
+/// A warning that a file could not be used, was renamed, and was replaced by an empty one.
 ///
-/// The old file is kept at ``movedTo``, with the two companion files of SQLite, until it is removed by hand, or until
-/// everything is removed from the store, for example because the user signs out. Files that are not of the store are
-/// then kept, and files whose header is damaged, too.
+/// The old file is kept at ``movedTo``, with SQLite's two companion files. It stays until it is removed by hand, or
+/// until everything is removed from the store, for example when the user signs out. Even then, files that do not belong
+/// to the store, or whose header is damaged, are kept.
 ///
 /// ```swift
 /// let store = try SQLiteKeyValueStore(at: file, onSetAside: { log.warning("\($0)") })
@@ -14,7 +14,7 @@ public struct SetAsideFile: Sendable, Hashable, CustomStringConvertible {
   public let file: URL
   /// The new name of the old file: `<name>.<reason>-<n>` beside it.
   public let movedTo: URL
-  /// Why the old file could not be used.
+  /// The reason why the old file could not be used.
   public let reason: Reason
 
   /// The reason why a file was set aside.

@@ -1,17 +1,17 @@
 import MartletEngine
 import MartletSemantics
 
-/// What a process remembers of the server: where entries are, small bodies that came with their heads, and, if that is wanted,
-/// the answers of look-ups for a short time.
+/// A process's memory of the server: the places of entries, small bodies that came with their heads, and, if enabled,
+/// the results of look-ups for a short time.
 ///
 /// Times are those of any clock that only goes forward.
 struct CacheMemory: Sendable {
-  /// An entry as it is on the server.
+  /// An entry on the server.
   struct Place: Sendable {
     /// The name of its hash.
     let key: String
     let record: CacheRecord
-    /// A body that is stored with the head, if it was read.
+    /// The body that is stored with the head, if it was read.
     var body: Data?
   }
 
@@ -24,10 +24,10 @@ struct CacheMemory: Sendable {
   }
 
   private var places: LRUStorage<CacheEntry.ID, Place>
-  /// Apart from the places: without a body it is read again, without a place an entry is unknown.
+  /// Separate from the places: a missing body is read again, but an entry without a place is unknown.
   private var bodies: LRUStorage<CacheEntry.ID, Data>
   private var lookups: [String: Lookup] = [:]
-  /// The number of removals: what was asked for before one is not an answer after it.
+  /// The number of removals: a result requested before a removal is not used after it.
   private(set) var removals = 0
 
   /// - Parameter limit: The most bytes of bodies.
@@ -46,7 +46,7 @@ struct CacheMemory: Sendable {
     return entries.count == lookup.ids.count ? entries : nil
   }
 
-  /// Remembers the answer of a look-up.
+  /// Remembers the result of a look-up.
   mutating func set(_ found: [Place], of key: String, until: Duration) {
     forget(key)
     for place in found { insert(place) }
@@ -54,7 +54,7 @@ struct CacheMemory: Sendable {
     lookups[key]?.isComplete = true
   }
 
-  /// Remembers an entry that was stored or changed; what was known of its key no longer answers look-ups.
+  /// Remembers a stored or changed entry; earlier results for its key no longer answer look-ups.
   mutating func add(_ place: Place) {
     let variant = place.record.entry.response.variant
     for id in lookups[place.key]?.ids ?? [] where id != place.record.entry.id {
@@ -106,7 +106,7 @@ struct CacheMemory: Sendable {
     unlist(places.set(place, for: id))
   }
 
-  /// Removes what the limits have displaced from the look-ups.
+  /// Removes places that the limits have displaced from the look-ups.
   private mutating func unlist(_ removed: [Place]) {
     for place in removed {
       bodies.remove(place.record.entry.id)

@@ -7,7 +7,7 @@ import MartletSemantics
 ///
 /// | bytes | content |
 /// | --- | --- |
-/// | 1 | the version; a record of another version is a missing one |
+/// | 1 | the version; a record of another version counts as missing |
 /// | 16 | the identifier of the entry |
 /// | 8 | when the response was received or last validated, in seconds since 2001 (big-endian IEEE 754) |
 /// | 4 | the number of chunks; 0 if the body is stored with the head |

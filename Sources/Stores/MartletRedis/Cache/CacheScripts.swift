@@ -1,11 +1,11 @@
-/// What the server does in one step with the entries of a key.
+/// The operations of the server on the entries of a key, each in one step.
 ///
-/// All entries of a key are in one hash: the field `h` and the variant has the head (``CacheRecord``), the field `b` and the
-/// variant a small body. Chunks of a larger body are keys of their own in the same slot. Chunks of an entry that is replaced or
-/// removed stay for a while, for those who read them.
+/// All entries of a key are in one hash: the field `h` and the variant contains the head (``CacheRecord``), the field
+/// `b` and the variant a small body. Chunks of a larger body are separate keys in the same slot. Chunks of a replaced
+/// or removed entry stay for a while, for processes that are reading them.
 enum CacheScripts {
-  /// Functions for all scripts. The first argument is the beginning of the names of chunks, the second for how many milliseconds
-  /// chunks without an entry stay.
+  /// Functions for all scripts. The first argument is the prefix of the names of chunks, the second is how many
+  /// milliseconds chunks without an entry stay.
   private static let common = """
     local key, chunks, grace = KEYS[1], ARGV[1], ARGV[2]
     local function known(record) return record and #record > 37 and string.byte(record, 1) == 1 end
@@ -31,8 +31,8 @@ enum CacheScripts {
 
     """
 
-  /// Adds an entry, in place of the one with its variant. Arguments: variant, record, body (empty if there are chunks), life.
-  /// Returns 0 if a chunk is missing; nothing is changed then.
+  /// Adds an entry, replacing the one with its variant. Arguments: variant, record, body (empty if there are chunks),
+  /// life. Returns 0, and changes nothing, if a chunk is missing.
   static let commit = RedisScript(
     common + """
       local variant, record, body, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
@@ -47,8 +47,8 @@ enum CacheScripts {
       return 1
       """)
 
-  /// Replaces the head of an entry. Arguments: its variant so far, its variant from now on, record, life. Returns 0 if there is no
-  /// such entry.
+  /// Replaces the head of an entry. Arguments: old variant, new variant, record, life. Returns 0 if there is no such
+  /// entry.
   static let update = RedisScript(
     common + """
       local before, variant, record, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]

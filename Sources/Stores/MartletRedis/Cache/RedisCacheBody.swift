@@ -102,7 +102,7 @@ final class RedisChunkSource: BodySource {
 extension RedisCacheStore {
   func writeChunk(_ chunk: Data, _ index: Int, of entry: CacheEntry) async throws {
     let value = try form.write(chunk, at: Self.place(of: entry.id, index))
-    // Long enough for a slow origin: the commit prolongs it.
+    // Long enough for a slow origin; the commit extends it.
     let life = Int64(10 * Self.grace.inMilliseconds)
     _ = try await redis.send(
       RedisCommand(
@@ -121,7 +121,7 @@ extension RedisCacheStore {
     let size = Int64(Self.chunkSize)
     let indices = Int(range.lowerBound / size)...Int((range.upperBound - 1) / size)
     let commands = indices.map { reading($0, of: entry.id, entry.key) }
-    // A server needs time for bytes: a limit for each MiB.
+    // A server needs time for the bytes: the limit grows with each MiB.
     let replies = try await redis.send(commands, within: redis.configuration.waitLimit * (1 + indices.count / 8))
     var body = Data(capacity: indices.count * Self.chunkSize)
     for (index, reply) in zip(indices, replies) {

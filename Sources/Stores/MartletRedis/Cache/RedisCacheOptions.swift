@@ -1,27 +1,28 @@
 import MartletSemantics
 
-/// What a ``RedisCacheStore`` keeps, for how long, and how the processes share requests.
+/// What a ``RedisCacheStore`` keeps, for how long, and how processes share requests.
 public struct RedisCacheOptions: Sendable {
   /// The most bytes of one body; 8 MiB by default.
   public var entryLimit: Int64 = 8 << 20
-  /// The most bytes of a body that are read before the response is returned; 8 MiB by default. A server that fails meanwhile is a
-  /// miss. The rest of a longer body is read when it is asked for, and a server that fails then is an error of the body.
+  /// The most bytes of a body that are read before the response is returned; 8 MiB by default. If the server fails
+  /// until then, that is a miss. The rest of a longer body is read on demand; if the server fails then, the body throws
+  /// an error.
   public var readAhead: Int64 = 8 << 20
-  /// How long a response is kept after it is stale and no directive allows its use any more: to be validated, and for callers
-  /// who accept stale responses. An hour by default.
+  /// How long a response is kept after it is stale and no directive allows its use any more: it can still be validated,
+  /// and serve callers that accept stale responses. An hour by default.
   public var retention = Duration.seconds(3600)
   /// The longest time for which a response is kept; a week by default.
   public var longestLife = Duration.seconds(7 * 86_400)
-  /// For how long a process answers from its own memory after it has asked the server; nil, the default, for never. What
-  /// another process stores or removes is seen after this time at the latest. It is cut to the rest of the life that the
-  /// response has on the server.
+  /// How long a process answers from its own memory after it has asked the server; nil, the default, for never. Changes
+  /// by another process become visible after this time at the latest. The time never exceeds the response's remaining
+  /// life on the server.
   public var memoryLife: Duration?
-  /// The most bytes of bodies in the process's memory; 8 MiB by default. Without ``memoryLife`` too: a body that comes with its
-  /// head is kept until it is read.
+  /// The most bytes of bodies in the process's memory; 8 MiB by default. It also applies without ``memoryLife``: a body
+  /// that arrives with its head is kept until it is read.
   public var memoryLimit = 8 << 20
-  /// How the requests of processes for the same response are sent once; nil for not at all.
+  /// How the processes send identical requests only once; nil to disable that.
   public var flights: RedisFlightOptions? = RedisFlightOptions()
-  /// The key with which heads and bodies are sealed; nil, the default, for none.
+  /// The key that seals heads and bodies; nil, the default, for none.
   public var seal: RedisSeal?
 
   /// Makes the default options.
@@ -35,10 +36,11 @@ public struct RedisCacheOptions: Sendable {
   }
 }
 
-/// How processes agree which of them sends a request. An agreement saves requests; it does not exclude that two are sent.
+/// How processes agree on which of them sends a request. The agreement saves requests, but does not guarantee that only
+/// one is sent.
 public struct RedisFlightOptions: Sendable, Hashable {
-  /// For how long a process that is killed prevents that others send its request; 2 seconds by default, at least 100
-  /// milliseconds. A process that lives prolongs that every third of this time.
+  /// How long a killed process keeps others from sending its request; 2 seconds by default, at least 100 milliseconds.
+  /// A running process renews its claim every third of this time.
   public var lease = Duration.seconds(2)
   /// How long a request waits for that of another process before it is sent itself; 5 seconds by default. It should be
   /// longer than the lease.
@@ -50,10 +52,10 @@ public struct RedisFlightOptions: Sendable, Hashable {
 
 /// How long a response is kept on the server.
 enum CacheLife {
-  /// The life is made longer by up to this part of it, so that what was stored together does not expire together.
+  /// The life is extended by up to this share, so that responses stored together do not expire together.
   static let jitter = 0.1
 
-  /// Returns what is left of its freshness (RFC 9111 §4.2), the times for which it may be used stale (RFC 5861 §3, §4), and the
+  /// Returns the sum of the remaining freshness (RFC 9111 §4.2), the times of stale use (RFC 5861 §3, §4), and the
   /// retention.
   ///
   /// - Parameter random: From 0 to 1.

@@ -9,23 +9,24 @@ import Synchronization
 /// configuration.cache = HTTPCache(store: RedisCacheStore(redis))
 /// ```
 ///
-/// - **A look-up is one round trip**, with the body if that has at most 16 KiB. Longer bodies are written and read in chunks of
-///   128 KiB. The commit is one step and comes last: half an entry is never found. Who asks for a key while it is looked up
-///   shares the next look-up with all others who do.
-/// - **Whatever goes wrong is a miss**: a server that is slow, gone or full, a value that is damaged, of another version, or
-///   sealed with another key. No request fails for it, and none waits longer than the client's ``RedisConfiguration/waitLimit`` for one
-///   operation.
-/// - **Life.** An entry expires on the server after the rest of its freshness, the times of `stale-while-revalidate` and
-///   `stale-if-error`, and ``RedisCacheOptions/retention``; up to a tenth longer, so that what was stored together does not expire
-///   together. What does not fit is removed by the server (`maxmemory`); the store has no capacity of its own.
-/// - **One request for the fleet.** Of identical requests that no stored response can answer one is sent, also among processes:
-///   ``RedisFlightOptions``.
-/// - **Removal.** An entry or a URL in one partition is removed in one step. ``Martlet/CacheSelection/all``, a URL in all
-///   partitions, a partition and an age are looked for among all keys of the server (`SCAN`), which takes about a second for a million
-///   keys and does not stop the server. So does ``usage()``.
+/// - **A look-up is one round trip**, including the body if it has at most 16 KiB. Longer bodies are written and read
+///   in chunks of 128 KiB. The commit is one step and comes last: an incomplete entry is never found. Callers that look
+///   up the same key in the meantime share the next look-up.
+/// - **Every failure is a miss**: a server that is slow, unreachable or full, or a value that is damaged, of another
+///   version, or sealed with another key. No request fails because of it, and none waits longer than the client's
+///   ``RedisConfiguration/waitLimit`` for one operation.
+/// - **Life.** An entry expires on the server after the rest of its freshness, the times of `stale-while-revalidate`
+///   and `stale-if-error`, and ``RedisCacheOptions/retention``. Up to a tenth is added, so that entries stored together
+///   do not expire together. The server removes entries that do not fit (`maxmemory`); the store has no capacity of its
+///   own.
+/// - **One request for the fleet.** Of identical requests that no stored response can answer, one is sent, even among
+///   processes: see ``RedisFlightOptions``.
+/// - **Removal.** An entry, or a URL in one partition, is removed in one step. ``Martlet/CacheSelection/all``, a URL in
+///   all partitions, a partition and an age require a search of all keys of the server (`SCAN`). That takes about a
+///   second for a million keys and does not block the server. The same holds for ``usage()``.
 ///
-/// Values are data, never code: who can write to the server can replace responses, though, unless they are sealed
-/// (``RedisSeal``). Partitions separate users as in every store.
+/// Values are data, never code. But a program that can write to the server can replace responses, unless they are
+/// sealed (``RedisSeal``). Partitions separate users as in every store.
 public final class RedisCacheStore: CacheStore {
   let redis: RedisClient
   let options: RedisCacheOptions
@@ -39,20 +40,20 @@ public final class RedisCacheStore: CacheStore {
 
   /// The most bytes of a body that is stored with its head.
   static let inlineLimit = 16 << 10
-  /// The most bytes of all heads and small bodies of a key: half a megabyte for each of the 32 variants that a cache keeps.
+  /// The most bytes of all heads and small bodies of a key: half a megabyte for each of the 32 variants of a cache.
   private static let entriesLimit = 16 << 20
   /// The bytes of a chunk.
   static let chunkSize = 128 << 10
-  /// How long chunks stay for those who read them when their entry is gone, and while they are written.
+  /// How long chunks of a removed entry stay for readers, and how long unfinished chunks stay.
   static let grace = Duration.seconds(60)
-  /// The limit of one operation of a removal or a count, for which no request waits.
+  /// The limit of one operation of a removal or a count; no request waits for these.
   static let patience = Duration.seconds(2)
 
   /// Makes a store.
   ///
   /// - Parameters:
   ///   - redis: The client, which other stores may use too.
-  ///   - options: What is kept and for how long; the defaults if missing.
+  ///   - options: What is kept, and for how long; the defaults if omitted.
   public convenience init(_ redis: RedisClient, options: RedisCacheOptions = RedisCacheOptions()) {
     self.init(redis, options, clock: ContinuousClock(), now: { Date() })
   }
@@ -95,7 +96,7 @@ public final class RedisCacheStore: CacheStore {
     return found.map(\.record.entry)
   }
 
-  /// Returns the entries that can be read; others are missing ones.
+  /// Returns the entries that can be read; others count as missing.
   private func places(in reply: RedisReply, of name: String, _ key: CacheKey) -> [CacheMemory.Place] {
     let parts = reply.elements.compactMap(\.bytes)
     var values: [Data: Data] = [:]
@@ -118,7 +119,7 @@ public final class RedisCacheStore: CacheStore {
     return CacheMemory.Place(key: name, record: record, body: body)
   }
 
-  /// What a sealed body is bound to.
+  /// The place that a sealed body is bound to.
   static func place(of id: CacheEntry.ID, _ index: Int) -> Data { Data(text: "\(id.uuidString) \(index)") }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)? {
@@ -161,7 +162,7 @@ public final class RedisCacheStore: CacheStore {
     ]
     let reply: RedisReply
     do { reply = try await run(CacheScripts.commit, name, record.entry.key, arguments) } catch {
-      // The server may have stored it, or may store it yet, and a removal in between does not know of it.
+      // The server may have stored it, or may still store it, and a removal in between would not include it.
       redis.submit(CacheScripts.remove.completeCommand(keys: [name], removal(of: record.entry)))
       throw error
     }
@@ -262,7 +263,7 @@ struct CacheNames: Sendable {
     "\(prefix)c:{\(Self.digest(key.url))}:\(key.partition.isEmpty ? "" : Self.digest(key.partition))"
   }
 
-  /// What the names of its chunks begin with; an identifier in hexadecimal, a colon and the index follow.
+  /// The prefix of its chunks' names; an identifier in hexadecimal, a colon and the index follow.
   func chunks(of key: CacheKey) -> String { chunks(ofKey: self.key(key)) }
 
   func chunks(ofKey name: String) -> String { "\(prefix)b" + name.dropFirst(prefix.count + 1) + ":" }

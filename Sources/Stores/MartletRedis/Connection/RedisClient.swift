@@ -11,21 +11,22 @@ import Synchronization
 /// configuration.cookies = CookieJar(store: RedisCookieStore(redis))
 /// ```
 ///
-/// One thread and one connection serve all callers: commands are sent without waiting for the answers to earlier ones, so
-/// that five hundred callers need about as long as one. The connection is made with the first command, and again when it
-/// was lost; an unused one is checked with a PING.
+/// One thread and one connection serve all callers: commands are sent without waiting for the answers to earlier ones,
+/// so that five hundred callers need about as long as one. The connection is made with the first command, and again
+/// after it was lost; an unused one is checked with a PING.
 ///
-/// **A server that is slow or gone.** A call waits for ``RedisConfiguration/waitLimit`` at most, and then fails with a
-/// ``RedisError``. After three failures in a row the connection is given up and the server left alone for a while
-/// (``RedisConfiguration/rest``): every call in that time fails at once, without a wait. Only the client itself asks then,
-/// by a new connection.
+/// **If the server is slow or unreachable**, a call waits for ``RedisConfiguration/waitLimit`` at most, and then fails
+/// with a ``RedisError``. After three consecutive failures the client gives up the connection and avoids the server for
+/// a while (``RedisConfiguration/rest``): in that time every call fails at once, without a wait. Only the client itself
+/// then tries a new connection.
 ///
-/// **A server that sends something wrong**, be it no RESP, an answer that is larger than its command can bring (64 MiB at
-/// most), or one that no command asked for, loses the connection before anything is allocated for it. A new one is made.
+/// **If the server sends something wrong**, it loses the connection before any memory is allocated for the answer:
+/// bytes that are not RESP, an answer larger than its command allows (64 MiB at most), or one that no command
+/// requested. A new connection is made.
 ///
 /// The server has to be Redis 4 or later, alone or behind a proxy that looks like one; the client does not follow the
-/// redirections of a cluster. Its scripts use keys of one slot only. Let the server remove what is not needed:
-/// `maxmemory` with `allkeys-lru` for a server that only has caches.
+/// redirections of a cluster. Its scripts use only keys of one slot. Let the server remove unneeded keys: use
+/// `maxmemory` with `allkeys-lru` for a server that has only caches.
 public final class RedisClient: Sendable {
   let configuration: RedisConfiguration
   private let queue = JobQueue<RedisLoop>(wakeUp: martlet_make_wake_up())
@@ -44,13 +45,14 @@ public final class RedisClient: Sendable {
 
   deinit { close() }
 
-  /// Ends the connection. What is under way fails with a ``RedisError`` of kind `.closed`, and so does every later call.
+  /// Ends the connection. Operations in progress fail with a ``RedisError`` of kind `.closed`, and so does every later
+  /// call.
   public func close() {
     guard !isClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
     queue.submit { $0.stop() }
   }
 
-  /// Whether the server may be asked: false while it is left alone, and after ``close()``.
+  /// Whether the server may be used: false while the client avoids it, and after ``close()``.
   public var isAvailable: Bool {
     hasThread && !rests.value.load(ordering: .acquiring) && !isClosed.load(ordering: .acquiring)
   }
@@ -70,7 +72,7 @@ public final class RedisClient: Sendable {
     try await send([command], within: limit)[0].checked()
   }
 
-  /// Sends commands in one go and returns their answers, of which some may be errors.
+  /// Sends commands together and returns their answers, some of which may be errors.
   func send(_ commands: [RedisCommand], within limit: Duration? = nil) async throws -> [RedisReply] {
     guard isAvailable else { throw unavailable }
     let request = RedisRequest(commands, within: limit ?? configuration.waitLimit)
@@ -84,7 +86,7 @@ public final class RedisClient: Sendable {
     submit(RedisRequest([command], within: configuration.waitLimit))
   }
 
-  /// A request that comes after the end of the thread fails here: ``close()`` sets the flag before it ends the thread.
+  /// A request that arrives after the thread has ended fails here: ``close()`` sets the flag before it ends the thread.
   private func submit(_ request: RedisRequest) {
     queue.submit { $0.add(request) }
     if isClosed.load(ordering: .sequentiallyConsistent) { request.answers.answer(.failure(unavailable)) }

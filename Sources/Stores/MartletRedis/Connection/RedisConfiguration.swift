@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// Where a Redis server is, and how long a client waits for it.
+/// The address of a Redis server, and how long a client waits for it.
 ///
 /// ```swift
 /// var configuration = try RedisConfiguration("redis://cache:\(password)@redis.internal:6379/0")
@@ -22,27 +22,26 @@ public struct RedisConfiguration: Sendable {
   let user: String
   let password: String
   let database: Int
-  /// What the names of all keys begin with; `martlet:` by default. Programs that share a server and are to share nothing
-  /// need different ones.
+  /// The prefix of all keys; `martlet:` by default. Programs that share a server but no data need different ones.
   public var prefix = "martlet:"
-  /// How long a call waits for the server's answer; 20 milliseconds by default. Stores that cannot go on without an answer
-  /// have a limit of their own.
+  /// How long a call waits for the server's answer; 20 milliseconds by default. Stores that cannot continue without an
+  /// answer have their own limit.
   public var waitLimit = Duration.milliseconds(20)
   /// How long one attempt to connect and to sign in may take, once the server's name is resolved; a second by default.
   public var connectTimeout = Duration.seconds(1)
-  /// How long the server is left alone after it did not answer or could not be reached: every call fails at once in that
-  /// time. Then the client connects again; while that fails, the time is doubled, up to ``longestRest``. 250 milliseconds
+  /// How long the client avoids a server that did not answer or could not be reached: every call in that time fails at
+  /// once. Then the client connects again; while that fails, the time doubles, up to ``longestRest``. 250 milliseconds
   /// by default.
   public var rest = Duration.milliseconds(250)
-  /// The longest time the server is left alone; 5 seconds by default.
+  /// The longest time for which the client avoids the server; 5 seconds by default.
   public var longestRest = Duration.seconds(5)
-  /// How long a connection is unused before the client asks with a PING whether it still exists; 10 seconds by default.
+  /// How long a connection is unused before the client tests it with a PING; 10 seconds by default.
   public var pingInterval = Duration.seconds(10)
 
-  /// Makes a configuration of a URL.
+  /// Makes a configuration from a URL.
   ///
-  /// - Parameter url: `redis://user:password@host:port/database`, where all but the host may be missing (6379, database
-  ///   0), or `unix:///path/to/socket?db=0`. User and password are percent-encoded.
+  /// - Parameter url: `redis://user:password@host:port/database`, where everything but the host may be omitted (6379,
+  ///   database 0), or `unix:///path/to/socket?db=0`. User and password are percent-encoded.
   /// - Throws: ``RedisError`` of kind `.invalidURL`; it does not contain the URL, which may contain a password.
   public init(_ url: String) throws(RedisError) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased() else {

@@ -2,10 +2,11 @@ public import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// A key that one process holds: it expires by itself, and is prolonged every third of its time as long as the process lives.
+/// A key that one process holds. It expires by itself, and the process extends it every third of its time while it
+/// runs.
 ///
-/// A lease saves work and is no lock: a process that was stopped for longer than its time may go on although another has the
-/// lease by then. What must not be overwritten has a fence of its own (``RedisSharedToken``).
+/// A lease saves work and is no lock: a process that was stopped for longer than the lease may continue although
+/// another holds the lease by then. Data that must not be overwritten needs a fence of its own (``RedisSharedToken``).
 final class RedisLease: FlightLease {
   let key: String
   let token: String
@@ -13,13 +14,14 @@ final class RedisLease: FlightLease {
   private let time: Duration
   private let renewal = Mutex<Task<Void, Never>?>(nil)
 
-  /// The value of a key that says: do not wait, send.
+  /// The value of a key that means: do not wait, send.
   static let unshared = "-"
-  /// How long a key says that.
+  /// How long a key has that value.
   private static let unsharedTime = Duration.seconds(2)
 
-  /// A function of scripts: returns the token in a lease, false if there is none. What no process of ours has written is no
-  /// lease, such as a text of another form, another type, or a key that does not expire: waiting for its end would be useless.
+  /// A function for scripts: returns the token in a lease, false if there is none. Values that none of our processes
+  /// wrote are no leases, such as a text of another form, another type, or a key that does not expire: waiting for
+  /// their end would be useless.
   static let holder = """
     local function holder(key)
       local value = redis.pcall('GET', key)
@@ -30,7 +32,8 @@ final class RedisLease: FlightLease {
 
     """
 
-  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the token that the key had, nil if it had none.
+  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the key's previous token, nil if it had
+  /// none.
   static let take = RedisScript(
     holder + """
       local held = holder(KEYS[1])
@@ -39,7 +42,7 @@ final class RedisLease: FlightLease {
       return false
       """)
 
-  /// Prolongs the key if it is still held. Arguments: token, milliseconds.
+  /// Extends the key if it is still held. Arguments: token, milliseconds.
   private static let prolong = RedisScript(
     """
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -69,7 +72,7 @@ final class RedisLease: FlightLease {
     renewal.withLock { $0 = task }
   }
 
-  /// A lease that was dropped, by a request that was cancelled for example, is free for others.
+  /// A dropped lease, for example of a cancelled request, becomes free for others.
   deinit { if renewal.withLock({ $0 != nil }) { end(.failed) } }
 
   func end(_ outcome: FlightOutcome) {
@@ -77,7 +80,7 @@ final class RedisLease: FlightLease {
     Self.end(key, token, outcome, of: redis)
   }
 
-  /// Ends the lease of a key if it was given for this token, without waiting for the answer.
+  /// Ends the lease of a key, if it was granted for this token, without waiting for the answer.
   static func end(_ key: String, _ token: String, _ outcome: FlightOutcome, of redis: RedisClient) {
     let value = outcome == .unshared ? Self.unshared : ""
     let arguments = [Data(text: token), Data(text: value), Data(Int64(unsharedTime.inMilliseconds))]
@@ -95,7 +98,7 @@ extension RedisCacheStore: SharedFlights {
     do {
       reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(Int64(lease.inMilliseconds))])
     } catch {
-      RedisLease.end(key, token, .failed, of: redis)  // the server may have given the lease, and answered too late
+      RedisLease.end(key, token, .failed, of: redis)  // the server may have granted the lease, but answered too late
       throw error
     }
     guard let holder = reply.bytes else {

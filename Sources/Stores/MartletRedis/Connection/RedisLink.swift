@@ -2,12 +2,12 @@ import CSockets
 import Glibc
 import MartletSemantics
 
-/// A connection to the server: a socket that does not block and that no other program inherits, and the reader of answers.
-// SAFETY: one thread uses it at a time: the one that opens it, then that of the loop.
+/// A connection to the server, with the reader of answers: a non-blocking socket that no other program inherits.
+/// SAFETY: one thread uses it at a time: first the one that opens it, then that of the loop.
 final class RedisLink: @unchecked Sendable {
   let descriptor: Int32
   private let configuration: RedisConfiguration
-  /// Until when the sign-in may take.
+  /// The deadline of the sign-in.
   private let deadline: Duration
   private var reader = ReplyReader()
 
@@ -17,7 +17,7 @@ final class RedisLink: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Sends what the socket takes at once, and removes it.
+  /// Sends and removes as many bytes as the socket takes at once.
   func send(_ bytes: inout [UInt8]) throws(RedisError) {
     var offset = 0
     while offset < bytes.count {
@@ -33,8 +33,8 @@ final class RedisLink: @unchecked Sendable {
     bytes.removeFirst(offset)
   }
 
-  /// Receives once what has arrived, and passes each answer on that is complete then. Bytes that no command waits for are an
-  /// error: answers would go to the wrong commands from then on.
+  /// Receives the arrived bytes once, and passes on each answer that is then complete. Bytes that no command waits for
+  /// are an error: later answers would go to the wrong commands.
   ///
   /// - Parameter nextLimit: Returns the most bytes of the next answer; nil if no command waits for one.
   func receive(
@@ -53,7 +53,7 @@ final class RedisLink: @unchecked Sendable {
     } catch { throw RedisError(error, of: configuration) }
   }
 
-  /// Waits until the socket is ready, as long as the sign-in may take.
+  /// Waits until the socket is ready, within the time of the sign-in.
   func wait(for event: Int32) throws(RedisError) {
     guard Self.wait(for: event, of: descriptor, until: deadline) else {
       throw RedisError(.unavailable, "\(configuration) does not answer: \(Self.text(of: ETIMEDOUT))")
@@ -68,8 +68,8 @@ final class RedisLink: @unchecked Sendable {
 // MARK: - Connecting
 
 extension RedisLink {
-  /// Connects to one of the server's addresses, in the order of the system. Each has an equal part of the time that is left;
-  /// what its name takes to be resolved does not count.
+  /// Connects to one of the server's addresses, in the order of the system. Each gets an equal part of the remaining
+  /// time; resolving the name does not count.
   static func connect(to configuration: RedisConfiguration) throws(RedisError) -> RedisLink {
     let addresses = try resolve(configuration)
     defer { if let addresses { freeaddrinfo(addresses) } }
@@ -147,7 +147,7 @@ extension RedisLink {
     return -code
   }
 
-  /// - Returns: false if the time is over.
+  /// - Returns: false if the time is up.
   private static func wait(for event: Int32, of descriptor: Int32, until deadline: Duration) -> Bool {
     while true {
       var watched = pollfd(fd: descriptor, events: Int16(event), revents: 0)

@@ -4,7 +4,7 @@ import Glibc
 import MartletSemantics
 import Synchronization
 
-/// Commands that are sent together, and whose answers one caller waits for.
+/// Commands that are sent together, with one caller that waits for their answers.
 final class RedisRequest: Sendable {
   let bytes: [UInt8]
   let count: Int
@@ -21,34 +21,34 @@ final class RedisRequest: Sendable {
   }
 }
 
-/// The thread of a client: one connection, over which the requests of all callers go one after another without waiting for
-/// answers in between. It is not `Sendable`: whoever has it is on its thread.
+/// The thread of a client. Over one connection, it sends the requests of all callers one after another without waiting
+/// for answers in between. It is not `Sendable`: code that has it runs on its thread.
 ///
-/// A request fails when its limit is over, and its answer is dropped when it comes. Requests that wait while a connection is
+/// A request fails when its limit is reached, and a later answer is dropped. Requests that wait while a connection is
 /// being made have the same limits.
 final class RedisLoop {
   private let queue: JobQueue<RedisLoop>
   private let configuration: RedisConfiguration
-  /// Whether the server is left alone, for callers to see without asking the thread.
+  /// Whether the client avoids the server, readable by callers without asking the thread.
   private let rests: SharedFlag
   private var breaker: RedisBreaker
   private var link: RedisLink?
   private var isOpening = false
   private var restsUntil: Duration?
   private var isStopped = false
-  /// What waits for a connection.
+  /// The requests that wait for a connection.
   private var waiting: [RedisRequest] = []
-  /// What was written, in the order of the answers, and the answers of the first so far.
+  /// The written requests, in the order of the answers, and the answers to the first so far.
   private var sent = Line<RedisRequest>()
   private var answers: [RedisReply] = []
   private var unsent: [UInt8] = []
   private var limits: [(limit: Duration, line: Line<(due: Duration, request: RedisRequest)>)] = []
   private var lastUse = Duration.zero
-  /// The last question whether the connection still exists.
+  /// The last test whether the connection still exists.
   private var ping: RedisRequest?
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
 
-  /// The most bytes that wait to be sent, so that a slow connection does not collect memory.
+  /// The most bytes that wait to be sent, so that a slow connection does not use up memory.
   private static let unsentLimit = 64 << 20
 
   init(_ configuration: RedisConfiguration, queue: JobQueue<RedisLoop>, rests: SharedFlag) {
@@ -58,7 +58,7 @@ final class RedisLoop {
 
   deinit { room.deallocate() }
 
-  /// Does what callers submit, and reads and writes, until ``stop()``.
+  /// Performs the requests of callers, and reads and writes, until ``stop()``.
   func run() {
     var jobs: [JobQueue<RedisLoop>.Job] = []
     while !isStopped {
@@ -74,14 +74,14 @@ final class RedisLoop {
     }
   }
 
-  /// Fails everything and ends the thread.
+  /// Fails all requests and ends the thread.
   func stop() {
     isStopped = true
     failAll(RedisError(.closed, "the Redis client was closed"))
     link = nil
   }
 
-  /// Sends a request, or has it wait for the connection that is being made.
+  /// Sends a request, or lets it wait for the connection that is being made.
   func add(_ request: RedisRequest) {
     let now = Self.now
     guard !isStopped, restsUntil == nil, unsent.count < Self.unsentLimit else {
@@ -128,7 +128,7 @@ final class RedisLoop {
     }
   }
 
-  /// Gives the connection up, which answers nothing any more.
+  /// Gives up a connection that no longer answers.
   private func lose(_ error: RedisError) {
     let hadWork = !sent.isEmpty
     failAll(error)
@@ -152,7 +152,7 @@ final class RedisLoop {
 
   // MARK: Time
 
-  /// Seconds on a clock that only goes forward.
+  /// The time in seconds on a clock that only goes forward.
   static var now: Duration {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
@@ -165,7 +165,7 @@ final class RedisLoop {
     limits[index].line.append((due, request))
   }
 
-  /// nil if there is nothing to wait for but callers.
+  /// nil if only callers can wake the loop.
   private var nextTimer: Duration? {
     var times = limits.compactMap { $0.line.first?.due }
     if let restsUntil, !isOpening { times.append(restsUntil) }
@@ -209,7 +209,7 @@ final class RedisLoop {
     do throws(RedisError) { try link.send(&unsent) } catch { lose(error) }
   }
 
-  /// Receives once a turn, so that a large answer does not hold up limits and other callers.
+  /// Receives once a turn, so that a large answer does not delay limits and other callers.
   private func receive() {
     guard let link else { return }
     do throws(RedisError) {

@@ -2,7 +2,7 @@ import CSockets
 import Glibc
 import MartletSemantics
 
-/// Connects and signs in, blocking, on a thread of its own for each attempt: resolving a name must not hold up the loop.
+/// Connects and signs in. Each attempt blocks a separate thread: resolving a name must not delay the loop.
 enum RedisOpening {
   /// Starts an attempt. Its result is passed on the attempt's thread.
   static func start(
@@ -24,8 +24,8 @@ enum RedisOpening {
   }
 }
 
-/// The commands and answers before a connection can be used. An answer too many would shift those of all later commands: the
-/// server has to give exactly the answers that these commands have.
+/// The commands and answers before a connection can be used. A surplus answer would shift those of all later commands,
+/// so the server has to give exactly the answers of these commands.
 private struct RedisSignIn {
   let configuration: RedisConfiguration
   let link: RedisLink

@@ -6,7 +6,7 @@ enum RedisReply: Sendable, Hashable {
   case integer(Int64)
   case bytes(Data)
   case status(String)
-  /// A text that may be shown.
+  /// An error text that may be shown.
   case error(String)
   case array([RedisReply])
 
@@ -35,17 +35,17 @@ struct RedisCommand: Sendable, Hashable {
 
   init(_ name: String, _ arguments: String...) { self.init(name, arguments.map { Data($0.utf8) }) }
 
-  /// The command with another limit of its answer; an error fits in any case.
+  /// The command with another limit for its answer; an error always fits.
   func answered(upTo limit: Int) -> RedisCommand {
     var command = self
     command.answerLimit = max(limit, ReplyReader.shortAnswer)
     return command
   }
 
-  /// The command, whose answer is a number, a word, nothing or an error.
+  /// The command, with the limit for a number, a word, nothing or an error as its answer.
   var answeredBriefly: RedisCommand { answered(upTo: ReplyReader.shortAnswer) }
 
-  /// Appends the form of the wire: an array of bulk strings.
+  /// Appends the command's wire form: an array of bulk strings.
   func write(to buffer: inout [UInt8]) {
     buffer += "*\(arguments.count)\r\n".utf8
     for argument in arguments {

@@ -2,7 +2,8 @@ import CCrypto
 import MartletEngine
 import MartletSemantics
 
-/// A Lua script, which the server runs as one step. It is sent once, and then named by its digest. None has a long answer.
+/// A Lua script, which the server runs as one step. It is sent once, and then referred to by its digest. No script has
+/// a long answer.
 struct RedisScript: Sendable {
   private let text: Data
   private let digest: Data
@@ -16,7 +17,7 @@ struct RedisScript: Sendable {
     digest = Data(Hexadecimal.text(bytes.prefix(Int(count))).utf8)
   }
 
-  /// The command that names the script, which the server may not know yet.
+  /// The command that refers to the script, which the server may not know yet.
   func command(keys: [String], _ arguments: [Data]) -> RedisCommand { command("EVALSHA", digest, keys, arguments) }
 
   /// The command with the script itself.
@@ -39,8 +40,8 @@ extension RedisClient {
     return try reply.checked()
   }
 
-  /// Runs a script for what must not be left undone, such as a removal. It is sent whole: a server that does not know it yet
-  /// runs it even if nobody waits for its answer any more.
+  /// Runs a script that must not be left undone, such as a removal. It is sent in full: a server that does not know it
+  /// yet runs it even if its caller no longer waits.
   func carryOut(
     _ script: RedisScript, keys: [String], _ arguments: [Data], within limit: Duration? = nil
   ) async throws {
@@ -49,7 +50,7 @@ extension RedisClient {
 
   /// Returns the names of all keys that match a pattern, without stopping the server for others.
   ///
-  /// - Parameter body: Called with some names at a time; a name may come twice.
+  /// - Parameter body: Called with some names at a time; a name may occur twice.
   func scan(_ pattern: String, within limit: Duration, _ body: ([String]) async throws -> Void) async throws {
     var cursor = "0"
     repeat {
@@ -63,7 +64,7 @@ extension RedisClient {
     } while cursor != "0"
   }
 
-  /// Returns a text that a pattern matches literally.
+  /// Returns a pattern that matches exactly this text.
   static func literal(_ text: String) -> String {
     text.reduce(into: "") { $0 += "*?[]\\^-".contains($1) ? "\\\($1)" : String($1) }
   }

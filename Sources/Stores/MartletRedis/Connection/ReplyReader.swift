@@ -1,35 +1,37 @@
 import MartletSemantics
 
-/// Reads the answers of a server, which come in pieces of any size: RESP of version 2
+/// Reads the answers of a server, which arrive in pieces of any size: RESP version 2
 /// (https://redis.io/docs/latest/develop/reference/protocol-spec/).
 ///
-/// Nothing is allocated for what a server only announces: an answer is refused as soon as it cannot keep to its limits.
+/// No memory is allocated for data that a server only announces: an answer is refused as soon as it cannot stay within
+/// its limits.
 struct ReplyReader {
-  /// The most bytes of an answer whose command does not say less: a stored value, or the names of half a million keys.
+  /// The most bytes of an answer whose command sets no lower limit: a stored value, or the names of half a million
+  /// keys.
   static let longestAnswer = 64 << 20
   /// The most bytes of an answer that is a number, a word or an error.
   static let shortAnswer = 64 << 10
-  /// The most bytes of a line with text. Redis cuts its own errors off long before.
+  /// The most bytes of a line of text. Redis truncates its own errors much earlier.
   static let lineLimit = 16 << 10
   /// The most bytes of a line with a number, which has 19 digits at most.
   private static let numberLimit = 24
-  /// How many arrays may be in each other; the answer to SCAN has two.
+  /// How deep arrays may be nested; the answer to SCAN has two levels.
   static let depthLimit = 4
-  /// The bytes that an element of an array takes in memory, besides those of a value.
+  /// The memory of an array element in bytes, besides that of its value.
   static let elementCost = 128
 
-  /// The beginning of a line whose end has not come yet.
+  /// The beginning of a line whose end has not arrived yet.
   private var line: [UInt8] = []
   /// The value that is being received, and how many bytes of it and of its line end are missing.
   private var value: (bytes: Data, missing: Int)?
-  /// The arrays that are not complete, the outermost first.
+  /// The incomplete arrays, the outermost first.
   private var arrays: [(elements: [RedisReply], count: Int)] = []
-  /// What is left of the limit of the answer; nil between answers.
+  /// The rest of the answer's limit; nil between answers.
   private var budget: Int?
 
-  /// Returns the next answer, and removes its bytes; nil if more are needed. Then all were removed.
+  /// Returns the next answer, and removes its bytes; nil if more bytes are needed, after removing all.
   ///
-  /// - Parameter limit: The most bytes that the answer may have. It counts when the answer begins.
+  /// - Parameter limit: The most bytes that the answer may have. It is applied when the answer begins.
   mutating func read(
     _ bytes: inout UnsafeRawBufferPointer, upTo limit: Int
   ) throws(ReplyFault) -> RedisReply? {
@@ -42,7 +44,8 @@ struct ReplyReader {
     return nil
   }
 
-  /// Returns the next reply that is no array with elements; nil if an array or a value has begun, or more bytes are needed.
+  /// Returns the next reply that is not an array with elements; nil if an array or a value has begun, or more bytes are
+  /// needed.
   private mutating func part(_ bytes: inout UnsafeRawBufferPointer) throws(ReplyFault) -> RedisReply? {
     if value != nil { return try takeValue(&bytes) }
     guard try takeLine(&bytes) else { return nil }
@@ -152,8 +155,8 @@ struct ReplyReader {
     budget = rest - Int(count) * cost
   }
 
-  /// Returns the text of an error as it may be shown: without the arguments that a server repeats of a command that it does
-  /// not know, since they may be secret, in one line, and cut off after 300 characters.
+  /// Returns an error text in a form that may be shown: in one line, cut off after 300 characters. It omits the
+  /// arguments that a server repeats from an unknown command, because they may be secret.
   private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
     let text = String(decoding: bytes, as: UTF8.self)
     let end = text.firstRange(of: ", with args beginning with")?.lowerBound ?? text.endIndex
@@ -161,22 +164,23 @@ struct ReplyReader {
   }
 }
 
-/// Why what a server sends is no answer. The connection cannot be used any more, since nobody knows where the next one begins.
+/// The reason why received bytes are no answer. The connection becomes unusable, because the beginning of the next
+/// answer is unknown.
 enum ReplyFault: Error, Hashable {
-  /// The first byte stands for no type of RESP 2.
+  /// The first byte is no type of RESP 2.
   case type(UInt8)
   case longLine
   /// A line or a value does not end with CR and LF.
   case lineEnd
-  /// Something else is where a number belongs, or a number that no length can be.
+  /// There is something other than a number, or a number that cannot be a length.
   case number
-  /// The answer is larger than what its command can bring.
+  /// The answer is larger than its command allows.
   case size
-  /// Too many arrays are in each other.
+  /// Arrays are nested too deeply.
   case depth
   /// No command waits for an answer.
   case unasked
-  /// The answer is another than the one that the command has.
+  /// The answer has another form than its command's.
   case other
 
   /// The end of a sentence that begins with the server.
@@ -195,7 +199,7 @@ enum ReplyFault: Error, Hashable {
 }
 
 extension RedisError {
-  /// The error for calls that wait for a server that has sent something wrong.
+  /// The error of calls that wait for a server that has sent something wrong.
   init(_ fault: ReplyFault, of configuration: RedisConfiguration) {
     self.init(
       .unexpectedForm,

@@ -8,18 +8,18 @@ import Synchronization
 /// configuration.cookies = CookieJar(store: RedisCookieStore(redis, sessionCookies: .shared))
 /// ```
 ///
-/// The cookies of a site are one value, which is replaced only if nobody has changed it since it was read: the changes of several
-/// processes are made one after another. A value that is sealed with another key is a missing one, and the next change replaces
-/// it.
+/// The cookies of a site are one value, which is replaced only if it has not changed since it was read: changes by
+/// several processes are made one after another. A value that is sealed with another key counts as missing, and the
+/// next change replaces it.
 ///
-/// The jar asks before each request, and continues without cookies after ``RedisConfiguration/waitLimit``. The server does not
-/// know when cookies expire: the jar removes those.
+/// The jar reads cookies before each request, and continues without them after ``RedisConfiguration/waitLimit``. The
+/// server does not know when cookies expire: the jar removes expired ones.
 public final class RedisCookieStore: CookieStore {
   /// Where session cookies are stored.
   public enum SessionCookies: Sendable, Hashable {
-    /// In the memory of this process, as long as the store exists.
+    /// In the memory of this process, while the store exists.
     case transient
-    /// On the server, for all processes and until they are removed: for a fleet that has one session together.
+    /// On the server, for all processes and until they are removed: for a fleet that shares one session.
     case shared
   }
 
@@ -28,7 +28,8 @@ public final class RedisCookieStore: CookieStore {
   private let form: ValueForm
   private let sharesAll: Bool
   private let session = Mutex(Session())
-  /// The changes of this process, so that reading does not see the memory before one and the server after it.
+  /// The changes of this process. They prevent a reader from combining the memory before a change with the server after
+  /// it.
   private let changes = SiteChanges()
 
   /// The session cookies that are not on the server.
@@ -45,7 +46,7 @@ public final class RedisCookieStore: CookieStore {
   ///
   /// - Parameters:
   ///   - redis: The client.
-  ///   - name: What separates stores on the same server; `cookies` by default.
+  ///   - name: The name that separates stores on the same server; `cookies` by default.
   ///   - sessionCookies: Where session cookies are stored; in memory by default.
   ///   - seal: Seals the cookies; nil, the default, for none. The names of sites are not sealed.
   public init(
@@ -97,7 +98,7 @@ public final class RedisCookieStore: CookieStore {
   public func allCookies() async throws -> [String: [Cookie]] {
     let before = session.withLock { $0.cookies }
     let parts = try await redis.send(RedisCommand("HGETALL", names.sites)).elements.compactMap(\.bytes)
-    // Before and after, so that a cookie that comes to the server or leaves it meanwhile is not missing.
+    // Both before and after, so that a cookie that moves to or from the server in the meantime is not missing.
     var all = before.merging(session.withLock { $0.cookies }) { Self.joined($0, $1) }
     for index in stride(from: 0, to: parts.count - 1, by: 2) {
       let site = String(decoding: parts[index], as: UTF8.self)
@@ -106,7 +107,7 @@ public final class RedisCookieStore: CookieStore {
     return all.filter { !$0.value.isEmpty }
   }
 
-  /// Removes the cookies that are stored. What a process changes at the same time may be stored after it.
+  /// Removes the stored cookies. Simultaneous changes by another process may be stored afterwards.
   public func removeAll() async throws {
     _ = try await redis.send(RedisCommand("DEL", names.sites, names.count))
     session.withLock { session in
@@ -115,8 +116,8 @@ public final class RedisCookieStore: CookieStore {
     }
   }
 
-  /// One of each identity: another process may have stored a cookie with a date that is a session cookie here. The one set last
-  /// counts.
+  /// Merges cookies, keeping one of each identity: another process may have stored a cookie with a date that is a
+  /// session cookie here. The one set last counts.
   private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
     guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
     let cookies = Dictionary((stored + transient).map { ($0.identity, $0) }) { one, other in
@@ -127,7 +128,7 @@ public final class RedisCookieStore: CookieStore {
 
   // MARK: Values
 
-  /// The cookies of a site, and the mark of the value that they were read from; empty if there is none.
+  /// The cookies of a site, and the mark of the value that contained them; empty if there is none.
   private struct Stored {
     var mark = Data()
     var cookies: [Cookie] = []
@@ -135,7 +136,7 @@ public final class RedisCookieStore: CookieStore {
 
   private static let markLength = 16
 
-  /// What a sealed value is bound to: the store, the site and the mark.
+  /// The place that a sealed value is bound to: the store, the site and the mark.
   private func place(of site: String, _ mark: Data) -> Data { Data(text: "\(names.sites)\0\(site)\0") + mark }
 
   private func stored(_ site: String) async throws -> Stored {
@@ -163,8 +164,8 @@ public final class RedisCookieStore: CookieStore {
     return try await redis.run(Self.replacement, keys: [names.sites, names.count], arguments).integer == 1
   }
 
-  /// Replaces the value of a site if it still has this mark, and counts. Arguments: site, mark, value (empty to remove). A value is
-  /// its mark, the number of cookies, and the cookies.
+  /// Replaces the value of a site if it still has this mark, and updates the count. Arguments: site, mark, value (empty
+  /// to remove). A value consists of its mark, the number of cookies, and the cookies.
   private static let replacement = RedisScript(
     """
     local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''

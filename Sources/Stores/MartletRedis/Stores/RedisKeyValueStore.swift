@@ -1,21 +1,22 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// A ``Martlet/KeyValueStore`` on a Redis server, for what the processes of a fleet share: tokens, CSRF tokens, settings.
+/// A ``Martlet/KeyValueStore`` on a Redis server, for data that a fleet's processes share: tokens, CSRF tokens,
+/// settings.
 ///
 /// ```swift
 /// let values = RedisKeyValueStore(redis, seal: try RedisSeal(key: secret))
 /// try await values.set(Data("blue".utf8), for: "colour")
 /// ```
 ///
-/// All keys are fields of one hash, so that every change is one step. Values do not expire; a server whose `maxmemory-policy` is
-/// `allkeys-lru` may remove all of them. A value that is sealed with another key, or was changed, is a missing one; names are not
-/// sealed. For an access token that is renewed, use ``RedisSharedToken``.
+/// All keys are fields of one hash, so every change is one step. Values do not expire; a server whose
+/// `maxmemory-policy` is `allkeys-lru` may remove all of them. A value that is sealed with another key, or was changed,
+/// counts as missing; names are not sealed. For an access token that is renewed, use ``RedisSharedToken``.
 ///
-/// A value has less than 64 MiB; a larger one throws a ``RedisError`` of kind `.notStored`. ``keys()`` reads about half a
-/// million names and throws beyond that.
+/// A value has less than 64 MiB; a larger one throws a ``RedisError`` of kind `.notStored`. ``keys()`` reads up to
+/// about half a million names, and throws if there are more.
 ///
-/// Errors are ``RedisError``: a caller needs the value, so a call waits for up to a second (``waitLimit``).
+/// Errors are ``RedisError``. The caller needs the value, so a call waits for up to a second (``waitLimit``).
 public struct RedisKeyValueStore: KeyValueStore {
   private let redis: RedisClient
   private let hash: String
@@ -27,7 +28,7 @@ public struct RedisKeyValueStore: KeyValueStore {
   ///
   /// - Parameters:
   ///   - redis: The client.
-  ///   - name: What separates stores on the same server; `values` by default.
+  ///   - name: The name that separates stores on the same server; `values` by default.
   ///   - seal: Seals the values; nil, the default, for none.
   public init(_ redis: RedisClient, name: String = "values", seal: RedisSeal? = nil) {
     self.redis = redis
@@ -48,7 +49,7 @@ public struct RedisKeyValueStore: KeyValueStore {
     _ = try await send("HSET", Data(text: key), try form.write(value, at: place(of: key)))
   }
 
-  /// What a sealed value is bound to: the store and the key.
+  /// The place that a sealed value is bound to: the store and the key.
   private func place(of key: String) -> Data { Data(text: "\(hash)\0\(key)") }
 
   public func removeValue(for key: String) async throws { _ = try await send("HDEL", Data(text: key)) }
@@ -66,8 +67,8 @@ public struct RedisKeyValueStore: KeyValueStore {
   }
 }
 
-/// The tokens of a `CSRFInterceptor`, by URL. Use it with a ``RedisCookieStore`` that shares session cookies: a token belongs to the
-/// session of its cookie.
+/// Stores the tokens of a `CSRFInterceptor`, by URL. Use it with a ``RedisCookieStore`` that shares session cookies: a
+/// token belongs to the session of its cookie.
 extension RedisKeyValueStore: CSRFTokenStore {
   public func token(for url: URL) async throws -> String? {
     try await value(for: Self.key(url)).map { String(decoding: $0, as: UTF8.self) }

@@ -9,8 +9,9 @@ public import MartletSemantics
 /// configuration.limits.rate = rate
 /// ```
 ///
-/// The generic cell rate algorithm (ITU-T I.371 §A) in one script, on the server's clock, so that the clocks of the processes do
-/// not matter. While the server is slow or gone, each process limits alone. A key lives as long as its limit has an effect.
+/// One script implements the generic cell rate algorithm (ITU-T I.371 §A) on the server's clock, so the clocks of the
+/// processes do not matter. While the server is slow or unreachable, each process applies the limit alone. A key lives
+/// as long as its limit has an effect.
 public struct RedisRateLimitStore: RateLimitStore {
   private let redis: RedisClient
   private let name: String
@@ -19,7 +20,7 @@ public struct RedisRateLimitStore: RateLimitStore {
   ///
   /// - Parameters:
   ///   - redis: The client.
-  ///   - name: What separates limits that have nothing to do with each other; `limits` by default.
+  ///   - name: The name that separates unrelated limits; `limits` by default.
   public init(_ redis: RedisClient, name: String = "limits") { (self.redis, self.name) = (redis, name) }
 
   public func apply(_ change: RateLimitChange, to limit: String) async throws -> RateLimitDecision {
@@ -48,8 +49,8 @@ public struct RedisRateLimitStore: RateLimitStore {
     }
   }
 
-  /// Times in microseconds: those since 1970 are exact in the numbers of Lua. The state is the theoretical arrival time of the
-  /// next request, the end of a pause, and the places before the last one that were given back, in their order.
+  /// Times are in microseconds: those since 1970 are exact in Lua's numbers. The state is the theoretical arrival time
+  /// of the next request, the end of a pause, and the returned places before the last one, in their order.
   private static let common = """
     local time = redis.call('TIME')
     local now = time[1] * 1000000 + time[2]
@@ -73,7 +74,8 @@ public struct RedisRateLimitStore: RateLimitStore {
 
     """
 
-  /// Arguments: interval, burst, wait. Returns whether it is allowed, after how long, how many more may follow, and the place.
+  /// Arguments: interval, burst, wait. Returns whether the request is allowed, after how long, how many more may
+  /// follow, and the place.
   private static let take = RedisScript(
     common + """
       local interval, burst, wait = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

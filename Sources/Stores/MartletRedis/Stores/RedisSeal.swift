@@ -1,17 +1,17 @@
 import MartletEngine
 public import MartletSemantics
 
-/// A key with which a store encrypts what it keeps on the server: AES-256-GCM (NIST SP 800-38D).
+/// A key with which a store encrypts its data on the server: AES-256-GCM (NIST SP 800-38D).
 ///
 /// ```swift
 /// let seal = try RedisSeal(key: secret)        // 32 random bytes, the same in all processes
 /// let store = RedisCacheStore(redis, options: .sealed(with: seal))
 /// ```
 ///
-/// Whoever reads the server then sees the names of keys, the sizes and the times. Names are digests of URLs, and those of
-/// requests that are under way also of their credentials: a guess can be tested. Whoever reads the server can
-/// neither read nor change values, nor move a value to another place. A reader without the key, or with another one, finds
-/// nothing. A random nonce is made for each value, which suffices for 2^32 values; then use a new key.
+/// A person with access to the server then still sees the names of keys, the sizes and the times. Names are digests of
+/// URLs, and those of requests in progress also of their credentials, so a guess can be tested. But such a person can
+/// neither read nor change values, nor move a value to another place. A reader without the key, or with another one,
+/// finds nothing. Each value has a random nonce, which suffices for 2^32 values; then use a new key.
 public struct RedisSeal: Sendable {
   private let key: Data
 
@@ -28,7 +28,7 @@ public struct RedisSeal: Sendable {
 
   /// Returns the nonce, the encrypted value and its tag.
   ///
-  /// - Parameter place: Where the value is kept; it can be opened only there.
+  /// - Parameter place: The place of the value; it can be opened only there.
   func seal(_ value: Data, at place: Data) throws(RedisError) -> Data {
     var random = SystemRandomNumberGenerator()
     let nonce = Data((0..<AuthenticatedCipher.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -56,8 +56,8 @@ extension RedisSeal: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// How a store writes values: with a checksum, or sealed. The first byte says which; a value of the other kind or with damage
-/// is a missing one.
+/// How a store writes values: with a checksum, or sealed. The first byte tells which. A value of the other kind, or a
+/// damaged one, counts as missing.
 struct ValueForm: Sendable {
   let seal: RedisSeal?
 
@@ -66,7 +66,7 @@ struct ValueForm: Sendable {
   private static let checked: UInt8 = 3
   private static let sealed: UInt8 = 2
 
-  /// - Parameter place: Where the value is kept; it can be read only there.
+  /// - Parameter place: The place of the value; it can be read only there.
   func write(_ value: Data, at place: Data) throws(RedisError) -> Data {
     if let seal { return try Data([Self.sealed]) + seal.seal(value, at: place) }
     var start = ByteWriter()

@@ -2,7 +2,7 @@ public import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// An access token that the processes of a fleet have in common, and that one of them renews at a time.
+/// An access token that a fleet's processes share. One process at a time renews it.
 ///
 /// ```swift
 /// let shared = RedisSharedToken(redis, name: "orders", seal: try RedisSeal(key: secret))
@@ -11,27 +11,28 @@ import Synchronization
 /// })
 /// ```
 ///
-/// A process that needs a new token first looks whether another has stored one. If not, it takes a lease and renews the token
-/// with the refresh token of the stored one; the others wait for it. Within a process the `TokenSource` sees to it that one request
-/// renews.
+/// A process that needs a new token first checks whether another process has stored one. If not, it takes a lease and
+/// renews the token with the refresh token of the stored one; the others wait for it. Within a process, the
+/// `TokenSource` ensures that only one request renews.
 ///
-/// - **A refresh token is used once.** The lease is given for a number, which each new token raises, and only while the stored
-///   token has that number; and a token is stored only if nobody has stored one in between. A late winner gets the newer token
-///   instead of overwriting it. If a process is killed between the answer of the authorization server and the store, the refresh
-///   token is lost, as with a single process.
-/// - **The server is slow or gone, or refuses commands.** A renewal asks again for ``waitLimit``. Then ``WhenUnavailable``
-///   decides: by default the process renews alone if no refresh token could be used twice by that. A token that could not be
-///   stored stays in the memory of the process, which stores it before its next renewal; another process that renews in
-///   between uses the refresh token a second time.
-/// - **Sign-out.** After ``use(_:)`` with nil no process renews with a token that it had: the closure is called without one.
-/// - **A process that holds the lease and does not get on**: the others wait for ``longestWait`` and then throw a ``RedisError`` of
-///   kind `.timeout`; the next request tries again.
+/// - **A refresh token is used once.** A lease is granted for a number, which each new token increments, and only while
+///   the stored token has that number. A token is stored only if no other was stored in between. A late winner gets the
+///   newer token instead of overwriting it. If a process is killed between the authorization server's response and
+///   storing the token, the refresh token is lost, as with a single process.
+/// - **If the server is slow or unreachable, or refuses commands**, a renewal tries again for ``waitLimit``. Then
+///   ``WhenUnavailable`` decides: by default the process renews alone if that cannot use a refresh token twice. A token
+///   that could not be stored stays in the memory of the process, which stores it before its next renewal. Another
+///   process that renews in between uses the refresh token a second time.
+/// - **Sign-out.** After ``use(_:)`` with nil, no process renews with an older token: the closure is called without
+///   one.
+/// - **If the process with the lease makes no progress**, the others wait for ``longestWait`` and then throw a
+///   ``RedisError`` of kind `.timeout`; the next request tries again.
 public struct RedisSharedToken: Sendable {
-  /// What a process does that cannot ask the server.
+  /// What a process does if it cannot use the server.
   public enum WhenUnavailable: Sendable, Hashable {
-    /// It renews the token that it has, unless that has a refresh token: then it throws the ``RedisError``.
+    /// It renews its token, unless that has a refresh token: then it throws the ``RedisError``.
     case renewAloneWithoutRefreshToken
-    /// It renews the token that it has, for an authorization server that accepts a refresh token from several processes.
+    /// It renews its token, for an authorization server that accepts a refresh token from several processes.
     case renewAlone
     /// It throws the ``RedisError``: requests fail with `.authenticationFailed` until the server answers again.
     case fail
@@ -43,21 +44,22 @@ public struct RedisSharedToken: Sendable {
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   private let state = Mutable()
-  /// What a process does that cannot ask the server; by default it renews alone a token that has no refresh token.
+  /// What a process does if it cannot use the server; by default it renews a token alone only if that has no refresh
+  /// token.
   public var whenUnavailable = WhenUnavailable.renewAloneWithoutRefreshToken
-  /// For how long a process that is killed prevents that others renew the token; 10 seconds by default. A process that lives
-  /// prolongs that every third of this time.
+  /// How long a killed process keeps others from renewing the token; 10 seconds by default. A running process renews
+  /// its claim every third of this time.
   public var lease = Duration.seconds(10)
   /// How long a process waits for the renewal of another; 30 seconds by default.
   public var longestWait = Duration.seconds(30)
-  /// How long a call waits for the server, and for how long a renewal asks again a server that fails; a second by default.
+  /// How long a call waits for the server, and how long a renewal retries a failing server; a second by default.
   public var waitLimit = Duration.seconds(1)
 
-  /// Makes the token of that name.
+  /// Makes the shared token with a name.
   ///
   /// - Parameters:
   ///   - redis: The client.
-  ///   - name: What separates tokens on the same server, for example the API and its user.
+  ///   - name: The name that separates tokens on the same server, for example the API and its user.
   ///   - seal: Seals the token, which is a secret; nil, the default, for none.
   public init(_ redis: RedisClient, name: String, seal: RedisSeal? = nil) {
     self.init(redis, name: name, seal: seal, clock: ContinuousClock(), now: { Date() })
@@ -84,8 +86,8 @@ public struct RedisSharedToken: Sendable {
   /// Returns the stored token; nil if there is none.
   public func token() async throws -> AccessToken? { try await stored().token }
 
-  /// Stores a token in place of any other, after a login for example. nil removes it, when the user signs out. The results of
-  /// renewals that are under way are discarded.
+  /// Stores a token in place of any other, for example after a login. nil removes it when the user signs out. Results
+  /// of renewals in progress are discarded.
   public func use(_ token: AccessToken?) async throws {
     state.unstored.withLock { $0 = nil }
     let value = try token.map { try write($0, received: now()) } ?? Data()
@@ -97,16 +99,16 @@ public struct RedisSharedToken: Sendable {
   private struct Stored {
     var number = Self.none
     var token: AccessToken?
-    /// Whether the token can be sent without expiring on the way.
+    /// Whether the token can be sent without expiring in transit.
     var isFresh = false
-    /// Whether there was a token, which was removed.
+    /// Whether there was a token that was removed.
     var isRemoved = false
 
     /// The number when no token was ever stored.
     static let none = Data(text: "0")
   }
 
-  /// A new token that is not stored yet, and the number that the one before it had.
+  /// A new token that is not stored yet, and the number of the previous one.
   private struct Unstored: Sendable {
     let id = UUID()
     let number: Data
@@ -114,10 +116,10 @@ public struct RedisSharedToken: Sendable {
     let received: Date
   }
 
-  /// What the copies of the value have in common.
+  /// The state that the copies of the value share.
   private final class Mutable: Sendable {
     let unstored = Mutex<Unstored?>(nil)
-    /// The number that the stored token had last.
+    /// The last number of the stored token.
     let number = Mutex(Stored.none)
   }
 
@@ -135,7 +137,7 @@ public struct RedisSharedToken: Sendable {
         lease = try await takeLease(for: current.number, holder)
       } catch let error as RedisError where [.unavailable, .timeout, .refused, .unexpectedForm].contains(error.kind) {
         guard stopwatch.elapsed < waitLimit else {
-          RedisLease.end(names.lease, holder, .failed, of: redis)  // it may have been given, too late
+          RedisLease.end(names.lease, holder, .failed, of: redis)  // it may have been granted, but too late
           return try await renewAlone(stored, old, after: error, renew)
         }
       }
@@ -159,10 +161,10 @@ public struct RedisSharedToken: Sendable {
     while true {
       do {
         if try await store(result) { return token }
-        // somebody else was faster, or the user has signed out
+        // Another process was faster, or the user has signed out.
         return try await self.stored().token
       } catch is RedisError {
-        // The token is good, and its refresh token used up: better known to one process than to none.
+        // The token is valid, and its refresh token used up: one process should keep it rather than none.
         guard stopwatch.elapsed < waitLimit else { return token }
         try await clock.sleep(for: .milliseconds(50))
       }
@@ -171,7 +173,7 @@ public struct RedisSharedToken: Sendable {
 
   /// Renews without the server, or throws the error.
   ///
-  /// - Parameter stored: What the server has said before it failed.
+  /// - Parameter stored: The server's last answer before it failed.
   private func renewAlone(
     _ stored: Stored?, _ old: AccessToken?, after error: RedisError, _ renew: TokenSource.Refresh
   ) async throws -> AccessToken? {
@@ -193,12 +195,13 @@ public struct RedisSharedToken: Sendable {
     return token
   }
 
-  /// Returns the token to renew. One that a process had before the user signed out is none.
+  /// Returns the token to renew. A token from before the user signed out does not count.
   private func token(toRenew stored: Stored, _ old: AccessToken?) -> AccessToken? {
     stored.isRemoved ? nil : stored.token ?? old
   }
 
-  /// Takes the lease if the stored token still has this number; nil if it has another, or if another process has the lease.
+  /// Takes the lease if the stored token still has this number; nil if it has another, or if another process holds the
+  /// lease.
   private func takeLease(for number: Data, _ holder: String) async throws -> RedisLease? {
     let arguments = [number, Data(text: holder), Data(Int64(lease.inMilliseconds))]
     let reply = try await redis.run(Self.take, keys: [names.token, names.lease], arguments, within: waitLimit)
@@ -207,11 +210,11 @@ public struct RedisSharedToken: Sendable {
 
   // MARK: Values
 
-  /// Returns what is stored, after what this process could not store before.
+  /// Returns the stored token, after storing one that this process could not store before.
   private func current() async throws -> Stored {
     let stored = try await stored()
     guard let unstored = state.unstored.withLock({ $0 }) else { return stored }
-    // A server that has lost everything has not seen a newer one.
+    // A server that has lost all data has not seen a newer one.
     let isNewer = stored.number == unstored.number || stored.number == Stored.none
     guard isNewer else {
       forget(unstored)
@@ -258,7 +261,7 @@ public struct RedisSharedToken: Sendable {
     try form.write(JSONEncoder().encode(Content(token: token, received: received)), at: Data(text: names.token))
   }
 
-  /// Arguments: number, holder, milliseconds. A holder that asks again has the lease.
+  /// Arguments: number, holder, milliseconds. A holder that asks again gets the lease.
   private static let take = RedisScript(
     RedisLease.holder + """
       if (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
@@ -268,8 +271,8 @@ public struct RedisSharedToken: Sendable {
       return 1
       """)
 
-  /// Stores a value under the next number, if the number is still this one; in any case if it is empty. An empty value removes
-  /// the token, and its number stays. Arguments: number, value.
+  /// Stores a value under the next number if the number is still this one, or if this one is empty. An empty value
+  /// removes the token, but its number stays. Arguments: number, value.
   private static let store = RedisScript(
     """
     if ARGV[1] ~= '' and (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end

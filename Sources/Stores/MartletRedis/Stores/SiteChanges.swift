@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Runs the changes of each site one after another, in the order in which they were submitted, and lets reading find out
-/// whether there was one meanwhile.
+/// Runs the changes of each site one after another, in the order of submission, and lets readers find out whether one
+/// was made in the meantime.
 final class SiteChanges: Sendable {
   private struct Site {
     var last: Task<Void, Never>?
-    /// The changes that are not made yet.
+    /// The pending changes.
     var waiting = 0
     var readers = 0
-    /// The changes since there was something to count.
+    /// The number of changes since counting began.
     var count = 0
 
     var isUnused: Bool { waiting == 0 && readers == 0 }
@@ -16,7 +16,7 @@ final class SiteChanges: Sendable {
 
   private let sites = Mutex<[String: Site]>([:])
 
-  /// Runs the work after what was submitted before for the site. It runs to its end even if the caller is cancelled.
+  /// Runs the work after all earlier work for the site. It runs to its end even if the caller is cancelled.
   func run<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
   {
     let task = sites.withLock { sites in
@@ -35,7 +35,8 @@ final class SiteChanges: Sendable {
     return try await task.value
   }
 
-  /// Reads at once if no change of the site is under way, and otherwise after it; again if one came in between.
+  /// Reads at once if no change of the site is in progress, and otherwise after it; reads again if a change was made in
+  /// between.
   ///
   /// - Parameter work: Called up to four times.
   func read<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value

@@ -63,7 +63,7 @@ actor SQLiteCacheWriter: CacheWriter {
   /// Protects the chunks from being deleted as abandoned.
   private var pin: BodyPin?
   private var buffer = Data()
-  /// The number of the body once its first chunk was written, and the number of its chunks.
+  /// The number of the body after its first chunk was written, and the number of its chunks.
   private var body: Int64?
   private var chunks: Int64 = 0
   private var length: Int64 = 0
@@ -137,7 +137,7 @@ actor SQLiteCacheWriter: CacheWriter {
       }
       guard let number else { throw HTTPError.notStored(limit: file.entryLimit) }
       body = number
-      // Aborted in the meantime, when the number was not known yet.
+      // It was aborted in the meantime, before the number was known.
       if isOver { await abort() }
     } catch {
       await abort()

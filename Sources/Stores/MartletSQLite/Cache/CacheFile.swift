@@ -13,7 +13,7 @@ final class CacheFile: Sendable {
   private let database: Database
   private let uses = PendingUses()
   private let cleanUps = Mutex(CleanUps.none)
-  /// What the last removal could not erase. Also when the store was opened: what a process that was killed left behind.
+  /// The data that the last removal could not erase. It exists from the opening on, for leftovers of a killed process.
   private let erasure = Mutex<PendingErasure?>(PendingErasure(bodies: []))
 
   private enum CleanUps { case none, running, another }
@@ -24,11 +24,11 @@ final class CacheFile: Sendable {
   }
 
   /// How long a body that another process writes may not grow before it counts as abandoned, in seconds. Bodies written
-  /// by this process are known.
+  /// by this process are tracked separately.
   static let writerTimeout = 600.0
   /// How long another process may continue reading a body that was replaced, in seconds.
   static let readerGracePeriod = 60.0
-  /// The maximum number of chunks that one transaction deletes: 1 MiB, which is overwritten in the journal first.
+  /// The most chunks that one transaction deletes: 1 MiB, which is first overwritten in the journal.
   private static let sweepLimit: Int64 = 8
 
   init(_ database: Database, capacity: Int64, entryLimit: Int64, now: @escaping @Sendable () -> Date) {
@@ -42,12 +42,12 @@ final class CacheFile: Sendable {
     try await database.read { try work(CacheTable($0)) }
   }
 
-  /// Reads without suspending the caller; nil if the file cannot be read as it is, which ``read(_:)`` mends.
+  /// Reads without suspending the caller; nil if the file cannot be read as it is; ``read(_:)`` repairs that.
   func blockingRead<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
 
-  /// Writes, and keeps the file within its capacity, and within the room of its disk.
+  /// Writes, and keeps the file within its capacity and within the free space of its disk.
   ///
-  /// Only those bodies are deleted that lost their entry in an earlier transaction. In the transaction that removes the
+  /// Only bodies that lost their entry in an earlier transaction are deleted. During the transaction that removes the
   /// entry, a reader may still find it and pin the body too late.
   func write<R: Sendable>(_ work: @Sendable (CacheTable) throws -> R) async throws(HTTPError) -> R {
     let (used, now) = (uses.take(), now())
@@ -69,18 +69,18 @@ final class CacheFile: Sendable {
     }
   }
 
-  /// Returns how many bytes may be stored: less than the capacity if the disk has nearly no room left.
+  /// Returns how many bytes may be stored: less than the capacity if the disk is nearly full.
   private func limit(in table: CacheTable, now: Date) throws -> Int64 {
     guard let free = database.freeBytes, free < DiskReserve.size else { return capacity }
     return DiskReserve.limit(
       capacity: capacity, stored: try table.storedBytes(now: now), unused: try table.unusedBytes(now: now), free: free)
   }
 
-  /// Whether bodies can be written: false as long as a program that reads an earlier state makes the journal grow.
+  /// Whether bodies can be written: false while a program that reads an earlier state makes the journal grow.
   var isWritable: Bool { database.journalSize < DiskReserve.journalLimit }
 
-  /// Makes room on a full disk: evicts an eighth of what is stored, deletes what is due, and empties the journal. If
-  /// there is no room even for that, the cache begins again with an empty file.
+  /// Makes room on a full disk: evicts an eighth of the entries, deletes due chunks, and empties the journal. If there
+  /// is no room even for that, the cache starts again with an empty file.
   private func relieve() async {
     let now = now()
     try? await database.maintain { connection in
@@ -94,7 +94,7 @@ final class CacheFile: Sendable {
 
   // MARK: Removing
 
-  /// Removes entries. All entries, those of a partition and those of an age are also erased from the files.
+  /// Removes entries. Removing all entries, those of a partition or those of an age also erases them from the files.
   func remove(_ selection: CacheSelection) async throws(HTTPError) {
     forgetRead()
     guard selection.isErased else { return try await write { try $0.remove(selection) } }
@@ -123,15 +123,15 @@ final class CacheFile: Sendable {
     eraseLater()
   }
 
-  /// Erases the bodies that this process reads or writes, by a clean-up when it does not any more; and once more what
-  /// could not be erased, because another process was writing.
+  /// Erases the bodies that this process reads or writes once it no longer does, in a clean-up. Also retries an erasure
+  /// that another process's write prevented.
   private func eraseLater() {
     let bodies = pins.all
     erasure.withLock { $0 = PendingErasure(bodies: bodies.union($0?.bodies ?? [])) }
     scheduleCleanUp()
   }
 
-  /// Returns the pending erasure if none of its bodies is read or written any more.
+  /// Returns the pending erasure if none of its bodies is being read or written any more.
   private func dueErasure() -> UUID? {
     erasure.withLock { $0.flatMap { pins.all.isDisjoint(with: $0.bodies) ? $0.id : nil } }
   }
@@ -150,7 +150,7 @@ final class CacheFile: Sendable {
     }
   }
 
-  /// Evicts entries within a transaction; throws if that is not enough because too much is being written.
+  /// Evicts entries within a transaction; throws if that does not suffice because too much is being written.
   func evict(in table: CacheTable, now: Date) throws {
     let limit = try limit(in: table, now: now)
     guard isWritable, try table.evict(limit, now: now) else {
@@ -158,7 +158,7 @@ final class CacheFile: Sendable {
     }
   }
 
-  /// Drops what was read before a removal.
+  /// Drops data that was read before a removal.
   private func forgetRead() {
     bodiesRead.removeAll()
     headsRead.removeAll()
@@ -167,7 +167,7 @@ final class CacheFile: Sendable {
   /// Records that an entry was used.
   func note(_ entry: Int64) { if uses.note(entry) { scheduleCleanUp() } }
 
-  /// Schedules a clean-up: it writes the pending uses, deletes due chunks, and returns free space.
+  /// Schedules a clean-up: it writes the pending uses, deletes due chunks, and frees space.
   func scheduleCleanUp() {
     let isFirst = cleanUps.withLock { cleanUps in
       defer { cleanUps = cleanUps == .none ? .running : .another }
@@ -206,8 +206,8 @@ final class CacheFile: Sendable {
 }
 
 extension CacheSelection {
-  /// Whether this is a user's data, which has to be erased from the files. Single URLs are also removed by requests that
-  /// change them (RFC 9111 §4.4), too often to empty the journal each time.
+  /// Whether the selection is a user's data, which has to be erased from the files. Single URLs are also removed by
+  /// requests that change them (RFC 9111 §4.4), too often to empty the journal each time.
   fileprivate var isErased: Bool {
     switch self {
     case .all, .partition, .olderThan: true
@@ -228,7 +228,7 @@ final class BodyPins: Sendable {
 
   func hold(_ id: CacheEntry.ID) { state.withLock { $0.counts[id, default: 0] += 1 } }
 
-  /// - Returns: Whether the body is due to be deleted, and not pinned any more.
+  /// - Returns: Whether the body is due to be deleted and no longer pinned.
   func release(_ id: CacheEntry.ID) -> Bool {
     state.withLock { state in
       guard let count = state.counts[id], count <= 1 else {
@@ -246,7 +246,7 @@ final class BodyPins: Sendable {
   /// The number of pinned entries.
   var count: Int { state.withLock { $0.counts.count } }
 
-  /// Returns the bodies that are not pinned. For the others, ``release(_:)`` returns true at the end.
+  /// Returns the unpinned bodies. For the others, ``release(_:)`` returns true at the end.
   func free(_ bodies: [(body: Int64, owner: CacheEntry.ID)]) -> [Int64] {
     state.withLock { state in
       bodies.compactMap { body, owner in
@@ -272,19 +272,19 @@ final class BodyPin: Sendable {
   deinit { if file.pins.release(id) { file.scheduleCleanUp() } }
 }
 
-/// The entries that were used since the order of use was last written, so that a hit is not a write.
+/// The entries used since the order of use was last written, so that a hit does not require a write.
 ///
-/// They are written with the next write. When many entries were used whose last use is not on disk, or a while after the
-/// first of them, they are written by themselves; an entry whose use was written within the last minute is not such an
-/// entry, so that a program that only reads seldom writes. Uses that a process has not written when it ends are lost,
-/// which only makes the order less precise.
+/// They are written with the next write. They are written separately when many entries have no recent use on disk, or a
+/// while after the first such use. An entry whose use was written within the last minute does not count for that, so a
+/// program that only reads seldom writes. If a process ends before it has written uses, they are lost, which only makes
+/// the order less precise.
 final class PendingUses: Sendable {
   fileprivate struct State {
     /// The number of all uses so far.
     var count: UInt64 = 0
     /// The entries that were used, each with the number of its last use.
     var entries: [Int64: UInt64] = [:]
-    /// How many of them have no use on disk that is less than a minute old, and when the first of these was used.
+    /// How many of them have no use on disk from the last minute, and when the first of these was used.
     var overdue = 0
     var firstOverdue: ContinuousClock.Instant?
     /// The entries whose use was written since a time.
@@ -295,10 +295,10 @@ final class PendingUses: Sendable {
   private let state = Mutex(State())
   private static let capacity = 256
   private static let maximumDelay = Duration.seconds(10)
-  /// How long a use that was written counts as the last, and how many such uses are remembered.
+  /// How long a written use counts as the last, and how many such uses are remembered.
   private static let precision = Duration.seconds(60)
   private static let writtenCapacity = 4_096
-  /// The most entries that one write has to bring up to date.
+  /// The most entries that one write updates.
   private static let entryCapacity = 1_024
 
   /// - Returns: Whether they should be written now.
@@ -317,7 +317,7 @@ final class PendingUses: Sendable {
     }
   }
 
-  /// Removes and returns the entries, those used last at the end.
+  /// Removes and returns the entries, the most recently used at the end.
   func take() -> [Int64] {
     let now = ContinuousClock.now
     let uses = state.withLock { state in
@@ -341,17 +341,17 @@ extension PendingUses.State {
   }
 }
 
-/// Small bodies that were read with their heads, until they are asked for, which as a rule is at once and on the same
-/// thread: one statement then finds and reads a response.
+/// Small bodies that were read with their heads, until they are requested, usually at once and on the same thread. One
+/// statement thus finds and reads a response.
 final class BodiesRead: Sendable {
   private let bodies = Mutex<[(id: CacheEntry.ID, body: CacheTable.Body)]>([])
 
   /// The longest body that is read with its head, in bytes.
   static let lengthLimit: Int64 = 32 << 10
-  /// As many as threads look up at the same time on most machines.
+  /// The number of threads that look up simultaneously on most machines.
   private static let capacity = 16
 
-  /// Keeps a body, and drops the oldest one if there are many.
+  /// Keeps a body, and drops the oldest one if there are too many.
   func keep(_ body: CacheTable.Body, of id: CacheEntry.ID) {
     bodies.withLock { bodies in
       if bodies.count >= Self.capacity { bodies.removeFirst() }
@@ -370,8 +370,8 @@ final class BodiesRead: Sendable {
   func removeAll() { bodies.withLock { $0 = [] } }
 }
 
-/// Heads that were read and checked, each with the checksum that it had: one whose checksum is still the same need not be
-/// read again, nor what the rules derive of it. They are a thousand at most, which is about 2 MB.
+/// Heads that were read and checked, each with its checksum. While the checksum is the same, neither the head nor the
+/// facts derived from it need to be read again. There are a thousand at most, about 2 MB.
 final class HeadsRead: Sendable {
   private struct Head: Sendable {
     let sum: Int64

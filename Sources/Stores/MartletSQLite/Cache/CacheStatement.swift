@@ -1,11 +1,11 @@
 /// All statements of the cache file, and its schema. A test checks the query plan of each: none may scan all entries,
 /// except the one that removes them.
 ///
-/// An entry is one row. A body that fits into one chunk is stored in that row; a longer one is split into rows of
+/// An entry is one row. A body that fits into one chunk is stored in that row. A longer one is split into rows of
 /// `chunk`, whose key consists of the number of the body and the index of the chunk: see ``chunkKey(_:_:)``. Bodies
-/// without an entry, in the table `loose`, are orphaned: they are being written, or have lost their entry, and are
-/// deleted when they are due. So one statement adds or removes an entry, and what a killed process leaves is found. The
-/// order of use is stored separately, so that a use writes only a few bytes.
+/// without an entry are listed in the table `loose`: they are being written, or have lost their entry, and are deleted
+/// when they are due. So one statement adds or removes an entry, and leftovers of a killed process are found. The order
+/// of use is stored separately, so that a use writes only a few bytes.
 enum CacheStatement: String, CaseIterable {
   case usage = "SELECT entries, bytes FROM state"
   case entries =
@@ -120,7 +120,7 @@ enum CacheStatement: String, CaseIterable {
       """,
     ],
     layout: "PRAGMA auto_vacuum = INCREMENTAL;",
-    // A wrong clock must not keep orphaned chunks forever, nor a damaged number use up the capacity.
+    // A wrong clock must not keep orphaned chunks forever, and a damaged number must not use up the capacity.
     opening: """
       UPDATE loose SET due = 0 WHERE due > strftime('%s', 'now') - 978307200 + 86400;
       UPDATE loose SET size = (SELECT total(length(bytes)) FROM chunk WHERE place >= body << 24 AND place < (body + 1) << 24)

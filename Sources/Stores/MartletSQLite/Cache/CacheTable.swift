@@ -28,9 +28,9 @@ struct CacheTable {
   }
 
   /// - Parameters:
-  ///   - bodyLimit: The longest body that is read too, in bytes; none by default.
+  ///   - bodyLimit: The longest body that is also read, in bytes; none by default.
   ///   - heads: The heads that were read before.
-  ///   - keep: Takes the bodies that were read.
+  ///   - keep: Receives the bodies that were read.
   func entries(
     for key: CacheKey, bodyLimit: Int64 = -1, heads: HeadsRead? = nil,
     keep: (CacheEntry.ID, Body) -> Void = { _, _ in }
@@ -83,7 +83,7 @@ struct CacheTable {
     return body
   }
 
-  /// - Returns: false if the body was removed because it was due, or the file was replaced.
+  /// - Returns: false if the body was due and was removed, or the file was replaced.
   func addChunk(_ bytes: Data, _ index: Int64, to body: Int64, due: Date) throws -> Bool {
     try run(.growBody, .integer(Int64(bytes.count)), .date(due), .integer(body))
     guard connection.changes == 1 else { return false }
@@ -156,7 +156,8 @@ struct CacheTable {
   }
 
   /// Removes everything without overwriting it, if no body is being read or written. The file is rewritten after the
-  /// transaction, or, if the process ends before, by the clean-up at the next opening. That takes a twentieth of the time.
+  /// transaction, or, if the process ends first, by the clean-up at the next opening. That takes a twentieth of the
+  /// time.
   ///
   /// - Returns: Whether everything was removed.
   func removeAllAtOnce(now: Date, pins: BodyPins) throws -> Bool {
@@ -184,16 +185,16 @@ struct CacheTable {
 
   // MARK: Eviction
 
-  /// Evicts the least recently used entries until the capacity is sufficient, and then recently replaced bodies.
+  /// Evicts the least recently used entries until the capacity suffices, then recently replaced bodies.
   ///
-  /// - Returns: Whether it is sufficient; if not, too much is being written.
+  /// - Returns: Whether it suffices; if not, too much is being written.
   @discardableResult
   func evict(_ capacity: Int64, now: Date) throws -> Bool {
     var excess = try storedBytes(now: now) - capacity
     while excess > 0 {
       let oldest = try all(.leastUsed) { ($0.integer(0), $0.integer(1)) }
       guard !oldest.isEmpty else {
-        // The total counts bytes of entries that do not exist, or are not in the order of use.
+        // The total counts bytes of entries that do not exist, or are missing in the order of use.
         guard try usage().bytes == 0 else { throw SQLiteFailure.inconsistent }
         try endGrace(now: now)
         return try orphanedBytes(now: now) <= capacity
@@ -211,10 +212,10 @@ struct CacheTable {
     try run(.endGrace, .date(now), .date(now.addingTimeInterval(CacheFile.readerGracePeriod)))
   }
 
-  /// Returns the size of all that is stored, and not due to be deleted.
+  /// Returns the size of all stored data that is not due to be deleted.
   func storedBytes(now: Date) throws -> Int64 { try usage().bytes + orphanedBytes(now: now) }
 
-  /// Returns the bytes of the file that are free, or will be.
+  /// Returns the bytes of the file that are free or will be.
   func unusedBytes(now: Date) throws -> Int64 {
     try bytes(.dueBytes, .date(now)) + connection.pages().free * connection.pageSize()
   }
@@ -226,7 +227,7 @@ struct CacheTable {
     try first(statement, values) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
   }
 
-  /// Deletes a part of the due chunks, except those of pinned bodies.
+  /// Deletes some of the due chunks, except those of pinned bodies.
   func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
     var rest = limit
     for body in try due(limit, now: now, pins: pins) where rest > 0 {
@@ -275,7 +276,7 @@ struct CacheTable {
     return entry
   }
 
-  /// Reads the number of an entry and its body, whose checksum and length follow.
+  /// Reads the number of an entry and its body, followed by checksum and length.
   ///
   /// - Returns: nil if the body is damaged.
   private static func body(_ row: SQLiteRow, of id: CacheEntry.ID, from column: Int32) -> Body? {
@@ -286,7 +287,7 @@ struct CacheTable {
     return Body(entry: row.integer(column), length: Int64(bytes.count), bytes: .whole(bytes))
   }
 
-  /// Returns the size that an entry counts for: body, head, its key in table and index, and overhead.
+  /// Returns the size that counts for an entry: body, head, its key in table and index, and overhead.
   private static func size(of entry: CacheEntry, head: String, length: Int64) -> Int64 {
     let key = entry.key.url.utf8.count + entry.key.partition.utf8.count + entry.response.variant.utf8.count
     return length + Int64(head.utf8.count + 2 * key + 256)

@@ -14,7 +14,7 @@ enum CheckedHead {
   /// Parses and verifies a stored head.
   ///
   /// - Parameters:
-  ///   - text: The stored text. Text without a checksum, of the first version, begins with the version of HTTP.
+  ///   - text: The stored text. In the first version it has no checksum and begins with the version of HTTP.
   ///   - entry: The rest of the row.
   /// - Returns: nil if the row is damaged.
   static func read(_ text: UnsafeBufferPointer<UInt8>, of entry: CacheEntry) -> ResponseHead? {
@@ -29,7 +29,7 @@ enum CheckedHead {
     return HeadText.readWritten(head)
   }
 
-  /// Returns the checksum that a stored text has; nil for text of the first version.
+  /// Returns the checksum in a stored text; nil for text of the first version.
   static func sum(in text: UnsafeBufferPointer<UInt8>) -> Int64? { Checksum.value(ofText: text.prefix(digits)) }
 
   private static func sum(of head: UnsafeRawBufferPointer, of entry: CacheEntry, length: Int64) -> Checksum {
@@ -61,7 +61,7 @@ enum HeadText {
     return text
   }
 
-  /// Reads a text that ``write(_:)`` has made. Its names and values become strings when they are needed.
+  /// Reads a text made by ``write(_:)``. Its names and values become strings on access.
   static func readWritten(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     let end = text.firstIndex(of: 10) ?? text.endIndex
     guard let fields = HTTPFields(plainLines: Array(text[min(end + 1, text.endIndex)...])[...]),

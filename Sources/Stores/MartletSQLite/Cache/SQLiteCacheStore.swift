@@ -8,23 +8,23 @@ public import MartletSemantics
 /// configuration.cache = HTTPCache(store: store)
 /// ```
 ///
-/// Several processes can use the file at the same time. Bodies are read and written in chunks of 128 KiB, so that large
-/// ones need little memory. Writing an entry is atomic, even if the process is killed; incomplete bodies are removed
-/// after ten minutes. Heads and bodies have checksums, and damaged entries are treated as missing. Only the owner of
-/// the file can read it. It must be on a local disk, because SQLite shares memory between processes. A file that is
-/// damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+/// Several processes can use the file at the same time. Bodies are read and written in chunks of 128 KiB, so large ones
+/// need little memory. Writing an entry is atomic, even if the process is killed; incomplete bodies are removed after
+/// ten minutes. Heads and bodies have checksums, and damaged entries are treated as missing. Only the owner of the file
+/// can read it. It must be on a local disk, because SQLite shares memory between processes. A file that is damaged,
+/// foreign or of a later version is set aside: ``SetAsideFile``.
 ///
-/// Removing everything, a partition or what is older than a time erases it from the files before it returns; a partition
-/// of 100 MB can take seconds. A body that is being read is erased at its end. An entry that is removed in another way is
-/// overwritten in the file by the next clean-up; a copy may remain in the journal until the next such removal, or until
-/// the last store of the file is closed. If another process uses the file meanwhile for longer than a quarter of a
-/// second, copies remain until the next write after it, or until a store opens the file. A file of more than 1 MiB is not
-/// rewritten when only a part is removed: a few heads and URLs may then remain in unused parts of its pages, until
-/// everything is removed.
+/// Removing everything, a partition, or entries older than a time erases them from the files before the call returns; a
+/// partition of 100 MB can take seconds. A body that is being read is erased at its end. An entry that is removed in
+/// another way is overwritten in the file by the next clean-up. A copy may remain in the journal until the next such
+/// removal, or until the last store of the file is closed. If another process uses the file in the meantime for longer
+/// than a quarter of a second, copies remain until the next write after it, or until a store opens the file. A file of
+/// more than 1 MiB is not rewritten when only a part is removed: a few heads and URLs may then remain in unused parts
+/// of its pages, until everything is removed.
 ///
-/// The cache leaves 4 MiB of its disk free for other files, and evicts entries earlier if the disk has no more. On a full
-/// disk it can be opened and read; writing throws an error that names the disk. If nothing can be removed for want of
-/// room, the cache begins again with an empty file.
+/// The cache leaves 4 MiB of its disk free for other files, and evicts entries earlier if the disk has no more. On a
+/// full disk it can be opened and read; writing throws an error that names the disk. If nothing can be removed for lack
+/// of space, the cache starts again with an empty file.
 ///
 /// The least recently used entries are evicted. The file stays as large as its largest content; free space is reused,
 /// and returned to the file system if it is more than a quarter of the file. A body that another process is reading can
@@ -62,7 +62,7 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   }
 
   @concurrent public func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)? {
-    // Pinned before the lookup, so that the chunks are not deleted in between.
+    // Pinned before the look-up, so that the chunks are not deleted in between.
     let pin = BodyPin(id, in: file)
     guard let body = try await file.read({ try $0.body(of: id) }) else { return nil }
     file.note(body.entry)

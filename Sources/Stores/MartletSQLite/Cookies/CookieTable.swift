@@ -22,7 +22,8 @@ struct CookieTable {
       CREATE TRIGGER cookie_added AFTER INSERT ON cookie BEGIN UPDATE total SET cookies = cookies + 1; END;
       CREATE TRIGGER cookie_removed AFTER DELETE ON cookie BEGIN UPDATE total SET cookies = cookies - 1; END;
       """,
-      // A checksum of each cookie. Older rows have none, nor do rows written by a process of the previous version.
+      // A checksum of each cookie. Older rows have none, and neither do rows written by a process of the previous
+      // version.
       """
       ALTER TABLE cookie ADD COLUMN sum INTEGER;
       CREATE TRIGGER cookie_changed
@@ -50,11 +51,11 @@ struct CookieTable {
 
   func all() throws -> [String: [Cookie]] { Self.sites(try rows()) }
 
-  /// Makes the table anew from its intact cookies if it contains a damaged one, which may be at a wrong position and hide
-  /// others, or if its pages are damaged, so that a new row could be written over others. A damaged row is not deleted: the
-  /// length that its page gives for it may be wrong.
+  /// Rebuilds the table from its intact cookies if it contains a damaged one, which may be at a wrong position and hide
+  /// others. Also rebuilds it if its pages are damaged, so that a new row could overwrite others. A damaged row is not
+  /// deleted: the length in its page may be wrong.
   ///
-  /// - Returns: Whether the table was made anew.
+  /// - Returns: Whether the table was rebuilt.
   /// - Throws: ``SQLiteFailure/inconsistent`` if intact cookies are out of order.
   func repairRows() throws -> Bool {
     let rows = try rows()
@@ -144,7 +145,8 @@ struct CookieTable {
     return sum.value
   }
 
-  /// - Returns: nil if the row is damaged. A text that is marked as a blob by damage is one too: SQLite does not find it.
+  /// - Returns: nil if the row is damaged. A text that damage has marked as a blob counts as damaged too: SQLite does
+  ///   not find it.
   private static func cookie(_ row: SQLiteRow, in site: String) -> Cookie? {
     guard [0, 1, 3, 4, 8].allSatisfy({ row.isText($0) }) else { return nil }
     var cookie = Cookie(

@@ -13,9 +13,10 @@ import Synchronization
 /// local disk, because SQLite shares memory between processes. A file that is damaged, foreign or of a later version is
 /// set aside: ``SetAsideFile``. Expired cookies are removed when the store is opened.
 ///
-/// Cookies that are removed are erased from the files. If another process reads the file meanwhile for longer than a
-/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. On a full disk the
-/// store can be opened and read; storing a cookie throws an error that names the disk. Removing all cookies needs no room.
+/// Removed cookies are erased from the files. If another process reads the file in the meantime for longer than a
+/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. On a full disk
+/// the store can be opened and read; storing a cookie throws an error that names the disk. Removing all cookies needs
+/// no space.
 ///
 /// Each cookie has a checksum; a damaged one is treated as missing, and never sent.
 ///
@@ -24,9 +25,9 @@ import Synchronization
 public struct SQLiteCookieStore: CookieStore {
   /// Where session cookies are stored.
   public enum SessionCookies: Sendable, Hashable {
-    /// In memory, as long as the store exists. Session cookies in the file are removed.
+    /// In memory, while the store exists. Session cookies in the file are removed.
     case transient
-    /// In the file, like other cookies, for a program that continues its session when it is started again.
+    /// In the file, like other cookies, for a program that continues its session after a restart.
     case persistent
   }
 
@@ -92,7 +93,7 @@ public struct SQLiteCookieStore: CookieStore {
     }
   }
 
-  /// Merges the cookies of the file and of the memory, one of each identity. Another process may have stored a
+  /// Merges the cookies of the file and of the memory, keeping one of each identity. Another process may have stored a
   /// persistent cookie that is a session cookie here: the one set last counts.
   private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
     guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
@@ -115,10 +116,10 @@ public struct SQLiteCookieStore: CookieStore {
   }
 }
 
-/// The session cookies of a store, by site, which are not in its file.
+/// The session cookies of a store, by site, that are not in its file.
 ///
-/// A change may concern both the file and this memory. It is prepared before the transaction of the file ends, and
-/// applied after it; `settled` is nil in between, when the two are inconsistent.
+/// A change may affect both the file and this memory. It is prepared before the transaction of the file ends, and
+/// applied after it; in between, the two are inconsistent and `settled` is nil.
 final class SessionCookieMemory: Sendable {
   /// The cookies in memory, and the number of changes so far.
   struct Settled {

@@ -8,7 +8,7 @@ extension Checksum {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Returns the value of a checksum as sixteen hexadecimal digits in lower case; nil for another text.
+  /// Returns the value of a checksum in sixteen lower-case hexadecimal digits; nil for any other text.
   static func value(ofText digits: some Collection<UInt8>) -> Int64? {
     guard digits.count == 16 else { return nil }
     var value: UInt64 = 0

@@ -5,17 +5,17 @@ import Synchronization
 
 /// A SQLite file that several tasks, stores and processes use concurrently.
 ///
-/// Reads run on the caller's thread: usually the data is in the file system cache, and they take microseconds; with a
+/// Reads run on the caller's thread: usually the data is in the file system cache, and they take microseconds. With a
 /// write-ahead log they do not wait for writes. Writes run one after another on a thread that may block, because a
 /// write may wait for another process or for the disk.
 struct Database: Sendable {
   private let opener: DatabaseOpener
   private let writer: Writer
   private let readers = ReaderPool()
-  /// Connections for writes on the threads of callers.
+  /// Connections for writes on callers' threads.
   private let writers = ReaderPool()
 
-  /// Opens the file; creates it and its folder if they do not exist. On a full disk that is repeated by later calls.
+  /// Opens the file; creates it and its folder if they do not exist. On a full disk, later calls try this again.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
     let file = try DatabaseFile(url)
     opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
@@ -41,10 +41,10 @@ struct Database: Sendable {
     }
   }
 
-  /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must have
-  /// no other side effects.
+  /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must not
+  /// have other side effects.
   ///
-  /// - Parameter ended: Called before the next write begins, with whether the work was committed.
+  /// - Parameter ended: Called before the next write begins. It gets whether the work was committed.
   func write<R: Sendable>(
     _ work: @Sendable (DatabaseConnection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
   ) async throws(HTTPError) -> R {
@@ -62,12 +62,12 @@ struct Database: Sendable {
 
   /// Removes everything.
   ///
-  /// A full disk does not prevent that: then the file is deleted, and an empty one takes its place. What was set aside of
-  /// this store is deleted, too.
+  /// It works on a full disk, too: the file is then deleted and replaced by an empty one. Files of this store that were
+  /// set aside are deleted, too.
   ///
   /// - Parameters:
   ///   - step: Removes a part in one transaction, and returns whether nothing is left.
-  ///   - ended: Called before the next write begins, with whether everything was removed.
+  ///   - ended: Called before the next write begins. It gets whether everything was removed.
   func removeAll(
     _ step: @Sendable (DatabaseConnection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
   ) async throws(HTTPError) {
@@ -90,8 +90,8 @@ struct Database: Sendable {
     opener.file.removeSetAside(of: opener.schema.application)
   }
 
-  /// Deletes the file, whose data can be fetched again, if the disk has no room to write its journal into it: nothing
-  /// could be written any more, nor removed.
+  /// Deletes the file, whose data can be fetched again, if the disk has no space to write its journal into it: nothing
+  /// could then be written or removed any more.
   func discardIfStuck() async throws(HTTPError) {
     do {
       try await writer.discardIfStuck()
@@ -101,13 +101,13 @@ struct Database: Sendable {
     }
   }
 
-  /// Closes connections that no call uses: a deleted file takes up its room until it is closed.
+  /// Closes unused connections: a deleted file takes up its space until it is closed.
   private func closeIdleConnections() {
     readers.removeAll()
     writers.removeAll()
   }
 
-  /// The bytes that the disk of the file has left; nil if that is not known.
+  /// The free bytes on the file's disk; nil if they are not known.
   var freeBytes: Int64? { DiskSpace(of: opener.file.folder)?.free }
 
   /// The size of the journal in bytes.
@@ -161,7 +161,7 @@ struct Database: Sendable {
   }
 
   /// Returns free pages to the file system if they are more than a quarter of the file and a few MiB, or if the disk is
-  /// nearly full, in steps between which other writes can run. For files with `auto_vacuum`.
+  /// nearly full. It works in steps, between which other writes can run. For files with `auto_vacuum`.
   func shrink() async throws(HTTPError) {
     do {
       while try await writer.shrink() {}
@@ -262,15 +262,15 @@ actor Writer {
     let (pages, free) = try connection.pages()
     let isDiskFull = DiskSpace(of: opener.file.folder).map { $0.free < DiskReserve.size } ?? false
     guard free > (isDiskFull ? Self.shrinkStep : max(1_024, pages / 4)) else { return false }
-    // The statement frees one page for each row, which is ignored. What it moves is written to the journal first.
+    // The statement frees one page for each row, which is ignored. Moved data is first written to the journal.
     try connection.run("PRAGMA incremental_vacuum(\(Self.shrinkStep))")
     if isDiskFull { _ = try connection.emptyJournal() }
     return true
   }
 
-  /// Opens a file anew: a new one if the file is damaged, otherwise the one to which the name refers now.
+  /// Opens a file again: a new one if the file is damaged, otherwise the one to which the name refers now.
   ///
-  /// - Parameter file: The file of the connection that failed. Nothing is done if it was replaced already.
+  /// - Parameter file: The file of the connection that failed. If it was already replaced, nothing is done.
   func replace(_ file: FileIdentity, isDamaged: Bool) throws {
     guard [connection?.identity ?? .none, opener.identity].contains(file) else { return }
     connection = try opener.open(replacing: isDamaged ? file : nil)
@@ -289,12 +289,12 @@ final class WriterQueue: SerialExecutor {
 
 /// Idle connections for reading.
 ///
-/// A connection is taken for one read, which does not suspend: so there are never more connections than threads, and no
+/// A connection is taken for one read, which does not suspend. So there are never more connections than threads, and no
 /// read waits for another.
 final class ReaderPool: Sendable {
   private let idle = Mutex<[DatabaseConnection]>([])
 
-  /// As many threads as read concurrently on most machines.
+  /// The number of threads that read concurrently on most machines.
   private static let capacity = 16
 
   /// Returns a connection to this file; nil if there is none. Connections to other files are closed.

@@ -3,7 +3,7 @@ import MartletSemantics
 
 /// A connection to a database file, with its prepared statements.
 ///
-/// Statements are prepared once and kept, so there must be a fixed number of different texts: values are bound, never
+/// Statements are prepared once and kept, so the number of different texts must be fixed: values are bound, never
 /// written into the text.
 // SAFETY: a connection is used by one owner at a time: the `Writer` actor, or the caller that took it out of the
 // `ReaderPool`, which is a Mutex. Therefore SQLite's own mutexes are disabled (NOMUTEX); `init` refuses a library that
@@ -11,28 +11,29 @@ import MartletSemantics
 final class DatabaseConnection: @unchecked Sendable {
   /// The identity of the file, whose name may refer to another file later.
   let identity: FileIdentity
-  /// Whether the operating system opened the file for reading only.
+  /// Whether the operating system opened the file as read-only.
   let isOpenedReadOnly: Bool
-  /// Whether no other connection can use the file meanwhile.
+  /// Whether no other connection can use the file in the meantime.
   let isExclusive: Bool
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
-  /// The statement that was used last, because most often it is the next too, and its text is compared faster than hashed.
+  /// The last used statement. It is most often the next one too, and its text is compared faster than hashed.
   private var last: (text: String, statement: OpaquePointer)?
-  /// Whether what was removed is still to be erased: see ``eraseAfterCommit()``.
+  /// Whether removed data still has to be erased: see ``eraseAfterCommit()``.
   private var isErasing = false
 
   /// How long a call waits for a write of another process: long enough for a checkpoint on a slow disk.
   private static let busyMilliseconds: Int32 = 5_000
-  /// How long erasing waits for other connections: long enough for a read, but not for a program that reads for minutes.
+  /// How long an erasure waits for other connections: long enough for a read, but not for a program that reads for
+  /// minutes.
   private static let erasureMilliseconds: Int32 = 250
-  /// The largest content that is rewritten when something is erased, in pages: 1 MiB, which takes milliseconds.
+  /// The largest content that an erasure rewrites, in pages: 1 MiB, which takes milliseconds.
   private static let rewritingLimit: Int64 = 256
 
   /// Opens an existing file.
   ///
-  /// - Parameter exclusively: Uses no shared memory, for which a full disk has no room. No other connection can use the
-  ///   file meanwhile.
+  /// - Parameter exclusively: Uses no shared memory, for which a full disk has no space. No other connection can then
+  ///   use the file.
   init(opening file: DatabaseFile, exclusively: Bool = false) throws {
     guard sqlite3_threadsafe() != 0 else { throw SQLiteFailure.singleThreaded }
     identity = file.identity
@@ -49,8 +50,8 @@ final class DatabaseConnection: @unchecked Sendable {
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
     if exclusively { try script("PRAGMA locking_mode = EXCLUSIVE") }
-    // The journal is opened by name with the first read: if the name still refers to this file afterwards, file and
-    // journal belong together.
+    // The first read opens the journal by name: if the name still refers to this file afterwards, file and journal
+    // belong together.
     try run("PRAGMA user_version")
     guard identity == file.identity else { throw SQLiteFailure.fileMoved }
   }
@@ -109,20 +110,20 @@ final class DatabaseConnection: @unchecked Sendable {
     guard code == SQLITE_OK else { throw SQLiteFailure(of: handle, code: code) }
   }
 
-  /// Whether the pages of the file are in order: each belongs to one table, and no row or free range covers another.
-  /// Reads the whole file.
+  /// Whether the pages of the file are consistent: each belongs to one table, and no row or free range overlaps
+  /// another. It reads the whole file.
   func isConsistent() throws(SQLiteFailure) -> Bool {
     try first("PRAGMA quick_check(1)") { $0.text(0) } == "ok"
   }
 
-  /// Whether SQLite refuses to write, because of the permissions or the header of the file.
+  /// Whether SQLite refuses to write because of the file's permissions or header.
   var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
   /// The number of rows that the last statement inserted, changed or deleted.
   var changes: Int64 { sqlite3_changes64(handle) }
 
   /// Runs the work in a transaction, which is atomic even if the process is killed. The write lock is acquired at the
-  /// beginning, so that what is read is still valid when it is written.
+  /// beginning, so that data read in the transaction is still valid when it writes.
   func transaction<R>(_ work: () throws -> R) throws -> R {
     let result: R
     do {
@@ -130,9 +131,9 @@ final class DatabaseConnection: @unchecked Sendable {
       result = try work()
       try run("COMMIT")
     } catch {
-      // Some errors, such as a full disk, have rolled it back already.
+      // Some errors, such as a full disk, have already rolled it back.
       if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
-      // The journal keeps the size that it had grown to, and other files need the room.
+      // The journal keeps its size after growing, and other files need the space.
       if (error as? SQLiteFailure)?.isFull == true { _ = try? emptyJournal() }
       throw error
     }
@@ -140,12 +141,12 @@ final class DatabaseConnection: @unchecked Sendable {
     return result
   }
 
-  /// Erases what this transaction removes, from all files, when it was committed.
+  /// Erases the data that this transaction removes, from all files, after the commit.
   ///
   /// Deleted rows are overwritten in the file (`secure_delete`). Copies remain in the journal, and in unused parts of
-  /// pages from which rows were moved: the journal is emptied, and a file of up to 1 MiB is rewritten. As long as another
-  /// connection reads an earlier state, that is not possible: it is done after the next transaction, or when a store opens
-  /// the file.
+  /// pages from which rows were moved. So the journal is emptied, and a file of up to 1 MiB is rewritten. That is
+  /// impossible while another connection reads an earlier state: it is then done after the next transaction, or when a
+  /// store opens the file.
   func eraseAfterCommit() { isErasing = true }
 
   private func erase() throws(SQLiteFailure) -> Bool {
@@ -156,7 +157,7 @@ final class DatabaseConnection: @unchecked Sendable {
     return try emptyJournal()
   }
 
-  /// Returns how many pages the file has, and how many of them are free.
+  /// Returns the number of the file's pages, and of the free ones among them.
   func pages() throws(SQLiteFailure) -> (all: Int64, free: Int64) {
     (
       try first("PRAGMA page_count") { $0.integer(0) } ?? 0, try first("PRAGMA freelist_count") { $0.integer(0) } ?? 0
@@ -260,7 +261,7 @@ struct SQLiteRow {
 
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
-  /// Whether the value is stored as a text. Must be asked before the value is read, which may convert it.
+  /// Whether the value is stored as a text. Call it before reading the value, which may convert it.
   func isText(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_TEXT }
 
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
@@ -283,7 +284,7 @@ struct SQLiteRow {
 
   /// Passes the bytes of a text to the closure, without creating a string.
   func withText<R>(_ column: Int32, _ read: (UnsafeBufferPointer<UInt8>) -> R) -> R {
-    // The text must be read first, because that can change the byte count.
+    // The text must be read first, because that may change the byte count.
     let start = sqlite3_column_text(statement, column)
     return read(
       UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))

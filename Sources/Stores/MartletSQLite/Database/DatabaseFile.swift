@@ -9,9 +9,9 @@ import Musl
 import Darwin
 #endif
 
-/// The file of a database, with the two files that SQLite keeps beside it.
+/// The file of a database, with SQLite's two companion files.
 ///
-/// An existing file is never opened here: closing a descriptor would release SQLite's locks in this process.
+/// This code never opens an existing file: closing a descriptor would release SQLite's locks in this process.
 struct DatabaseFile: Sendable {
   let path: String
 
@@ -24,7 +24,7 @@ struct DatabaseFile: Sendable {
     path = url.absoluteURL.path
   }
 
-  /// The file to which the name refers now.
+  /// The file to which the name currently refers.
   var identity: FileIdentity {
     var status = stat()
     guard stat(path, &status) == 0 else { return .none }
@@ -47,8 +47,8 @@ struct DatabaseFile: Sendable {
     }
   }
 
-  /// Removes the permissions of others from a regular file. The name that the caller gave may be a symbolic link, the
-  /// names of SQLite's files may not.
+  /// Removes other users' permissions from a regular file. The caller's name may be a symbolic link; the names of
+  /// SQLite's files may not.
   private static func restrictPermissions(_ path: String, isLinkFollowed: Bool) {
     var status = stat()
     guard (isLinkFollowed ? stat(path, &status) : lstat(path, &status)) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -75,8 +75,8 @@ struct DatabaseFile: Sendable {
   /// file.
   func remove() { for companion in Self.companions { unlink(path + companion) } }
 
-  /// Deletes the files of a store that were set aside as damaged or as those of a later version. Files of others, and
-  /// files of which damage left no application ID, are kept.
+  /// Deletes the files of a store that were set aside as damaged or of a later version. Files of other programs, and
+  /// those that lost their application ID through damage, are kept.
   func removeSetAside(of application: Int32) {
     let name = URL(filePath: path).lastPathComponent
     let beginnings = [SetAsideFile.Reason.damaged, .newer].map { "\(name).\($0.rawValue)-" }
@@ -142,8 +142,8 @@ struct FileIdentity: Sendable, Hashable {
   static let none = FileIdentity(device: 0, number: 0)
 }
 
-/// Prevents that stores in this and other processes open files of a folder at the same time, so that an incomplete file
-/// is never opened, and a damaged one is set aside only once.
+/// Prevents stores in this and other processes from opening files of a folder at the same time, so that an incomplete
+/// file is never opened, and a damaged one is set aside only once.
 ///
 /// The operating system releases the lock when the process ends. If the file system has no such locks, or the lock is
 /// held for more than ten seconds, the work runs without it.
@@ -151,7 +151,7 @@ enum FolderLock {
   static func holding<R>(_ folder: String, _ work: () throws -> R) rethrows -> R {
     let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer {
-      // a process that is just being started has a copy of the descriptor, and keeps the lock as long
+      // A process that is just being started has a copy of the descriptor and would keep the lock.
       _ = flock(descriptor, LOCK_UN)
       if descriptor >= 0 { close(descriptor) }
     }

@@ -1,7 +1,7 @@
 import MartletEngine
 import Synchronization
 
-/// Creates, checks and migrates the file of a store, and sets it aside if it cannot be used.
+/// Creates, checks and migrates the file of a store, and sets aside a file that cannot be used.
 ///
 /// Another process may still have a file open that is set aside here. SQLite verifies that the name still refers to its
 /// file before it uses the files beside it, and so does this library: see `DatabaseConnection.identity`.
@@ -41,7 +41,7 @@ final class DatabaseOpener: Sendable {
     }
   }
 
-  /// Deletes the file, which needs no room on the disk. What is opened next is an empty one.
+  /// Deletes the file, which needs no space on the disk. The next opened file is an empty one.
   func discard() throws {
     try FolderLock.holding(file.folder) {
       file.remove()
@@ -77,7 +77,7 @@ final class DatabaseOpener: Sendable {
 
   private func connect() throws -> DatabaseConnection {
     do { return try connectForWriting() } catch let failure as SQLiteFailure where failure.isFull {
-      // What is stored can be read nevertheless.
+      // The stored data can still be read.
       if let connection = try? connectForReading(), (try? schema.isCurrent(on: connection)) == true {
         current.withLock { $0 = connection.identity }
       }
@@ -88,7 +88,7 @@ final class DatabaseOpener: Sendable {
   private func connectForWriting() throws -> DatabaseConnection {
     let connection = try DatabaseConnection(opening: file)
     guard !connection.isOpenedReadOnly else { throw SQLiteFailure.readOnly }
-    // A file that could be opened for writing, but is read-only after its header was read, has a damaged header.
+    // If a file could be opened for writing, but is read-only after its header was read, the header is damaged.
     if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
     // Removed content may be in a journal that a process left behind, or that another reader kept from being emptied.

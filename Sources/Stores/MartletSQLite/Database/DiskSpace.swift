@@ -8,14 +8,14 @@ import Musl
 import Darwin
 #endif
 
-/// The room on the disk of a file.
+/// The space on the disk of a file.
 struct DiskSpace {
   /// The bytes that this user can still write.
   let free: Int64
   /// The bytes of the whole disk.
   let size: Int64
 
-  /// - Returns: nil if the operating system does not tell, for example because the folder does not exist.
+  /// - Returns: nil if the operating system does not report it, for example because the folder does not exist.
   init?(of path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }
@@ -41,21 +41,21 @@ struct DiskSpace {
   }
 }
 
-/// The room that a cache leaves to other files, and to its own deletions, which are written to the journal first.
+/// The space that a cache leaves for other files, and for its own deletions, which are first written to the journal.
 enum DiskReserve {
-  /// 4 MiB: more than the journal, and than what the file grows by when that is written into it.
+  /// 4 MiB: more than the journal, and more than the file grows when the journal is written into it.
   static let size: Int64 = 4 << 20
-  /// The size at which the journal of a cache may not grow any more, 8 MiB. It is emptied at 2 MiB, unless a program
-  /// reads an earlier state for a long time.
+  /// The size at which the journal of a cache must stop growing, 8 MiB. It is emptied at 2 MiB, unless a program reads
+  /// an earlier state for a long time.
   static let journalLimit: Int64 = 8 << 20
 
   /// Returns how many bytes a cache may store.
   ///
   /// - Parameters:
-  ///   - capacity: What it may store on an empty disk.
-  ///   - stored: What it stores now.
-  ///   - unused: The bytes of its file that hold nothing any more.
-  ///   - free: The bytes that the disk has left.
+  ///   - capacity: How much it may store on an empty disk.
+  ///   - stored: How much it stores now.
+  ///   - unused: The unused bytes of its file.
+  ///   - free: The free bytes of the disk.
   static func limit(capacity: Int64, stored: Int64, unused: Int64, free: Int64) -> Int64 {
     let shortage = size - free - unused
     return shortage <= 0 ? capacity : min(capacity, max(0, stored - shortage))

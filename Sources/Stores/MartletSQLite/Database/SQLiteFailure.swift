@@ -13,9 +13,9 @@ import Darwin
 struct SQLiteFailure: Error {
   /// The extended result code.
   let code: Int32
-  /// The message of SQLite, which contains names of tables and columns, but no values.
+  /// SQLite's message, which contains names of tables and columns, but no values.
   let message: String
-  /// The error of the operating system that caused it; 0 if none did.
+  /// The error of the operating system that caused it; 0 if there was none.
   private let systemError: Int32
   /// Whether a migration step failed, which says nothing about the state of the file.
   var isOfMigration = false
@@ -41,7 +41,7 @@ struct SQLiteFailure: Error {
 
   /// The name of the file refers to another file: SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
   static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "its name refers to another file")
-  /// The operating system opened the file for reading only.
+  /// The operating system opened the file as read-only.
   static let readOnly = SQLiteFailure(code: SQLITE_READONLY, message: "the file was opened for reading only")
   /// The stored data is inconsistent, although SQLite reports no error.
   static let inconsistent = SQLiteFailure(code: SQLITE_CORRUPT, message: "the stored data is inconsistent")
@@ -54,8 +54,8 @@ struct SQLiteFailure: Error {
   var isDamage: Bool { primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB }
 
   /// Whether the content of the file may be damaged. The statements of a store match its tables, and its values match
-  /// their columns: a statement that fails (ERROR) or violates a constraint may have found tables, triggers or rows
-  /// that were changed on disk, or those of a later version that another process has migrated to.
+  /// their columns. So a statement that fails (ERROR) or violates a constraint may have met tables, triggers or rows
+  /// that were changed on disk, or a later version that another process has migrated to.
   var mayBeDamage: Bool {
     switch primary {
     case SQLITE_CORRUPT, SQLITE_NOTADB: true
@@ -67,13 +67,13 @@ struct SQLiteFailure: Error {
   /// Whether the file was removed or replaced, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
 
-  /// Whether the disk, a quota or a limit of the process has no more room.
+  /// Whether the disk, a quota or a limit of the process is exhausted.
   var isFull: Bool {
     switch primary {
     case SQLITE_FULL: true
     // The shared memory of the processes that use a file is a file, too.
     case SQLITE_IOERR where code == Self.sharedMemory: true
-    // SQLite does not always keep the system's error of a write: at a commit, what it does next may hide it.
+    // SQLite does not always keep the system's error of a write: its next action at a commit may hide it.
     case SQLITE_IOERR where code == Self.write && systemError == 0: true
     case SQLITE_IOERR: Self.errorsOfFullDisks.contains(systemError)
     case SQLITE_CANTOPEN: Self.errorsOfFullDisks.contains(systemError)
@@ -122,8 +122,8 @@ struct FailureCount {
 
   /// Returns if the work should be repeated after the file is opened again; otherwise throws the error.
   ///
-  /// - Returns: Whether the file is damaged and must be replaced. If it only may be, opening it checks that, and a
-  ///   second failure means that it is.
+  /// - Returns: Whether the file is damaged and must be replaced. If damage is only possible, opening the file checks
+  ///   it, and a second failure proves it.
   mutating func isDamage(_ error: any Error) throws -> Bool {
     guard let failure = error as? SQLiteFailure else { throw error }
     failures += 1

@@ -9,7 +9,7 @@ struct Schema {
   var layout = ""
   /// Statements to run whenever a store opens the file.
   var opening = ""
-  /// A query that returns 1 if the rows are consistent, run whenever a store opens the file.
+  /// A query that returns 1 if the rows are consistent. It runs whenever a store opens the file.
   var check = "SELECT 1"
   /// Repairs damaged rows, before ``opening``. Returns whether there were any.
   var repair: @Sendable (DatabaseConnection) throws -> Bool = { _ in false }

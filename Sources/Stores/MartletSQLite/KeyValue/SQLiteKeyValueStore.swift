@@ -8,17 +8,17 @@ public import MartletSemantics
 /// try await store.set(Data(token.utf8), for: "token")
 /// ```
 ///
-/// Several processes can use the file at the same time, and one that is killed does not damage it. Only the owner of
-/// the file can read it. It is not encrypted. It must be on a local disk, because SQLite shares memory between processes.
-/// A file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
+/// Several processes can use the file at the same time, and a killed process does not damage it. Only the owner of the
+/// file can read it. It is not encrypted. It must be on a local disk, because SQLite shares memory between processes. A
+/// file that is damaged, foreign or of a later version is set aside: ``SetAsideFile``.
 ///
-/// A value that is removed is erased from the files. If another process reads the file meanwhile for longer than a
-/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. A value that is
-/// replaced is overwritten; a copy may remain in the journal until the next removal, or until the last store of the file
-/// is closed. In a file of more than 1 MiB, copies of short values may remain until most values are removed.
+/// A removed value is erased from the files. If another process reads the file in the meantime for longer than a
+/// quarter of a second, a copy remains until the next write after it, or until a store opens the file. A replaced value
+/// is overwritten; a copy may remain in the journal until the next removal, or until the last store of the file is
+/// closed. In a file of more than 1 MiB, copies of short values may remain until most values are removed.
 ///
-/// On a full disk the store can be opened and read; writing throws an error that names the disk. Removing all values needs
-/// no room.
+/// On a full disk the store can be opened and read; writing throws an error that names the disk. Removing all values
+/// needs no space.
 ///
 /// Each value has a checksum; a damaged one is treated as missing, and never returned.
 ///
@@ -110,8 +110,8 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     application: 0x4D6C_4B56,  // "MlKV"
     steps: [
       "CREATE TABLE entry (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, value BLOB NOT NULL)",
-      // Checksums, in columns before the values so that keys can be listed without reading these. Older rows have none,
-      // nor do rows written by a process of the previous version.
+      // Checksums, in columns before the values so that keys can be listed without reading the values. Older rows have
+      // none, and neither do rows written by a process of the previous version.
       """
       ALTER TABLE entry RENAME TO unchecked;
       CREATE TABLE entry (
@@ -135,7 +135,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   /// - Throws: ``SQLiteFailure/inconsistent`` if the rows are out of order.
   private static let repairRows: @Sendable (DatabaseConnection) throws -> Bool = { connection in
     let rows = try connection.all("SELECT number, key, key_sum FROM entry NOT INDEXED") { row in
-      // A text that is marked as a blob by damage is not found.
+      // A text that damage has marked as a blob is not found.
       (number: row.integer(0), isText: row.isText(1), key: row.text(1), sum: row.isNull(2) ? nil : row.integer(2))
     }
     guard zip(rows, rows.dropFirst()).allSatisfy({ $0.number < $1.number }) else { throw SQLiteFailure.inconsistent }

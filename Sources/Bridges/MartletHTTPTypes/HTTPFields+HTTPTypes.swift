@@ -4,11 +4,11 @@ public import MartletEngine
 public import MartletSemantics
 
 extension MartletSemantics.HTTPFields {
-  /// Makes fields of those of swift-http-types. Order, repeated lines and the case of names are kept.
+  /// Makes fields from those of swift-http-types. Order, repeated lines and the case of names are kept.
   ///
-  /// Bytes of a value that are not UTF-8 are Latin-1, as in a message that is received (RFC 9110 §5.5). What swift-http-types
-  /// allows and a message does not, control characters in a value, becomes ``Martlet/HTTPFields/refusal``. An indexing strategy
-  /// is not taken over.
+  /// Bytes of a value that are not UTF-8 are read as Latin-1, as in a received message (RFC 9110 §5.5).
+  /// swift-http-types allows control characters in a value, which a message does not: they become a
+  /// ``Martlet/HTTPFields/refusal``. An indexing strategy is dropped.
   public init(_ fields: HTTPTypes.HTTPFields) {
     self.init()
     for field in fields {
@@ -21,13 +21,14 @@ extension MartletSemantics.HTTPFields {
 }
 
 extension HTTPTypes.HTTPFields {
-  /// Makes fields of Martlet's. Order, repeated lines and the case of names are kept; values are UTF-8.
+  /// Makes fields from Martlet's. Order, repeated lines and the case of names are kept; values are UTF-8.
   ///
-  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, and of kind `.unexpectedResponse` if there
-  ///   are more than 65,534 lines, which swift-http-types cannot hold. A server may send so many.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, and of kind
+  ///   `.unexpectedResponse` if there are more than 65,534 lines, which swift-http-types cannot hold. A server may send
+  ///   that many.
   public init(_ fields: MartletSemantics.HTTPFields) throws(HTTPError) {
     do { try fields.validate() } catch { throw HTTPError(wrapping: error) }
-    // it ends the process at one more
+    // One more would end the process.
     guard fields.count < UInt16.max else {
       throw HTTPError(
         .unexpectedResponse,
@@ -39,7 +40,7 @@ extension HTTPTypes.HTTPFields {
       guard let name = HTTPField.Name(name.rawName) else {
         throw HTTPError(wrapping: HTTPFields.Refusal.invalidName(name.rawName))
       }
-      // a received Set-Cookie keeps its control characters, so that a cookie with any is ignored
+      // A received Set-Cookie keeps its control characters, so that a cookie with any of them is ignored.
       append(HTTPField(name: name, lenientValue: value.utf8))
     }
   }

@@ -4,19 +4,20 @@ public import MartletEngine
 public import MartletSemantics
 
 extension RequestHead {
-  /// Makes a head of a request of swift-http-types.
+  /// Makes a head from a request of swift-http-types.
   ///
   /// Its URL consists of scheme, authority and path. Without scheme and authority it is the path, which the session's
   /// ``Martlet/SessionConfiguration/baseURL`` completes.
   ///
-  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these are no URL, if one of them would change another (a path
-  ///   that does not begin with a slash, for example, would continue the host), or if the request is one that a session does not
-  ///   send: an extended CONNECT (RFC 8441). A field that is refused is an error when the request is sent.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if these form no URL, or if one of them would change
+  ///   another (for example, a path that does not begin with a slash would continue the host). The same holds for a
+  ///   request that a session does not send: an extended CONNECT (RFC 8441). A refused field is an error when the
+  ///   request is sent.
   public init(_ request: HTTPTypes.HTTPRequest) throws(HTTPError) {
     try self.init(request, to: try Self.url(of: request))
   }
 
-  /// Makes a head of the method and the fields of a request, for another URL.
+  /// Makes a head from the method and the fields of a request, for another URL.
   package init(_ request: HTTPTypes.HTTPRequest, to url: URL) throws(HTTPError) {
     guard request.extendedConnectProtocol == nil else {
       throw .cannotConvert("an extended CONNECT (RFC 8441), the pseudo-header field ':protocol', is not supported")
@@ -32,7 +33,8 @@ extension RequestHead {
     let text: String
     switch (request.scheme, request.authority) {
     case (let scheme?, let authority?):
-      // what is not separated from the authority would be a part of it, and what ends it would begin the path
+      // Text that is not separated from the authority would become part of it, and text that ends it would begin the
+      // path.
       guard path.isEmpty || path.hasPrefix("/") || path.hasPrefix("?"), !path.contains("#") else {
         throw .cannotConvert("the path of the request has to begin with '/' or '?', and to have no '#'")
       }
@@ -62,13 +64,13 @@ extension RequestHead {
 }
 
 extension StringProtocol {
-  /// Whether the text, as a reference to a URL, begins with an authority (RFC 3986 §4.2). A backslash counts as a slash, because
-  /// some parsers take it for one.
+  /// Whether the text, as a URL reference, begins with an authority (RFC 3986 §4.2). A backslash counts as a slash,
+  /// because some parsers treat it as one.
   package var beginsWithAuthority: Bool { prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" } }
 }
 
 extension MartletEngine.HTTPRequest {
-  /// Makes a request of one of swift-http-types, to be sent by a session.
+  /// Makes a request from one of swift-http-types, for a session to send.
   ///
   /// ```swift
   /// let request = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
@@ -79,7 +81,7 @@ extension MartletEngine.HTTPRequest {
   /// - Parameters:
   ///   - request: the head.
   ///   - body: the body; empty by default.
-  ///   - options: the options. Those that are not set are the session's.
+  ///   - options: the options. Unset options are the session's.
   /// - Throws: `HTTPError` of kind `.invalidRequest`, as for a head.
   public init(
     _ request: HTTPTypes.HTTPRequest, body: RequestBody = .empty, options: RequestOptions = .init()
@@ -90,10 +92,10 @@ extension MartletEngine.HTTPRequest {
 }
 
 extension HTTPTypes.HTTPRequest {
-  /// Makes a request of Martlet's, without its body. The fields are those of the request and of its body.
+  /// Makes a request from Martlet's, without its body. The fields are those of the request and of its body.
   ///
-  /// The fragment of the URL and user information in it are left out: neither is sent. A URL without a host becomes a path
-  /// alone.
+  /// The fragment of the URL and its user information are left out: neither is sent. A URL without a host becomes a
+  /// path.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.
   public init(_ request: MartletEngine.HTTPRequest) throws(HTTPError) {
@@ -118,7 +120,7 @@ extension HTTPTypes.HTTPRequest {
 }
 
 extension HTTPError {
-  /// The error for a message that Martlet or swift-http-types has no form for.
+  /// The error for a message that cannot be represented in Martlet or swift-http-types.
   static func cannotConvert(_ message: String) -> HTTPError {
     HTTPError(.invalidRequest, message, phase: .preparing)
   }

@@ -4,14 +4,15 @@ public import MartletEngine
 public import MartletSemantics
 
 extension ResponseHead {
-  /// Makes a head of a response of swift-http-types. Its reason phrase is not kept.
+  /// Makes a head from a response of swift-http-types. Its reason phrase is dropped.
   public init(_ response: HTTPTypes.HTTPResponse) {
     self.init(status: HTTPStatus(response.status.code), fields: HTTPFields(response.headerFields))
   }
 }
 
 extension MartletEngine.HTTPResponse {
-  /// Makes a response of one of swift-http-types, for a transport or an interceptor that returns it without the network.
+  /// Makes a response from one of swift-http-types, for a transport or an interceptor that returns it without the
+  /// network.
   ///
   /// - Parameters:
   ///   - response: the head.
@@ -24,8 +25,8 @@ extension MartletEngine.HTTPResponse {
 }
 
 extension HTTPTypes.HTTPResponse {
-  /// Makes a response of the head of one of Martlet's: that of ``Martlet/HTTPResponse/head``. The reason phrase is
-  /// that which is registered for the status.
+  /// Makes a response from the head of one of Martlet's: ``Martlet/HTTPResponse/head``. The reason phrase is the one
+  /// registered for the status.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
   ///   0...999, which only a mock can return; of kind `.unexpectedResponse` if there are more than 65,534 field lines.

@@ -10,12 +10,12 @@ public import MartletEngine
 /// //   http.request.method=GET url.full=… http.response.status_code=200 duration=0.034 …
 /// ```
 ///
-/// ``Martlet/LogListener`` says what the lines and the names of the metadata are, and at which level each is written.
-/// What the listener's redaction hides is not in them. Texts are metadata of the kind `string`, numbers of the kind
-/// `stringConvertible`, in which a handler finds the `Int64` or `Double`.
+/// ``Martlet/LogListener`` describes the lines, the names of the metadata, and the level of each line. The listener's
+/// redaction applies to all of them. Texts are metadata of the kind `string`, numbers of the kind `stringConvertible`,
+/// in which a handler finds the `Int64` or `Double`.
 ///
-/// Without a logger, each line goes to the task's own, `Logger.current`, with the metadata that `withLogger` has given it. For
-/// the logger of one request, add a listener to the request:
+/// Without a logger, each line goes to the task's own, `Logger.current`, with the metadata that `withLogger` has given
+/// it. To use the logger of one request, add a listener to the request:
 ///
 /// ```swift
 /// request.options.listeners.append(LogListener(to: LoggerSink(requestLogger)))
@@ -25,10 +25,10 @@ public struct LoggerSink: LogSink {
 
   /// Makes a sink.
   ///
-  /// - Parameter logger: where the lines go; nil, the default, for `Logger.current` of the task that reports an event: the one
-  ///   that sends the request, or reads the response's body. Where `withLogger` has set none, that is a logger which swift-log
-  ///   makes once, at its first use: call `LoggingSystem.bootstrap(_:)` before the first request, or its lines never get to the
-  ///   program's handler.
+  /// - Parameter logger: the destination of the lines. nil, the default, means `Logger.current` of the task that
+  ///   reports an event: the one that sends the request, or reads the response's body. If `withLogger` has set none,
+  ///   swift-log makes that logger once, at its first use: call `LoggingSystem.bootstrap(_:)` before the first request,
+  ///   or its lines never reach the program's handler.
   public init(_ logger: Logger? = nil) { ownLogger = logger }
 
   private var logger: Logger { ownLogger ?? .current }

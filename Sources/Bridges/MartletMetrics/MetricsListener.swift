@@ -5,8 +5,8 @@ import MartletObservation
 public import MartletSemantics
 import Synchronization
 
-/// Reports calls to swift-metrics: how long requests take, how calls end, what is sent again, and what the cache and the limits
-/// did.
+/// Reports calls to swift-metrics: how long requests take, how calls end, resends, and the actions of the cache and the
+/// limits.
 ///
 /// ```swift
 /// let metrics = MetricsListener()
@@ -24,19 +24,20 @@ import Synchronization
 /// | `martlet.pool.connections`, `martlet.pool.requests` | `Meter` | `state`; host, port and scheme: see ``recordPools(_:)`` |
 /// | `martlet.pool.connections.opened`, `martlet.pool.requests.reused` | `Counter` | host, port and scheme |
 ///
-/// The names with `http` are those of OpenTelemetry's stable conventions for HTTP clients. What the values mean, and how the
-/// number of dimensions is bounded, is the same as in ``Martlet/CallMetrics``.
+/// The names with `http` are those of OpenTelemetry's stable conventions for HTTP clients. The meaning of the values,
+/// and the limits on the number of dimensions, are the same as in ``Martlet/CallMetrics``.
 public final class MetricsListener: EventListener {
   private let meter: CallMeter
   private let instruments: Instruments
-  /// The pools that were recorded last.
+  /// The last recorded pools.
   private let pools = Mutex<[Origin: PoolStatistics]>([:])
 
   /// Makes a listener.
   ///
   /// - Parameters:
-  ///   - factory: makes the metrics. nil, the default, for `MetricsSystem.factory` as it is now: that of `withMetricsFactory` within
-  ///     it, and else the one that the program has chosen with `MetricsSystem.bootstrap(_:)` before.
+  ///   - factory: makes the metrics. nil, the default, means the current `MetricsSystem.factory`: that of
+  ///     `withMetricsFactory` within its closure, otherwise the one that the program has set with
+  ///     `MetricsSystem.bootstrap(_:)`.
   ///   - originLimit: the most origins that have dimensions of their own; 100 by default. All others are `_OTHER`.
   ///   - clock: measures the time where the transport does not.
   public init(
@@ -51,7 +52,7 @@ public final class MetricsListener: EventListener {
 
   public func receive(_ event: Event, in call: Call) { meter.receive(event, in: call) }
 
-  /// Reports the connections of a transport, as they are now. Call it every few seconds:
+  /// Reports the current connections of a transport. Call it every few seconds:
   ///
   /// ```swift
   /// while !Task.isCancelled {
@@ -60,13 +61,14 @@ public final class MetricsListener: EventListener {
   /// }
   /// ```
   ///
-  /// A listener reports the connections of one transport.
+  /// A listener reports the connections of only one transport.
   public func recordPools(_ pools: [Origin: PoolStatistics]) {
     let last = self.pools.withLock { last in
       defer { last = pools }
       return last
     }
-    // the differences of each origin, before those beyond the limit are one: a sum falls when the transport forgets an origin
+    // The differences of each origin, computed before the origins beyond the limit are combined: a sum falls when the
+    // transport forgets an origin.
     let changes = pools.map { origin, pool in
       var change = pool
       change.opened = Self.increase(pool.opened, since: last[origin]?.opened)
@@ -76,14 +78,14 @@ public final class MetricsListener: EventListener {
     instruments.record(meter.measurements(of: Dictionary(changes, uniquingKeysWith: +)))
   }
 
-  /// A number that is smaller than the last has begun anew.
+  /// Returns the increase of a number; a number smaller than the last has started again.
   private static func increase(_ number: Int, since last: Int?) -> Int {
     guard let last, number >= last else { return number }
     return number - last
   }
 }
 
-/// The metrics that a factory has made, each made once.
+/// The metrics made by a factory, each made once.
 private final class Instruments: Sendable {
   private struct Key: Hashable {
     let metric: CallMetric
@@ -98,7 +100,7 @@ private final class Instruments: Sendable {
 
   private let factory: any MetricsFactory
   private let made = Mutex<[Key: Instrument]>([:])
-  /// The meters of pools that were recorded last.
+  /// The meters of the last recorded pools.
   private let poolMeters = Mutex<Set<Key>>([])
 
   init(_ factory: any MetricsFactory) { self.factory = factory }
@@ -108,7 +110,7 @@ private final class Instruments: Sendable {
     for measurement in measurements {
       switch instrument(Key(metric: measurement.metric, labels: measurement.labels)) {
       case .counter(let counter): counter.increment(by: Int64(measurement.value))
-      // a meter ignores negative amounts
+      // A meter ignores negative amounts.
       case .meter(let meter) where measurement.value < 0: meter.decrement(by: -measurement.value)
       case .meter(let meter): meter.increment(by: measurement.value)
       case .timer(let timer): timer.recordNanoseconds(Int64(measurement.value * 1e9))
@@ -116,7 +118,7 @@ private final class Instruments: Sendable {
     }
   }
 
-  /// Sets each meter to its value, and those that are not among them any more to zero. Adds each value to its counter.
+  /// Sets each meter to its value, and meters that are no longer among them to zero. Adds each value to its counter.
   func record(_ measurements: [Measurement]) {
     var current: Set<Key> = []
     for measurement in measurements {

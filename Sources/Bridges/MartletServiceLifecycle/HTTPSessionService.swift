@@ -3,8 +3,8 @@ public import Martlet
 public import MartletEngine
 public import ServiceLifecycle
 
-/// A session that a `ServiceGroup` of swift-service-lifecycle ends: when the group shuts down, it is closed as
-/// ``Martlet/ClosableSession/close(within:)`` says.
+/// A session for a `ServiceGroup` of swift-service-lifecycle: when the group shuts down, it is closed with
+/// ``Martlet/ClosableSession/close(within:)``.
 ///
 /// ```swift
 /// let http = HTTPSessionService(configuration: configuration)
@@ -14,25 +14,25 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// A group shuts services down in reverse order: list the service before those that use its session.
+/// A group shuts services down in reverse order: list this service before those that use its session.
 ///
-/// From the shutdown on, a new call fails with ``Martlet/HTTPError/Kind/shutDown``, and so does what is in progress after
-/// ``drainTime``. If the task of ``run()`` is cancelled, nothing is waited for.
+/// From the shutdown on, a new call fails with ``Martlet/HTTPError/Kind/shutDown``, and so does everything still in
+/// progress after ``drainTime``. If the task of ``run()`` is cancelled, it waits for nothing.
 ///
 /// The session can be used before ``run()`` has begun, and until the shutdown.
 public final class HTTPSessionService: Service {
-  /// The session. Its connections are closed when the service has ended, unless the program has the transport too.
+  /// The session. Its connections are closed when the service has ended, unless the program also holds the transport.
   public var session: HTTPSession { closable.session }
-  /// The longest time in which calls may end after the shutdown has begun; 30 seconds by default.
+  /// How long calls may continue after the shutdown has begun; 30 seconds by default.
   public let drainTime: Duration
   private let closable: ClosableSession
 
   /// Makes a service and its session.
   ///
   /// - Parameters:
-  ///   - transport: the session's transport; by default one of its own, with default settings.
-  ///   - configuration: all else of the session.
-  ///   - drainTime: the longest time in which calls may end after the shutdown has begun.
+  ///   - transport: the session's transport; by default its own, with default settings.
+  ///   - configuration: the rest of the session's configuration.
+  ///   - drainTime: how long calls may continue after the shutdown has begun.
   public init(
     transport: any Transport = DefaultTransport(), configuration: SessionConfiguration = .init(),
     drainTime: Duration = .seconds(30)

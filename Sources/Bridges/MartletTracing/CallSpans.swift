@@ -4,7 +4,7 @@ import MartletSemantics
 import Synchronization
 import Tracing
 
-/// The spans of one call, which its events end.
+/// The spans of one call. Its events end them.
 final class CallSpans: Sendable {
   private let tracer: any Tracer
   private let redaction: Redaction
@@ -12,9 +12,9 @@ final class CallSpans: Sendable {
   private let attempt = Mutex(AttemptState())
 
   private struct AttemptState: Sendable {
-    /// That of the attempt in progress.
+    /// The span of the attempt in progress.
     var span: (any Span)?
-    /// That of its response.
+    /// The status of its response.
     var status: HTTPStatus?
     /// Whether the call has ended.
     var isFinished = false
@@ -29,13 +29,13 @@ final class CallSpans: Sendable {
     call.describe(request, redaction)
   }
 
-  /// Begins the span of an attempt. Returns its context; nil after the end of the call: the preparation of a request that a
-  /// deadline has abandoned.
+  /// Begins the span of an attempt. Returns its context; nil after the end of the call: a deadline may abandon the
+  /// preparation of a request.
   func beginAttempt(of request: HTTPRequest) -> ServiceContext? {
     guard attempt.withLock({ !$0.isFinished }) else { return nil }
     let span = tracer.startSpan(request.nameOfSpan, context: call.context, ofKind: .client)
     span.describe(request, redaction)
-    // the one that was begun before, or this one if the call has ended meanwhile
+    // The previous span, or this one if the call has ended in the meantime.
     let (ended, isFinished) = attempt.withLock { attempt -> ((any Span)?, Bool) in
       guard !attempt.isFinished else { return (span, true) }
       defer { attempt = AttemptState(span: span) }
@@ -74,7 +74,7 @@ final class CallSpans: Sendable {
     if let status = last.status { call.describe(status) }
     if let error {
       call.recordError(error)
-      // the error that a refusal becomes says less than its status
+      // The error made from a refusal says less than its status.
       if last.status.map({ $0.code < 400 }) ?? true {
         last.span?.fail(error.kind.name)
         call.fail(error.kind.name)

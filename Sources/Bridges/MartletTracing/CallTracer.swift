@@ -3,17 +3,17 @@ public import MartletEngine
 public import MartletSemantics
 public import Tracing
 
-/// Makes spans of calls: one for the call, and below it one for each attempt, whose context the attempt's request carries to the
-/// server.
+/// Makes spans of calls: one for the call, and below it one for each attempt. The attempt's request carries the context
+/// of its span to the server.
 ///
 /// ```swift
 /// configuration.trace()   // with the tracer of InstrumentationSystem.bootstrap(_:)
 /// ```
 ///
-/// The span of a call begins below the current `ServiceContext` and ends with the body. Redirects, retries and challenges are
-/// further attempts of the same call. The tracer injects each attempt's context into its fields, usually as `traceparent` and
-/// `tracestate`; what the request had under these names is replaced, also what a ``Martlet/CorrelationInterceptor`` sets. With
-/// ``Martlet/Hedging`` an attempt may be two requests: both carry its one context.
+/// The span of a call begins below the current `ServiceContext` and ends with the body. Redirects, retries and
+/// challenges are further attempts of the same call. The tracer injects each attempt's context into its fields, usually
+/// as `traceparent` and `tracestate`, and replaces existing values, even those of a ``Martlet/CorrelationInterceptor``.
+/// With ``Martlet/Hedging`` an attempt may be two requests: both carry the same context.
 ///
 /// | attribute | call | attempt |
 /// |---|---|---|
@@ -39,27 +39,27 @@ public final class CallTracer: Interceptor, EventListener {
   /// Makes a tracer of calls. Add it with `SessionConfiguration.trace(with:)`.
   ///
   /// - Parameters:
-  ///   - tracer: makes the spans and injects their context. nil, the default, for the one that the program has chosen with
-  ///     `InstrumentationSystem.bootstrap(_:)` by the time of the call.
-  ///   - redaction: what URLs in attributes leave out.
+  ///   - tracer: makes the spans and injects their context. nil, the default, means the one that the program has set
+  ///     with `InstrumentationSystem.bootstrap(_:)` by the time of the call.
+  ///   - redaction: what is left out of URLs in attributes.
   public init(_ tracer: (any Tracer)? = nil, redaction: Redaction = .standard) {
     self.tracer = tracer
     self.redaction = redaction
   }
 
-  /// It prepares requests, and reviews nothing.
+  /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let context = call[spans]?.beginAttempt(of: request) else { return .send(request) }
     var injected = HTTPFields()
-    // all instruments of the program, of which the tracer is one
+    // All instruments of the program, including the tracer.
     let instrument: any Instrument = tracer ?? InstrumentationSystem.instrument
     instrument.inject(context, into: &injected, using: FieldInjector())
     var request = request
     if injected.contains(Self.traceParent) {
       call.isTraced = true
-      request.fields.remove(Self.traceState)  // it belongs to the parent that is replaced
+      request.fields.remove(Self.traceState)  // it belongs to the replaced parent
     }
     for (name, value) in injected { request.fields[name] = value }
     return .send(request)
@@ -81,7 +81,7 @@ public final class CallTracer: Interceptor, EventListener {
 /// Sets fields of a request, one for each key.
 private struct FieldInjector: Injector {
   func inject(_ value: String, forKey key: String, into fields: inout HTTPFields) {
-    // a key that is no token cannot be a field
+    // A key that is no token cannot be a field.
     if let name = try? FieldName(key) { fields[name] = value }
   }
 }
@@ -90,7 +90,7 @@ extension SessionConfiguration {
   /// Makes spans of the session's calls: adds a tracer to ``Martlet/SessionConfiguration/interceptors`` and
   /// ``Martlet/SessionConfiguration/listeners``.
   ///
-  /// Call it when all other interceptors are set: those that are added later would count as a part of each attempt.
+  /// Call it after all other interceptors are set: those added later would count as part of each attempt.
   public mutating func trace(with tracer: CallTracer = CallTracer()) {
     interceptors.append(tracer)
     listeners.append(tracer)

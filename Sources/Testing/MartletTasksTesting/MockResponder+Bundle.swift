@@ -3,8 +3,8 @@ public import MartletTasks
 
 // `Bundle` needs all of Foundation, which the rest of the module does not import.
 extension MockResponder {
-  /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or of one of
-  /// the resource bundles in the same folder. The file is read immediately.
+  /// A response with the JSON file of that name: `Name.json`, at the top of the bundle or in its folder `Fixtures`, or
+  /// in one of the resource bundles in the same folder. The file is read immediately.
   ///
   /// ```swift
   /// MockSession.shared["category"] = .response(from: .module, json: "Category")

@@ -4,7 +4,7 @@ public import MartletTasks
 public struct MockResponder: Sendable {
   /// Answers one request; `earlier` is the number of requests that this responder answered before.
   let respond: @Sendable (SentRequest, _ earlier: Int) async throws -> HTTPResponse
-  /// Identifies the responder, so that one that stays in the dictionary keeps its count.
+  /// Identifies the responder: while it stays in the dictionary, it keeps its count.
   let identity = Identity()
 
   final class Identity: Sendable {}
@@ -64,7 +64,7 @@ public struct MockResponder: Sendable {
     }
   }
 
-  /// Delays the response by that much. Cancelling the task ends the delay.
+  /// Delays the response. Cancelling the task ends the delay.
   public func delayed(by delay: Duration) -> MockResponder {
     MockResponder { request, earlier in
       try await Task.sleep(for: delay.bounded)
@@ -73,7 +73,7 @@ public struct MockResponder: Sendable {
   }
 }
 
-/// A request as a ``MockSession`` received it: with headers, signature and authorization.
+/// A request as a ``MockSession`` received it, with headers, signature and authorization.
 @dynamicMemberLookup
 public struct SentRequest: Sendable {
   /// The request.

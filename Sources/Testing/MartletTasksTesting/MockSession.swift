@@ -14,9 +14,9 @@ import Synchronization
 /// #expect(MockSession.shared.requests(to: "cart").count == 1)
 /// ```
 ///
-/// A key matches the requests whose path contains it. If several match, the longest one answers; of equally long ones, the
-/// one with more conditions, and of those the one that was set last. A request that no key matches fails with an `HTTPError`
-/// of kind `.file` that says "file not found" and lists the keys.
+/// A key matches the requests whose path contains it. If several match, the longest one answers; of equally long ones,
+/// the one with more conditions, and of those the one that was set last. If no key matches, the request fails with an
+/// `HTTPError` of kind `.file` that says "file not found" and lists the keys.
 ///
 /// Only the network is replaced: headers, signature, authorization, the one authentication on a 401 and redirects work as in
 /// production, and so do retries if the configuration enables them. Without an environment, the base URL is
@@ -38,9 +38,9 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
 
   /// Makes ``shared`` the session of `Container.shared`, and returns it.
   ///
-  /// Call it where the tests begin. It replaces the session that the container has, and stays until that is set again
-  /// or `Container.reset()` removes it. Within `Container.withOverrides` it holds there only. Code that already keeps
-  /// another session keeps it.
+  /// Call it where the tests begin. It replaces the container's session until another is set or `Container.reset()`
+  /// removes it. Within `Container.withOverrides` it applies only there. Code that already holds another session keeps
+  /// it.
   @discardableResult
   public static func install() -> MockSession {
     Container.shared.networkSession = .single { shared }
@@ -91,8 +91,8 @@ public final class MockSession: StandardNetworkSession, @unchecked Sendable {
     }
   }
 
-  /// The responses without other conditions, by a part of the path. Setting it removes the missing ones; one that stays keeps
-  /// its position in a sequence.
+  /// The responses without other conditions, by a part of the path. Setting it removes the missing ones; an unchanged
+  /// one keeps its position in a sequence.
   ///
   /// Changing one key reads and sets all of them: if several threads do that concurrently, use the subscript.
   public var mocks: [String: MockResponder] {

@@ -2,7 +2,8 @@ public import MartletSemantics
 public import MartletTesting
 import Synchronization
 
-/// A small SAP Mobile Services with an SAP Gateway behind it, on 127.0.0.1: for tests of programs that use `SAPFoundation`.
+/// A small SAP Mobile Services with an SAP Gateway behind it, on 127.0.0.1: for testing programs that use
+/// `SAPFoundation`.
 ///
 /// ```swift
 /// let service = try MobileServices(.init(users: ["anna": "secret"], media: ["coffee": Media(data)]))
@@ -17,9 +18,9 @@ import Synchronization
 ///
 /// It handles a request in this order:
 /// 1. A reply that was set with ``answer(_:with:times:)`` comes first.
-/// 2. If there are users, a request needs Basic credentials or the session cookie that was set for them; otherwise it gets
-///    401. Any other request without a session opens one, as with ABAP and Tomcat, whether it is accepted or refused: each of
-///    several parallel requests without a cookie, or with an expired one, opens a session of its own.
+/// 2. If there are users, a request needs Basic credentials or the session cookie that was set for them; otherwise it
+///    gets 401. Any other request without a session opens one, as with ABAP and Tomcat, whether it is accepted or
+///    refused. So each of several parallel requests without a cookie, or with an expired one, opens its own session.
 /// 3. A blocked user gets 403 with `x-message-code`.
 /// 4. If there is an application identifier, a request without it in `X-SMP-APPID` gets 403.
 /// 5. `X-CSRF-Token: Fetch` on a GET or HEAD returns the session's token, which is valid with the session cookie only. Any
@@ -28,7 +29,7 @@ import Synchronization
 ///    destinations; `/backend/Images('key')/$value` is a picture with `ETag` and `max-age`. Writing anywhere else below
 ///    `/backend` succeeds (201 or 204); reading anything else there is an OData error 404, in JSON or XML depending on `Accept`.
 ///
-/// It follows the published documentation, and imitates nothing beyond that.
+/// It follows the published documentation and imitates nothing beyond it.
 public final class MobileServices: Sendable {
   /// The settings of a service.
   public struct Settings: Sendable {
@@ -44,8 +45,8 @@ public final class MobileServices: Sendable {
     public var destinations: [String: String]
     /// The pictures of the entity set `Images`, by key.
     public var media: [String: Media]
-    /// The maximum delay of replies. Each is delayed by a random time up to this, so that replies to parallel requests overtake
-    /// each other. Zero by default.
+    /// The maximum delay of replies. Each reply is delayed by a random time up to this one, so that replies to parallel
+    /// requests overtake each other. Zero by default.
     public var latency: Duration
 
     /// Makes settings; by default those of a service without users and pictures that requires CSRF tokens.
@@ -67,7 +68,7 @@ public final class MobileServices: Sendable {
   private let server: LoopbackServer
   private let state: SharedState
 
-  /// Starts a service on that port; by default on a free one.
+  /// Starts a service on a port; by default on a free one.
   ///
   /// - Throws: `LoopbackServerError` if it cannot listen there.
   public init(_ settings: Settings = .init(), port: Int = 0) throws(LoopbackServerError) {
@@ -92,16 +93,16 @@ public final class MobileServices: Sendable {
   /// All requests so far, in order.
   public var requests: [ReceivedRequest] { server.requests }
 
-  /// Returns the requests to that path, in order.
+  /// Returns the requests to a path, in order.
   public func requests(to path: String) -> [ReceivedRequest] { requests.filter { $0.path == path } }
 
   /// Waits for the n-th request, counted from 1, and returns it.
   ///
-  /// - Throws: `CancellationError`, or `LoopbackServerError` if the service is stopped before.
+  /// - Throws: `CancellationError`, or `LoopbackServerError` if the service is stopped first.
   public func request(_ number: Int) async throws -> ReceivedRequest { try await server.request(number) }
 
-  /// Sets the reply to the next requests to a path, whatever session they have; once by default. Replies for one path are used
-  /// in the order in which they were set. The path `*` means any.
+  /// Sets the reply to the next requests to a path, whatever their session; once by default. Replies for one path are
+  /// used in the order in which they were set. The path `*` means any.
   public func answer(_ path: String, with reply: Reply, times: Int = 1) {
     state.value.withLock { $0.scripts.append(.init(path: path, reply: reply, left: times)) }
   }
@@ -109,7 +110,7 @@ public final class MobileServices: Sendable {
   /// Ends all sessions: their cookies and tokens become invalid.
   public func expireSessions() { state.value.withLock { $0.sessions = [:] } }
 
-  /// Ends all sessions after that many further requests: in the middle of parallel ones, for example.
+  /// Ends all sessions after this many further requests, for example in the middle of parallel ones.
   public func expireSessions(after requests: Int) { state.value.withLock { $0.requestsToExpiry = requests } }
 
   /// Gives every session a new token; the cookies stay valid.
@@ -172,8 +173,8 @@ public struct Media: Sendable, Hashable {
 public final class ThirdParty: Sendable {
   private let server: LoopbackServer
 
-  /// Starts a server on a free port, which makes it an origin of its own. It answers every request with that reply; by default
-  /// with the text `elsewhere`.
+  /// Starts a server on a free port, which makes it a separate origin. It answers every request with this reply; by
+  /// default with the text `elsewhere`.
   ///
   /// - Throws: `LoopbackServerError` if it cannot listen.
   public init(_ reply: Reply = .text("elsewhere")) throws(LoopbackServerError) {

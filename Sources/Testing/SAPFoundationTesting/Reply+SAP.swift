@@ -1,7 +1,7 @@
 public import MartletSemantics
 public import MartletTesting
 
-// The responses of Mobile Services, Gateway and the identity providers in front of them, as far as they are published.
+// The published responses of Mobile Services, Gateway and the identity providers in front of them.
 extension Reply {
   /// 403, because the CSRF token is missing or invalid.
   public static func csrfRequired(status: HTTPStatus = .forbidden) -> Reply {
@@ -86,7 +86,7 @@ extension Reply {
     return with("sap-messages", "[\(list.joined(separator: ","))]")
   }
 
-  /// Quotes a text as JSON; control characters, which fields cannot contain, become spaces.
+  /// Quotes a text as JSON. Control characters, which fields cannot contain, become spaces.
   private static func quoted(_ text: String) -> String {
     let escaped = text.unicodeScalars.map { scalar -> String in
       switch scalar {

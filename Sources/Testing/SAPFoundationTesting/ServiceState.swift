@@ -1,7 +1,7 @@
 import MartletSemantics
 import MartletTesting
 
-/// The state of a service, and its replies. A value, behind a lock in the service.
+/// The state of a service, and its replies. It is a value behind a lock in the service.
 struct ServiceState: Sendable {
   /// A reply that was set for the next requests to a path.
   struct Script: Sendable {
@@ -21,7 +21,7 @@ struct ServiceState: Sendable {
   var sessions: [String: Session] = [:]
   /// Codes by user; the empty name means all users.
   var blocked: [String: String] = [:]
-  /// The number of requests before all sessions end; nil if they are not to end.
+  /// The number of requests before all sessions end; nil if they do not end.
   var requestsToExpiry: Int?
   private var lastNumber = 0
 

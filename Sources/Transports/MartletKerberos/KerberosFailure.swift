@@ -2,16 +2,16 @@ import CGSSAPI
 import MartletEngine
 import MartletSemantics
 
-/// Why there is no token, as GSSAPI (RFC 2743) and Kerberos say it.
+/// The reason why there is no token, as reported by GSSAPI (RFC 2743) and Kerberos.
 struct KerberosFailure: Error, Equatable {
   /// The major status of GSSAPI.
   let major: UInt32
-  /// Kerberos' code; another number if the failure is SPNEGO's.
+  /// Kerberos' code; another number if SPNEGO failed.
   let minor: Int32
-  /// The library's words.
+  /// The library's message.
   let detail: String
 
-  /// The cause, as far as the user can do something about it.
+  /// The cause, if the user can do something about it.
   enum Reason: Equatable {
     case noTicket
     case expired

@@ -2,42 +2,42 @@ public import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// The Kerberos tickets of a user or a service, from which ``NegotiateSource`` makes tokens for servers, and a transport
-/// those for its proxy:
+/// The Kerberos tickets of a user or a service. ``NegotiateSource`` makes tokens for servers from them, and a transport
+/// makes those for its proxy:
 ///
 /// ```swift
 /// connection.proxy = .http("proxy.example.com", port: 3128).authenticated(by: KerberosTickets())
 /// ```
 ///
-/// **Who the user is.** By default the tickets are those of the process: of the cache that `KRB5CCNAME` names, else of the
-/// system's default. `kinit` gets them; with a keytab that `KRB5_CLIENT_KTNAME` names, the library gets and renews them
-/// itself. The cache is read for each token, so that a new `kinit` counts at once.
+/// **The user.** By default the tickets are those of the process: from the cache that `KRB5CCNAME` names, otherwise
+/// from the system's default. `kinit` gets them. With a keytab that `KRB5_CLIENT_KTNAME` names, the library gets and
+/// renews them itself. The cache is read for each token, so a new `kinit` takes effect at once.
 ///
-/// **Whose tickets.** The ticket for a host is that of the service `HTTP@host`. The host is that of the URL, or of the proxy
-/// setting, as it is written there: this module asks no name server for another name. The Kerberos library does, unless
-/// `krb5.conf` says `dns_canonicalize_hostname = false`, which is recommended: a name server in foreign hands could
-/// otherwise choose the service.
+/// **The service.** The ticket for a host is for the service `HTTP@host`. The host is that of the URL, or of the proxy
+/// setting, exactly as written: this module asks no name server for another name. The Kerberos library does, unless
+/// `krb5.conf` says `dns_canonicalize_hostname = false`, which is recommended: a hostile name server could otherwise
+/// choose the service.
 ///
-/// **How long it takes.** The library blocks while it reads files and asks a key distribution centre. It does so on at
-/// most four threads of this module, which a cancelled request leaves behind; a token may take 60 seconds.
+/// **The time.** The library blocks while it reads files and contacts a key distribution centre. It does so on at most
+/// four threads of this module, which a cancelled request leaves behind. A token may take 60 seconds.
 ///
-/// **Errors** are of kind ``Martlet/HTTPError/Kind/authenticationFailed`` and say what to do: there is no ticket, it has
-/// expired, the service or its realm is unknown, the clocks differ. If no key distribution centre answers, the kind is
-/// ``Martlet/HTTPError/Kind/cannotConnect``.
+/// **Errors** are of kind ``Martlet/HTTPError/Kind/authenticationFailed`` and say what to do: there is no ticket, it
+/// has expired, the service or its realm is unknown, or the clocks differ. If no key distribution centre answers, the
+/// kind is ``Martlet/HTTPError/Kind/cannotConnect``.
 ///
-/// The tokens of a transport's proxy prove who the user is. A proof of the proxy is not checked.
+/// The tokens for a transport's proxy identify the user. A proof of the proxy is not checked.
 public final class KerberosTickets: ProxyTokens {
   private let store: TicketStore
-  /// The threads of all tickets.
+  /// The threads, shared by all tickets.
   private static let threads = WorkerThreads("martlet-kerberos", limit: 4)
   private static let limit = Duration.seconds(60)
 
   /// Makes the tickets of a cache or a keytab. Nothing is read before the first token.
   ///
   /// - Parameters:
-  ///   - cache: the credential cache, as in `KRB5CCNAME`: `FILE:/run/orders/tickets`. By default it is that of the
-  ///     process; with a keytab, one in memory of these tickets alone.
-  ///   - keytab: the file with the key of the user, by which the library gets tickets: `/etc/orders.keytab`. If it has
+  ///   - cache: the credential cache, as in `KRB5CCNAME`: `FILE:/run/orders/tickets`. By default it is the process's;
+  ///     with a keytab, it is a separate one in memory.
+  ///   - keytab: the file with the user's key, with which the library gets tickets: `/etc/orders.keytab`. If it has
   ///     several users, the first one counts. None by default.
   public init(cache: String? = nil, keytab: String? = nil) {
     let ownCache = keytab.map { _ in "MEMORY:martlet-\(UInt64.random(in: 0 ... .max))" }
@@ -47,7 +47,7 @@ public final class KerberosTickets: ProxyTokens {
   /// `Negotiate` (RFC 4559).
   public var scheme: String { "Negotiate" }
 
-  /// Returns a token for the service `HTTP@host`, in base64. It is good for one request.
+  /// Returns a token for the service `HTTP@host`, in base64. It is valid for one request.
   ///
   /// - Throws: see ``KerberosTickets``; `CancellationError` if the task is cancelled.
   public func token(for host: String) async throws -> String { try await offer(to: host).token }
@@ -72,7 +72,7 @@ final class Offer: Sendable {
   let token: String
   private let negotiation: Mutex<Negotiation>
 
-  /// Makes a token; this blocks.
+  /// Makes a token. This blocks.
   fileprivate init(to host: String, with store: TicketStore) throws(HTTPError) {
     var negotiation = Negotiation(by: .spnego)
     do throws(KerberosFailure) {
@@ -81,7 +81,7 @@ final class Offer: Sendable {
     self.negotiation = Mutex(negotiation)
   }
 
-  /// Whether the service's answer proves that it has the key of the service that was meant. It neither blocks nor reads
+  /// Whether the service's answer proves that it has the key of the intended service. It neither blocks nor reads
   /// files.
   func isProven(by answer: Data) -> Bool {
     negotiation.withLock { negotiation in
@@ -92,7 +92,7 @@ final class Offer: Sendable {
     }
   }
 
-  /// Returns Kerberos' own failure, because SPNEGO hides its code; SPNEGO's if Kerberos does not fail.
+  /// Returns Kerberos' own failure, because SPNEGO hides its code; or SPNEGO's if Kerberos does not fail.
   private static func cause(
     of failure: KerberosFailure, to host: String, with store: TicketStore
   ) -> KerberosFailure {

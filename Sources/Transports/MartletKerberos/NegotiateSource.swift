@@ -8,27 +8,28 @@ import Synchronization
 /// configuration.credentials = [NegotiateSource(for: .origin(of: intranet))]
 /// ```
 ///
-/// Run `kinit` before, or give the program a keytab: see ``KerberosTickets``.
+/// Run `kinit` first, or give the program a keytab: see ``KerberosTickets``.
 ///
-/// **When a token is sent.** The first request to an origin is sent without one. After a 401 with the challenge `Negotiate`
-/// it is sent again with a token. Once the origin has accepted one, each further request to it has a token at once,
-/// which saves the 401, and sending a body twice. A token is for one request; a token that was refused is not replaced
-/// in the same call: the caller gets the 401, and the next call waits for a challenge again.
+/// **When a token is sent.** The first request to an origin is sent without one. After a 401 with the challenge
+/// `Negotiate` it is sent again with a token. Once the origin has accepted one, each further request to it has a token
+/// at once, which saves the 401 and a second transmission of the body. A token is for one request. A refused token is
+/// not replaced in the same call: the caller gets the 401, and the next call waits for a challenge again.
 ///
-/// **To whom.** Only to origins within the scope, also after a redirect. A token tells who the user is, so name the
-/// origins: `CredentialScope.any` would tell every server that asks. Use https: a token is not bound to its connection,
-/// because there are no channel bindings (RFC 5929). A server that requires them (Extended Protection) refuses the token.
+/// **Recipients.** Only origins within the scope get tokens, even after a redirect. A token identifies the user, so
+/// name the origins: with `CredentialScope.any`, every server that asks would learn who the user is. Use https: a token
+/// is not bound to its connection, because there are no channel bindings (RFC 5929). A server that requires them
+/// (Extended Protection) refuses the token.
 ///
-/// **The server's proof.** A response to a token may contain the proof that the server has the key of the service (mutual
-/// authentication). If that is wrong, the call fails with ``Martlet/HTTPError/Kind/authenticationFailed``; if there
-/// is none, as from many servers, the response is accepted.
+/// **The server's proof.** A response to a token may contain the proof that the server has the key of the service
+/// (mutual authentication). If the proof is wrong, the call fails with ``Martlet/HTTPError/Kind/authenticationFailed``;
+/// if there is none, as from many servers, the response is accepted.
 ///
-/// **Without a ticket** a challenged call fails with an error that says why, see ``KerberosTickets``; other sources are not
-/// asked. The ticket is never delegated to the server.
+/// **Without a ticket** a challenged call fails with an error that says why, see ``KerberosTickets``; other sources are
+/// not tried. The ticket is never delegated to the server.
 public final class NegotiateSource: CredentialSource {
   public let scope: CredentialScope
   private let tickets: KerberosTickets
-  /// The origins that have accepted a token, which get the next one without asking.
+  /// The origins that have accepted a token and get the next one without a challenge.
   private let accepting = Mutex<Set<Origin>>([])
   private let progress = CallLocal(Progress())
 
@@ -51,7 +52,7 @@ public final class NegotiateSource: CredentialSource {
   ///
   /// - Parameters:
   ///   - scope: the origins that may get a token.
-  ///   - tickets: whose tickets; those of the process by default.
+  ///   - tickets: the tickets; those of the process by default.
   public init(for scope: CredentialScope, with tickets: KerberosTickets = KerberosTickets()) {
     self.scope = scope
     self.tickets = tickets

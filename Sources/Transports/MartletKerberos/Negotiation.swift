@@ -2,23 +2,23 @@ import CGSSAPI
 import Glibc
 import MartletSemantics
 
-/// Where tickets come from.
+/// The source of tickets.
 struct TicketStore: Sendable {
-  /// The credential cache, such as `FILE:/run/user/1000/cc`; nil for that of the process.
+  /// The credential cache, such as `FILE:/run/user/1000/cc`; nil for the process's.
   let cache: String?
-  /// The keytab whose key gets tickets into the cache; nil for that of the process, if it has one.
+  /// The keytab whose key gets tickets into the cache; nil for the process's, if it has one.
   let keytab: String?
 }
 
-/// The client's side of a negotiation with a service, by SPNEGO (RFC 4178): the tokens that it sends and takes. Only
+/// The client's side of a negotiation with a service by SPNEGO (RFC 4178): the tokens that it sends and receives. Only
 /// Kerberos is offered.
 ///
-/// To begin reads files and may ask a key distribution centre over the network: it blocks.
+/// Beginning one reads files and may contact a key distribution centre over the network, so it blocks.
 struct Negotiation: ~Copyable {
   /// The mechanism that makes the tokens.
   enum Mechanism {
     case spnego
-    /// Kerberos alone. No server gets such a token: its errors have the codes that SPNEGO hides.
+    /// Kerberos alone. Such a token is not sent to a server: its errors have the codes that SPNEGO hides.
     case kerberos
   }
 
@@ -26,7 +26,7 @@ struct Negotiation: ~Copyable {
   private var credential: gss_cred_id_t?
   private var context: gss_ctx_id_t?
   private let mechanism: Mechanism
-  /// Whether the service has proved that it is the one that was asked for.
+  /// Whether the service has proved to be the requested one.
   private(set) var isComplete = false
 
   init(by mechanism: Mechanism) { self.mechanism = mechanism }
@@ -86,7 +86,7 @@ struct Negotiation: ~Copyable {
     try check(gss_set_neg_mechs(&minor, credential, &offered), minor)
   }
 
-  /// Calls the closure with the store as the library takes it; with nil for that of the process.
+  /// Calls the closure with the store in the library's form; with nil for the process's.
   private static func withElements(
     of store: TicketStore, _ body: (gss_const_key_value_set_t?) -> UInt32
   ) -> UInt32 {
@@ -118,7 +118,7 @@ struct Negotiation: ~Copyable {
     throw KerberosFailure(major: major, minor: Int32(bitPattern: minor), detail: words)
   }
 
-  /// The library's words for a code.
+  /// The library's message for a code.
   private static func words(for code: UInt32, _ kind: Int32, _ mechanism: gss_OID?) -> String {
     var words: [String] = []
     var (minor, context) = (UInt32(0), UInt32(0))

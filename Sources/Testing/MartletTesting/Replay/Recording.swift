@@ -18,15 +18,15 @@ import Synchronization
 /// swift test                     # replays them; no network
 /// ```
 ///
-/// It records the network's messages, below the session's cookies, cache, credentials and redirects; so these work the same
-/// when it replays. The session must also begin in the same state, for example with an empty cache and no cookies. The dates
-/// in responses are those of the recording: fresh responses in a cache, and cookies with a date of expiry, need an
-/// `HTTPCache` and a `CookieJar` whose `now` is ``ReplayTransport/recorded``.
+/// It records the messages on the network, below the session's cookies, cache, credentials and redirects, so these work
+/// the same during replay. The session must also begin in the same state, for example with an empty cache and no
+/// cookies. The dates in responses are those of the recording: for fresh responses in a cache, and for cookies with an
+/// expiry date, use an `HTTPCache` and a `CookieJar` whose `now` is ``ReplayTransport/recorded``.
 ///
-/// Secrets are redacted as `Redaction` says, from fields, URLs and bodies; requests are compared after redaction, and the
-/// program under test gets `***` in place of the server's tokens. Review a new file before you share it: a secret that only
-/// its value gives away is not found. Bodies are recorded up to 16 MiB each, as far as they were read; compressed request
-/// bodies are omitted, and not compared.
+/// Secrets are redacted by `Redaction`, in fields, URLs and bodies. Requests are compared after redaction, and the
+/// program under test gets `***` in place of the server's tokens. Review a new file before you share it: a secret that
+/// only its value reveals is not found. Bodies are recorded up to 16 MiB each, as far as they were read; compressed
+/// request bodies are omitted and not compared.
 public final class Recording: Transport {
   /// Whether to record or to replay.
   public enum Mode: Sendable, Hashable {
@@ -34,8 +34,8 @@ public final class Recording: Transport {
     case replay
     /// The server answers, and ``Recording/save()`` writes the file.
     case record
-    /// ``record`` if the environment variable `MARTLET_RECORD` is set, and neither empty, `0` nor `false`; otherwise
-    /// ``replay``.
+    /// ``record`` if the environment variable `MARTLET_RECORD` is set to anything other than an empty text, `0` or
+    /// `false`; otherwise ``replay``.
     case automatic
   }
 
@@ -78,9 +78,9 @@ public final class Recording: Transport {
     if case .replaying(let transport) = role { transport } else { nil }
   }
 
-  /// Writes the recording and replaces the file; call it at the end of a test. The file is written atomically, and only its
-  /// owner can read it. It lacks calls whose response body was neither read to its end nor cancelled. Does nothing when
-  /// replaying.
+  /// Writes the recording and replaces the file. Call it at the end of a test. The file is written atomically, and only
+  /// its owner can read it. It lacks calls whose response body was neither read to its end nor cancelled. Does nothing
+  /// during replay.
   ///
   /// - Throws: `HTTPError` of kind `.file`.
   public func save() throws(HTTPError) {
@@ -120,7 +120,7 @@ struct NetworkRecorder: Transport {
   let recorder: HARRecorder
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    // Separate calls for the recorder, because one of the session may have two requests under way at the same time.
+    // Separate calls for the recorder, because one of the session's may have two requests in progress at the same time.
     let (own, recorder) = (Call(), recorder)
     recorder.receive(.attempt(1, request), in: own)
     recorder.receive(.sending(request.head), in: own)
@@ -175,7 +175,8 @@ private final class RecordedBody: BodySource {
     }
   }
 
-  /// A body that was cancelled before it was read, such as a redirect's, is not a failure; a partly read one is.
+  /// If a body was cancelled before it was read, such as a redirect's, that is not a failure; if it was partly read, it
+  /// is.
   func cancel() {
     base.cancel()
     let isUntouched = count.load(ordering: .relaxed) == 0

@@ -20,14 +20,14 @@ public struct ReplayMatching: Sendable, Hashable {
     case ignored
     /// The parameters with these names.
     case only(Set<String>)
-    /// All parameters but those with these names.
+    /// All parameters except those with these names.
     case except(Set<String>)
   }
 
   /// For which requests the body is compared.
   ///
-  /// JSON is compared by value, a form by its parameters, a multipart body without its boundary, anything else by its bytes.
-  /// An incomplete recorded body is not compared.
+  /// JSON is compared by value, a form by its parameters, a multipart body without its boundary, and any other body by
+  /// its bytes. An incomplete recorded body is not compared.
   public enum Body: Sendable, Hashable {
     /// For every request.
     case always
@@ -47,8 +47,8 @@ public struct ReplayMatching: Sendable, Hashable {
   public var fields: Set<FieldName> = []
   /// For which requests the body is compared; for those with an unsafe method by default.
   public var body = Body.ofUnsafeMethods
-  /// Whether a request gets the last of its recorded responses again when all were used; true by default. If false, it is an
-  /// error.
+  /// Whether a request gets the last of its recorded responses again after all were used; true by default. If false,
+  /// that is an error.
   public var repeatsLastAnswer = true
 
   /// Makes the default: method, URL, and the body of unsafe methods.
@@ -130,7 +130,7 @@ struct ReplayKey: Sendable {
   }
 }
 
-/// A request's body in the form in which it is compared.
+/// A request's body in comparable form.
 enum ComparedBody: Sendable, Hashable {
   /// The body is not compared, or incomplete.
   case notCompared

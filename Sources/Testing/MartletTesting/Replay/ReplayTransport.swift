@@ -12,12 +12,13 @@ import Synchronization
 /// #expect(replay.unused.isEmpty)
 /// ```
 ///
-/// Equal requests get their recorded responses one after another, and then the last one again; ``ReplayMatching`` defines
-/// what is equal. A recorded failure is thrown. A request that was not recorded is an error of kind `.other`, which names the
-/// request, the most similar recorded requests and the differences, the file, its date and the remedy.
+/// Equal requests get their recorded responses one after another, and then the last one again; ``ReplayMatching``
+/// defines which requests are equal. A recorded failure is thrown. A request that was not recorded is an error of kind
+/// `.other`. It names the request, the most similar recorded requests and the differences, the file, its date and the
+/// remedy.
 ///
-/// A partly recorded body is replayed as far as it was recorded, and ends with an error. Timings are not replayed, and
-/// trailers are not part of the format.
+/// A partly recorded body is replayed up to that point, and ends with an error. Timings are not replayed, and trailers
+/// are not part of the format.
 public final class ReplayTransport: Transport {
   /// The date of the newest entry; nil if no entry has one.
   public let recorded: Date?
@@ -41,8 +42,8 @@ public final class ReplayTransport: Transport {
   ///   - har: the recording.
   ///   - name: its name in errors.
   ///   - matching: which requests count as equal.
-  ///   - redaction: what is redacted from requests before they are compared: at least what was redacted when they were
-  ///     recorded.
+  ///   - redaction: what is redacted from requests before they are compared; it must include everything that was
+  ///     redacted during the recording.
   ///   - now: returns the current date, for the recording's age.
   public init(
     _ har: HAR, named name: String = "the recording", matching: ReplayMatching = .init(),
@@ -81,7 +82,7 @@ public final class ReplayTransport: Transport {
     return entries.indices.filter { !used.contains($0) }.map { entries[$0].entry }
   }
 
-  /// Whether the recording is older than that; true if it has no date.
+  /// Whether the recording is older than `age`; true if it has no date.
   public func isOlder(than age: Duration) -> Bool {
     recorded.map { now().timeIntervalSince($0) > Double(age.components.seconds) } ?? true
   }
@@ -144,8 +145,8 @@ public final class ReplayTransport: Transport {
 /// Makes a transport's response from a recorded one.
 struct RecordedResponse: Sendable {
   let recorded: HAR.Response
-  /// Whether Martlet wrote the recording: then `Content-Encoding` means that the body is encoded, and a comment at a body means
-  /// that it is not complete. In others the body is decoded, whatever the fields say.
+  /// Whether Martlet wrote the recording: then `Content-Encoding` means that the body is encoded, and a comment on a
+  /// body means that it is incomplete. In other recordings the body is decoded, whatever the fields say.
   let isOwn: Bool
   /// The recording's name and age, for errors.
   let source: String
@@ -172,7 +173,7 @@ struct RecordedResponse: Sendable {
     return HTTPResponse(url: request.url, networkHead: head, body: body)
   }
 
-  /// The fields that describe the body as it is replayed.
+  /// The fields that describe the body in its replayed form.
   private var fields: HTTPFields {
     var fields = HTTPFields()
     for header in recorded.headers {
@@ -209,7 +210,7 @@ struct RecordedResponse: Sendable {
 }
 
 extension HTTPVersion {
-  /// Parses a version as programs write it: `HTTP/2`, `http/2.0`, `h2`.
+  /// Parses a version in common spellings: `HTTP/2`, `http/2.0`, `h2`.
   fileprivate init?(recorded text: String) {
     switch ASCII.lowercased(text) {
     case "http/1.0": self = .http1_0

@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// The short forms that a server's ``Reply`` and a ``MockResponse`` have in common.
+/// The short forms that a server's ``Reply`` and a ``MockResponse`` share.
 ///
 /// ```swift
 /// let replies: [Reply] = [.text("hello"), .json(#"{"id": 1}"#), .status(404), .redirect(to: "/there")]
@@ -28,7 +28,7 @@ extension Answer {
 
   /// A value, encoded as JSON.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the encoder's error.
   public static func json(encoding value: some Encodable, status: HTTPStatus = .ok) throws -> Self {
     data(try JSONEncoder().encode(value), type: "application/json", status: status)
   }

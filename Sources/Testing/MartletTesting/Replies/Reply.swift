@@ -11,9 +11,9 @@ public import MartletSemantics
 /// let slow = Reply.text("hello").chunked(size: 2).with(trailer: "X-Sum", "42").dripped(1, every: .milliseconds(5))
 /// ```
 ///
-/// The server adds the framing fields only: `Content-Length` or `Transfer-Encoding`, and `Connection: close` before it
-/// closes the connection. A `Content-Length` in ``fields`` is sent as it is, even if it is wrong. Positions in the body are
-/// counted without chunk framing.
+/// The server adds only the framing fields: `Content-Length` or `Transfer-Encoding`, and `Connection: close` before it
+/// closes the connection. A `Content-Length` in ``fields`` is sent unchanged, even if it is wrong. Positions in the
+/// body are counted without chunk framing.
 public struct Reply: Answer {
   /// The status.
   public var status: HTTPStatus
@@ -41,7 +41,7 @@ public struct Reply: Answer {
     self.content = content
   }
 
-  /// What happens to the connection after a reply. It is always closed if the client asks for that.
+  /// What happens to the connection after a reply. It is always closed if the client requests that.
   public enum Ending: Sendable, Hashable {
     /// It stays open for the next request.
     case keepAlive
@@ -56,7 +56,7 @@ public struct Reply: Answer {
   enum Framing: Sendable, Hashable {
     /// Content-Length if the length is known and there are no trailers; chunks otherwise.
     case automatic
-    /// Chunks of that many bytes; `sizeLine`, if given, replaces every chunk's size.
+    /// Chunks of this size; `sizeLine`, if given, replaces every chunk's size.
     case chunked(size: Int, sizeLine: String?)
     /// The body ends with the connection.
     case untilClose
@@ -81,7 +81,8 @@ extension Reply {
   /// - Parameters:
   ///   - length: the number of bytes; without one the body is chunked.
   ///   - type: the media type.
-  ///   - next: returns bytes from this position on, any number; nil ends the body. It runs on the connection's thread.
+  ///   - next: returns bytes from this position on, any number of them; nil ends the body. It runs on the connection's
+  ///     thread.
   public static func generated(
     length: Int64? = nil, type: String = "application/octet-stream",
     _ next: @escaping @Sendable (_ offset: Int64) throws -> Data?
@@ -100,7 +101,7 @@ extension Reply {
     }
   }
 
-  /// Bytes that are sent unchanged, status line and fields included. Positions count from the first byte.
+  /// Bytes that are sent unchanged, including status line and fields. Positions count from the first byte.
   ///
   /// The connection is closed afterwards; set ``ending`` to keep it open if the bytes are a framed message.
   public static func raw(_ text: String) -> Reply { raw(Data(text.utf8)) }
@@ -160,25 +161,25 @@ extension Reply {
   /// Sends nothing, not even the head, until the gate opens.
   public func held(by gate: Gate) -> Reply { changed { $0.hold = gate } }
 
-  /// Delays the whole reply by that much, to a millisecond: a slow network, and replies that overtake each other. To send a
-  /// reply after something else has happened, use ``held(by:)``.
+  /// Delays the whole reply, to a millisecond: for a slow network, and for replies that overtake each other. To send a
+  /// reply after some other event, use ``held(by:)``.
   public func delayed(by delay: Duration) -> Reply { changed { $0.delay = delay } }
 
-  /// Pauses after that many bytes of the body until the gate opens; without a gate until the client closes the connection or
-  /// the server is stopped.
+  /// Pauses after this many bytes of the body until the gate opens; without a gate, until the client closes the
+  /// connection or the server is stopped.
   public func stalled(after count: Int64, until gate: Gate? = nil) -> Reply {
     changed { $0.pacing.add(.hold(gate), at: count) }
   }
 
-  /// Sends that many bytes of the body at a time, with that pause in between.
+  /// Sends this many bytes of the body at a time, with a pause in between.
   public func dripped(_ count: Int64, every interval: Duration) -> Reply {
     changed { $0.pacing.drip = Pacing.Drip(count: max(1, count), interval: interval) }
   }
 
-  /// Closes the connection after that many bytes of the body, whatever `Content-Length` says.
+  /// Closes the connection after this many bytes of the body, whatever `Content-Length` says.
   public func truncated(after count: Int64) -> Reply { changed { $0.pacing.add(.end(.closeSilently), at: count) } }
 
-  /// Resets the connection (RST) after that many bytes of the body.
+  /// Resets the connection (RST) after this many bytes of the body.
   public func reset(after count: Int64) -> Reply { changed { $0.pacing.add(.end(.reset), at: count) } }
 
   private func changed(_ change: (inout Reply) -> Void) -> Reply {

@@ -58,8 +58,8 @@ struct ReplyPieces {
   }
 }
 
-/// A regular file that is open for reading: its size, modification time and bytes belong together, even if it is replaced
-/// meanwhile.
+/// A regular file that is open for reading: its size, modification time and bytes stay consistent, even if it is
+/// replaced in the meantime.
 final class OpenFile: Sendable {
   let size: Int64
   /// The modification time, since 1970.
@@ -83,7 +83,7 @@ final class OpenFile: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Reads up to that many bytes at the offset; none at the end of the file.
+  /// Reads at most `count` bytes at the offset; none at the end of the file.
   func read(at offset: Int64, count: Int64) throws(LoopbackServerError) -> Data {
     guard count > 0 else { return Data() }
     var piece = Data(count: Int(count))

@@ -4,7 +4,7 @@ import MartletSemantics
 struct ReplyWriter {
   let socket: ServerSocket
 
-  /// Sends a reply and returns what is to happen to the connection.
+  /// Sends a reply, and returns what to do with the connection.
   ///
   /// - Parameter awaitsContinue: whether the client still awaits 100 Continue. It may or may not send its body then, so the
   ///   connection cannot be reused (RFC 9110 §10.1.1).
@@ -90,7 +90,7 @@ struct ReplyWriter {
         return ending
       case .write(let room):
         let limit = min(room, output.room)
-        // The head is sent, so an error cannot become a status any more.
+        // The head is already sent, so an error can no longer become a status.
         guard let piece = try? pieces.next(upTo: limit) else { return .closeSilently }
         if piece.isEmpty {
           try output.end(trailers: reply.trailers)
@@ -110,7 +110,7 @@ struct ReplyOutput {
   private let socket: ServerSocket
   private let chunks: Chunks?
   private var pending: Data
-  /// Up to this size, one copy and one system call are cheaper than two calls.
+  /// Up to this size, a copy and one system call are cheaper than two calls.
   private static let joinLimit = 512 << 10
 
   struct Chunks {
@@ -185,11 +185,11 @@ struct Pacing: Sendable {
   }
 
   enum Step: Sendable {
-    /// Write up to that many bytes.
+    /// Write at most this many bytes.
     case write(Int64)
     /// Wait for the gate; without one, until the connection ends.
     case hold(Gate?)
-    /// Wait that long.
+    /// Wait for this time.
     case pause(Duration)
     /// End the connection.
     case end(Reply.Ending)
@@ -200,13 +200,13 @@ struct Pacing: Sendable {
     let step: Step
   }
 
-  /// Adds a step to take after that many bytes; steps at the same offset are taken in the order in which they were added.
+  /// Adds a step for after `offset` bytes; steps at the same offset are taken in the order in which they were added.
   mutating func add(_ step: Step, at offset: Int64) {
     let index = marks.firstIndex { $0.offset > offset } ?? marks.endIndex
     marks.insert(Mark(offset: offset, step: step), at: index)
   }
 
-  /// Returns what to do after that many bytes of the body.
+  /// Returns the next step after `offset` bytes of the body.
   mutating func next(at offset: Int64) -> Step {
     if let mark = marks.first, mark.offset <= offset {
       marks.removeFirst()

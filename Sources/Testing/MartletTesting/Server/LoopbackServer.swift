@@ -11,11 +11,11 @@ import Synchronization
 /// #expect(server.requests[0].fields[.accept] == "application/json")
 /// ```
 ///
-/// Every connection has a thread of its own, and the closure runs on it: it may block. An error that it throws becomes a
-/// 500 with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
-/// fields. A request that violates RFC 9112 (no `Host`, or two, a control character in a field, a fragment in its target) is
-/// answered with 400, and the reason is printed. The server stops when ``stop()`` is called or the last reference to it is released. It is meant for tests and
-/// demonstrations: it has no TLS and listens on the loopback interface only.
+/// Every connection has its own thread, and the closure runs on it: it may block. An error that it throws becomes a 500
+/// with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
+/// fields. A request that violates RFC 9112 (no `Host`, or two, a control character in a field, a fragment in its
+/// target) gets a 400, and the reason is printed. The server stops when ``stop()`` is called or the last reference to
+/// it is released. It is meant for tests and demonstrations: it has no TLS and listens only on the loopback interface.
 public final class LoopbackServer: Sendable {
   /// Answers one request; called on the connection's thread.
   public typealias Responder = @Sendable (LoopbackRequest) throws -> Reply
@@ -46,7 +46,7 @@ public final class LoopbackServer: Sendable {
     try self.init(port: port, settings)
   }
 
-  /// Starts a server with limits, for programs that others than their tests can reach.
+  /// Starts a server with limits, for programs that are not only reachable by their own tests.
   package convenience init(
     port: Int, bodies: BodyReading, limits: Limits, respond: @escaping Responder
   ) throws(LoopbackServerError) {
@@ -73,17 +73,17 @@ public final class LoopbackServer: Sendable {
   /// Returns the URL of a target on this server: `server.url("/path?query")`. An invalid target stops the program.
   public func url(_ target: String) -> URL { Self.url(port: port, target: target) }
 
-  /// All requests so far, in the order in which their heads (and, where they are collected, bodies) were complete.
+  /// All requests so far, in the order in which their heads (and bodies, if these are collected) were complete.
   public var requests: [ReceivedRequest] { state.value.requests }
 
   /// The number of connections that were accepted so far.
   public var connectionCount: Int { state.value.accepted }
 
-  /// Stops listening and shuts every connection down, in the middle of a reply if need be.
+  /// Stops listening and shuts down every connection, even in the middle of a reply.
   ///
-  /// It does not block: a responder that blocks by its own means finishes on its thread later. Tasks that await the server
-  /// get a ``LoopbackServerError``. The port stays reserved until the server is deallocated, so that connections to it are
-  /// refused. Stopping twice does nothing.
+  /// It does not block: a responder that blocks by its own means finishes later on its thread. Tasks that await the
+  /// server get a ``LoopbackServerError``. The port stays reserved until the server is deallocated, so that connections
+  /// to it are refused. Stopping twice does nothing.
   public func stop() { _ = state.update { $0.stop(listener: socket.descriptor) } }
 
   private static func url(port: Int, target: String) -> URL {
@@ -100,9 +100,8 @@ extension LoopbackServer {
     /// Before the responder is called, into ``ReceivedRequest/body``. A larger body is answered with 413.
     /// `Expect: 100-continue` is always granted.
     case collected(upTo: Int)
-    /// By the responder, through ``LoopbackRequest/nextChunk()``, chunk by chunk. The rest that it leaves is read and
-    /// discarded after the reply, so that the connection can be reused. A responder that reads nothing refuses
-    /// `Expect: 100-continue`.
+    /// By the responder, through ``LoopbackRequest/nextChunk()``, chunk by chunk. The rest is read and discarded after
+    /// the reply, so that the connection can be reused. A responder that reads nothing refuses `Expect: 100-continue`.
     case streamed
   }
 
@@ -110,7 +109,7 @@ extension LoopbackServer {
   public enum Recording: Sendable, Hashable {
     /// All requests are recorded, until the server is deallocated: for tests.
     case everything
-    /// None is recorded: for servers that run for long. ``LoopbackServer/requests`` stays empty.
+    /// None is recorded: for long-running servers. ``LoopbackServer/requests`` stays empty.
     case nothing
   }
 
@@ -134,19 +133,18 @@ extension LoopbackServer {
     let held = HeldBytes()
   }
 
-  /// What clients may use of a server; without limits by default.
+  /// Limits for clients; none by default.
   package struct Limits: Sendable {
-    /// The largest number of connections at a time. A further one is answered with 503 and closed.
+    /// The largest number of simultaneous connections. A further one gets a 503 and is closed.
     package var connections = Int.max
-    /// How long a request's head may take, from when the connection is ready for it. A connection on which none has begun
-    /// is closed then.
+    /// How long a request's head may take, from the moment the connection is ready for it. If none has begun by then,
+    /// the connection is closed.
     package var headTime: Duration?
     /// How long a request's body may take.
     package var bodyTime: Duration?
-    /// How long a client may not read what is sent to it, in whole seconds.
+    /// How long a client may leave sent bytes unread, in whole seconds.
     package var sendTime: Duration?
-    /// The largest number of bytes of all collected bodies together. A body for which there is no room is answered
-    /// with 503.
+    /// The largest number of bytes of all collected bodies together. A body that does not fit gets a 503.
     package var heldBytes = Int.max
 
     package init() {}
@@ -156,7 +154,7 @@ extension LoopbackServer {
   final class HeldBytes: Sendable {
     private let count = Mutex(0)
 
-    /// Adds bytes; false, and adds none, if they would be more than the limit.
+    /// Adds bytes; if they would exceed the limit, adds none and returns false.
     func add(_ more: Int, upTo limit: Int) -> Bool {
       count.withLock { count in
         guard more <= limit - count else { return false }
@@ -171,7 +169,7 @@ extension LoopbackServer {
 
 /// An error of a test helper: a server that cannot start or was stopped, a file or a program that cannot be used.
 public struct LoopbackServerError: Error, Sendable, CustomStringConvertible {
-  /// What is wrong, and the remedy.
+  /// The problem, and the remedy.
   public let description: String
 
   init(_ description: String) { self.description = description }
@@ -182,13 +180,13 @@ extension LoopbackServer {
   public enum ConnectionEnd: Sendable, Hashable {
     /// The client closed it, or it broke.
     case client
-    /// The server closed or reset it, as a reply demanded or because the server was stopped.
+    /// The server closed or reset it, because of a reply or because the server was stopped.
     case server
   }
 
   /// Waits for the n-th request, counted from 1 over all connections, and returns it.
   ///
-  /// It returns before the request is answered: so a test knows that the server has received a request.
+  /// It returns before the request is answered: a test thus knows that the server has received a request.
   ///
   /// A wait of more than 10 seconds is reported on standard error, with its line.
   ///
@@ -252,10 +250,11 @@ struct ServerState: Sendable {
     return accepted
   }
 
-  /// Removes a connection. Its descriptor must be closed afterwards only, because the system reuses the descriptor's number.
+  /// Removes a connection. Close its descriptor only afterwards, because the system reuses the descriptor's number.
   mutating func remove(_ connection: Int) { open[connection] = nil }
 
-  /// Shuts the listener and all connections down, which wakes the threads that block on them; returns false the second time.
+  /// Shuts down the listener and all connections, which wakes the threads that block on them; returns false the second
+  /// time.
   ///
   /// These calls do not block. They run under the lock because the descriptors may be closed and reused outside of it.
   mutating func stop(listener: Int32) -> Bool {

@@ -4,12 +4,12 @@ public import MartletSemantics
 public struct ReceivedRequest: Sendable, Hashable {
   /// The method.
   public let method: HTTPMethod
-  /// The target as it was sent: `/path?query`, an absolute URL where the server is used as a proxy, or `*`.
+  /// The original target: `/path?query`, an absolute URL if the server is used as a proxy, or `*`.
   public let target: String
   /// HTTP/1.0 or HTTP/1.1.
   public let version: HTTPVersion
-  /// The fields in the order received, including repeated lines. A value that is not UTF-8 is read as Latin-1; the bytes of
-  /// a cookie are kept as a session's cookie jar keeps them.
+  /// The fields in the order received, including repeated lines. A value that is not UTF-8 is read as Latin-1; the
+  /// bytes of a cookie are kept in the same form as in a session's cookie jar.
   public let fields: HTTPFields
   /// The number of its connection: 1 is the first that the server accepted.
   public let connection: Int
@@ -69,8 +69,8 @@ public final class LoopbackRequest {
   ///
   /// The first call sends 100 Continue if the client expects it (RFC 9110 §10.1.1).
   ///
-  /// - Throws: when the client disconnects, the server is stopped, or the body's framing is invalid. A responder should
-  ///   rethrow it.
+  /// - Throws: an error when the client disconnects, the server is stopped, or the body's framing is invalid. A
+  ///   responder should rethrow it.
   public func nextChunk() throws -> Data? { try bodyReader.next() }
 
   /// Reads and discards a streamed body to its end, and returns its number of bytes.
@@ -82,6 +82,7 @@ public final class LoopbackRequest {
 
   /// Blocks the connection's thread until the gate opens.
   ///
-  /// - Throws: when the client disconnects or the server is stopped meanwhile. A responder should rethrow it.
+  /// - Throws: an error when the client disconnects or the server is stopped in the meantime. A responder should
+  ///   rethrow it.
   public func wait(for gate: Gate) throws { try socket.wait(for: gate) }
 }

@@ -145,7 +145,8 @@ enum RequestHeadReader {
 }
 
 extension RequestHeadReader {
-  /// The text of a line's part: as Latin-1 where the line is not UTF-8, since every byte is valid Latin-1 (RFC 9110 §5.5).
+  /// Returns the text of a part of a line: as Latin-1 if the line is not UTF-8, since every byte is valid Latin-1 (RFC
+  /// 9110 §5.5).
   private static func decoded(_ text: String) -> String {
     guard FieldOctets.hasOctets(text) else { return text }
     return String(String.UnicodeScalarView(FieldOctets.bytes(text).map { Unicode.Scalar($0) }))
@@ -164,7 +165,7 @@ final class WireBuffer {
 
   init(_ socket: ServerSocket) { self.socket = socket }
 
-  /// Sets how long all that is received from now on may take together; nil for as long as it takes.
+  /// Sets how long receiving everything from now on may take in total; nil for no limit.
   func setLimit(_ time: Duration?) {
     deadline = time.map { .now + $0 }
     hasBegun = position < bytes.count
@@ -174,8 +175,8 @@ final class WireBuffer {
 
   private static let late = WireError.refused(.requestTimeout, "the request was not complete in time")
 
-  /// Returns the next line without its line break; nil if the connection ended before it, or nothing came in time. A lone
-  /// LF ends a line too (RFC 9112 §2.2). The bytes of a line that is not UTF-8 are kept (``FieldOctets``).
+  /// Returns the next line without its line break; nil if the connection ended before it, or nothing arrived in time. A
+  /// lone LF ends a line too (RFC 9112 §2.2). The bytes of a line that is not UTF-8 are kept (``FieldOctets``).
   func line(upTo limit: Int) throws(WireError) -> String? {
     var searched = position
     while true {

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// Serves one connection, from accept to close, on a thread of its own.
+/// Serves one connection, from accept to close, on a separate thread.
 struct ServerConnection {
   let number: Int
   let socket: ServerSocket
@@ -23,7 +23,7 @@ struct ServerConnection {
     }
   }
 
-  /// Answers one request after another; returns how the server is to end the connection, nil if the client ended it.
+  /// Answers one request after another; returns how the server should end the connection, nil if the client ended it.
   private func serve() -> Reply.Ending? {
     let buffer = WireBuffer(socket)
     if let time = settings.limits.sendTime { socket.limitSending(to: time) }
@@ -95,7 +95,7 @@ struct ServerConnection {
 
   private func refuse(_ error: WireError) -> Reply.Ending? {
     guard case .refused(let status, let reason) = error else { return nil }
-    // a client that does not look at the status would hide what it sent
+    // A client that ignores the status would otherwise hide its mistake.
     print("LoopbackServer answered \(status.code): \(reason)")
     let request = ReceivedRequest(method: .get, target: "*", version: .http1_1, fields: [:], connection: number)
     _ = try? ReplyWriter(socket: socket).write(.text(reason + "\n", status: status).closing(), to: request)
@@ -104,7 +104,7 @@ struct ServerConnection {
   }
 }
 
-/// Accepts connections on a thread of its own, and starts a thread for each.
+/// Accepts connections on a separate thread, and starts a thread for each.
 struct Acceptor: Sendable {
   let listener: Int32
   let settings: LoopbackServer.Settings

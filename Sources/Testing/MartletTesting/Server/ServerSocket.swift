@@ -28,20 +28,20 @@ struct ServerSocket: Sendable {
     }
   }
 
-  /// The time as `poll` takes it, rounded up; 0 for one that is over.
+  /// The time in the form that `poll` takes, rounded up; 0 if it has passed.
   private static func milliseconds(_ time: Duration) -> Int32 {
     let (seconds, attoseconds) = time.components
     return time > .zero ? Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1) : 0
   }
 
-  /// Makes sending fail if the peer does not read for that long, in whole seconds.
+  /// Makes sending fail if the peer does not read for this long, in whole seconds.
   func limitSending(to time: Duration) {
     var limit = timeval()
     limit.tv_sec = time_t(clamping: time.components.seconds)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// Answers a connection for which there is no room, and closes it.
+  /// Refuses a connection for lack of room, and closes it.
   func refuse() {
     try? send(
       Data("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n".utf8))
@@ -91,7 +91,7 @@ struct ServerSocket: Sendable {
     }
   }
 
-  /// Blocks for that long.
+  /// Blocks for this time.
   ///
   /// - Throws: ``WireError/peerGone`` when the peer closes the connection or the server is stopped.
   func pause(for duration: Duration) throws(WireError) {
@@ -124,16 +124,16 @@ struct ServerSocket: Sendable {
   func close() { SystemCalls.closeDescriptor(descriptor) }
 }
 
-/// Why a connection cannot be served any longer.
+/// The reason why a connection cannot be served any longer.
 enum WireError: Error {
   /// The peer closed the connection, or the server was stopped.
   case peerGone
-  /// The request is invalid or not supported: the status to answer with, and the reason.
+  /// The request is invalid or not supported, with the status of the reply and the reason.
   case refused(HTTPStatus, String)
 }
 
-/// The socket that a server listens on. Its port stays reserved after the server was stopped: otherwise another server of the
-/// same test run might get it, and answer requests for the stopped one.
+/// The socket that a server listens on. Its port stays reserved after the server was stopped: otherwise another server
+/// of the same test run might get it, and answer requests for the stopped one.
 struct ListeningSocket {
   let descriptor: Int32
   let port: Int

@@ -41,7 +41,7 @@ enum Preconditions: Equatable {
     return Self.seconds(condition) == current.modified
   }
 
-  /// Returns a date as seconds since 1970; nil if it is invalid, and a server ignores it then (RFC 9110 §13.1.3).
+  /// Returns a date as seconds since 1970; nil if it is invalid: a server then ignores it (RFC 9110 §13.1.3).
   private static func seconds(_ text: String) -> Int64? {
     HTTPDate.parse(text, now: Date()).map { Int64($0.timeIntervalSince1970) }
   }

@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// Serves the files of a folder, as a server's responder or a part of it.
+/// Serves the files of a folder, as a server's responder or as part of one.
 ///
 /// ```swift
 /// let folder = StaticFolder(URL(filePath: "Photos"), mountedAt: "/photos")
@@ -45,7 +45,7 @@ public struct StaticFolder: Sendable {
     }
   }
 
-  /// The folder that a path means, without following it out of the root; nil if there is none.
+  /// Returns the folder for a path, without leaving the root; nil if there is none.
   package func folder(at path: String) -> URL? {
     guard path.hasPrefix(prefix), let names = FolderPath.names(in: path.dropFirst(prefix.count)),
       let resolved = FolderPath.resolve(names, in: root)
@@ -158,7 +158,7 @@ enum FolderPath {
   }
 }
 
-/// Media types as a web server sends them.
+/// Media types as sent by web servers.
 enum MediaTypes {
   /// Returns a file's type, by the extension of its name; text is declared as UTF-8.
   static func type(ofName name: String) -> String {

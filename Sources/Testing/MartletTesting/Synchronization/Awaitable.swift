@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A value behind a lock; tasks can suspend until it meets a condition. Everything in this module that a test can await
-/// (a request, a gate, a clock's sleepers) is one of these, so that no test needs to guess a time.
+/// A value behind a lock; tasks can suspend until it meets a condition. Everything that a test can await in this module
+/// (a request, a gate, a clock's sleepers) uses it, so that no test has to guess a time.
 package final class Awaitable<Value: Sendable>: Sendable {
   private let content: Mutex<Content>
 
@@ -21,7 +21,7 @@ package final class Awaitable<Value: Sendable>: Sendable {
 
   package var value: Value { content.withLock { $0.value } }
 
-  /// Changes the value, then resumes the waiters whose condition it meets now, in the order in which they came.
+  /// Changes the value, then resumes the waiters whose condition it now meets, in the order in which they arrived.
   @discardableResult
   package func update<Outcome: Sendable>(_ change: (inout Value) -> Outcome) -> Outcome {
     let (outcome, due) = content.withLock { content in
@@ -46,9 +46,9 @@ package final class Awaitable<Value: Sendable>: Sendable {
     }
   }
 
-  /// Like ``wait(for:)``, and says where and for what a test waits if that takes long.
+  /// Does the same as ``wait(for:)``, and reports the place and purpose of a wait that takes long.
   ///
-  /// - Parameter description: what is waited for, and what there is of it.
+  /// - Parameter description: what the test waits for, and its current state.
   package func wait<Outcome: Sendable>(
     at place: LongWait.Place, saying description: @escaping @Sendable (Value) -> String,
     _ longWait: LongWait = .standard,

@@ -8,7 +8,7 @@ package struct AwaitableCacheStore: CacheStore {
 
   package init() {}
 
-  /// Suspends until so many entries have been committed.
+  /// Suspends until `count` entries have been committed.
   package func commits(_ count: Int) async throws {
     _ = try await self.count.wait { $0 >= count ? true : nil }
   }

@@ -1,4 +1,4 @@
-/// A gate that a test opens when something may continue: a reply, a part of its body, a mock's answer.
+/// A gate that a test opens to let something continue: a reply, a part of its body, a mock's answer.
 ///
 /// ```swift
 /// let gate = Gate()

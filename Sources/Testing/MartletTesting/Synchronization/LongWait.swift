@@ -1,6 +1,6 @@
-/// What is said of a wait that takes long: where a test waits, and for what. A test that never ends is found by that.
+/// Reports a wait that takes long: where a test waits, and for what. That helps to find a test that never ends.
 package struct LongWait: Sendable {
-  /// How long a wait may take before that.
+  /// How long a wait may take before it is reported.
   private let time: Duration
   private let clock: any Clock<Duration>
   private let write: @Sendable (String) -> Void
@@ -12,16 +12,16 @@ package struct LongWait: Sendable {
     (self.time, self.clock, self.write) = (time, clock, write)
   }
 
-  /// Says once what is waited for, if the operation takes long.
+  /// Reports once what the operation waits for, if it takes long.
   ///
-  /// - Parameter description: what is waited for, as it is then.
+  /// - Parameter description: what it waits for at that time.
   func watch<Outcome: Sendable>(
     _ place: Place, for description: @escaping @Sendable () -> String,
     _ operation: () async throws -> Outcome
   ) async throws -> Outcome {
     let report = Task { [time, clock, write] in
       try await clock.sleep(for: time)
-      try Task.checkCancellation()  // the time and the end of the wait may come at once
+      try Task.checkCancellation()  // the time may be up just as the wait ends
       write("\(place) has waited \(time) for \(description())")
     }
     defer { report.cancel() }

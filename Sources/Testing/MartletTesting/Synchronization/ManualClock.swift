@@ -1,4 +1,4 @@
-/// A clock that only advances when a test says so.
+/// A clock that advances only when a test says so.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -15,7 +15,7 @@ public final class ManualClock: Clock {
     /// The time since the clock was made.
     public let elapsed: Swift.Duration
 
-    /// Returns the instant that much later.
+    /// Returns an instant that is later by this duration.
     public func advanced(by duration: Swift.Duration) -> Instant { Instant(elapsed: elapsed + duration) }
     /// Returns the time from this instant to the other; negative if the other is earlier.
     public func duration(to other: Instant) -> Swift.Duration { other.elapsed - elapsed }
@@ -66,17 +66,17 @@ public final class ManualClock: Clock {
     move(to: end)
   }
 
-  /// Suspends until at least that many tasks sleep.
+  /// Suspends until at least `count` tasks sleep.
   ///
-  /// A session sleeps for more than its delays: a deadline is a sleeper too, from the beginning of its call. Count those
-  /// that are meant: `within` leaves out the tasks that sleep for longer than that from now.
+  /// A session sleeps for more than its delays: a deadline is a sleeper too, from the beginning of its call. To count
+  /// only the intended ones, `within` leaves out the tasks that sleep for longer than that from now.
   ///
   /// ```swift
   /// let clock = ManualClock()
   /// try await clock.sleepers(1, within: .seconds(30))   // a retry, but not the deadline of five minutes
   /// ```
   ///
-  /// A wait of more than 10 seconds is reported on standard error, with its line and the sleepers that there are.
+  /// A wait of more than 10 seconds is reported on standard error, with its line and the current sleepers.
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleepers(
@@ -94,7 +94,7 @@ public final class ManualClock: Clock {
     }
   }
 
-  /// The times until the sleeping tasks wake up, the earliest first: for a look into a test that does not end.
+  /// The times until the sleeping tasks wake up, the earliest first: for debugging a test that does not end.
   public var pendingWakeUps: [Swift.Duration] { time.value.wakeUps }
 
   private func nextDeadline(upTo end: Instant) -> Instant? {
@@ -102,7 +102,7 @@ public final class ManualClock: Clock {
     return time.sleepers.values.filter { $0 > time.now && $0 <= end }.min()
   }
 
-  /// Tasks whose deadline is reached stop counting as sleepers here, before they run.
+  /// Tasks that reach their deadline stop counting as sleepers here, before they run.
   private func move(to instant: Instant) {
     time.update { time in
       time.now = max(time.now, instant)

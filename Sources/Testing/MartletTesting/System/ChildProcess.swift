@@ -5,8 +5,9 @@ import Synchronization
 
 /// A program that a test starts.
 ///
-/// It inherits its arguments and the environment only: no open file, so that it keeps no connection of another test open,
-/// and no blocked signal. (Foundation's `Process` crashed occasionally when several were started at the same time.)
+/// It inherits only its arguments and the environment. It inherits no open file, so that it keeps no other test's
+/// connection open, and no blocked signal. (Foundation's `Process` crashed occasionally when several were started at
+/// the same time.)
 public final class ChildProcess: Sendable {
   /// Where the program's output goes.
   public enum Output: Sendable {
@@ -21,11 +22,11 @@ public final class ChildProcess: Sendable {
   private let identifier: pid_t
   private let input: Int32
   private let output: Int32
-  /// As `waitpid` returned it; nil before that.
+  /// The result of `waitpid`; nil before that.
   private let status = Mutex<Int32?>(nil)
 
-  /// Starts a program. With ``Output/discarded`` it is taken for a server: its standard input is a pipe that closes when this
-  /// object is deallocated, or this process exits. Otherwise its standard input is empty.
+  /// Starts a program. With ``Output/discarded`` it is treated as a server: its standard input is a pipe that closes
+  /// when this object is deallocated or this process exits. Otherwise its standard input is empty.
   ///
   /// - Parameters:
   ///   - program: its path, or its name, which is looked up in `PATH` and in the system's folders (`/usr/sbin` and the like).
@@ -91,7 +92,7 @@ public final class ChildProcess: Sendable {
     return all
   }
 
-  /// Kills the program, unless it was waited for already.
+  /// Kills the program, unless it was already waited for.
   public func kill() { status.withLock { if $0 == nil { _ = Glibc.kill(identifier, SIGKILL) } } }
 
   /// Blocks until the program exits. Returns whether it succeeded: false if it failed or was killed.
@@ -128,7 +129,7 @@ public final class ChildProcess: Sendable {
     return ends
   }
 
-  /// The highest open file descriptor; a few more may be opened meanwhile.
+  /// The highest open file descriptor; a few more may be opened in the meantime.
   private static var highestDescriptor: Int32 {
     let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return open.compactMap { Int32($0) }.max() ?? 1024

@@ -65,7 +65,7 @@ extension SystemCalls {
   /// The next connection; -1 and `errno` if there is none.
   static func acceptConnection(on listener: Int32) -> Int32 {
     var watched = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
-    // `shutdown` does not wake a thread in `accept` here, so the caller gets to check every 50 ms whether it was stopped.
+    // `shutdown` does not wake a thread in `accept` here, so the caller can check every 50 ms whether it was stopped.
     guard poll(&watched, 1, 50) > 0 else { return -1 }
     let descriptor = closedInChildren(accept(listener, nil, nil))
     var on: Int32 = 1
@@ -77,7 +77,7 @@ extension SystemCalls {
     (Int64(status.st_mtimespec.tv_sec), Int64(status.st_mtimespec.tv_nsec))
   }
 
-  /// Runs the work on a thread of its own; false if the system cannot start one.
+  /// Runs the work on a separate thread; false if the system cannot start one.
   static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread: pthread_t?
     let box = Unmanaged.passRetained(ThreadWork(work))
@@ -112,7 +112,7 @@ extension SystemCalls {
     (Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec))
   }
 
-  /// Runs the work on a thread of its own; false if the system cannot start one.
+  /// Runs the work on a separate thread; false if the system cannot start one.
   static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread = pthread_t()
     let box = Unmanaged.passRetained(ThreadWork(work))

@@ -39,8 +39,8 @@ public struct MockTransport: Transport {
     return try answer.response(for: request.url)
   }
 
-  /// Returns the closure's answer, unless the timeout or cancellation comes first. The closure runs in an unstructured task,
-  /// because the caller would have to wait for a child task that ignores cancellation.
+  /// Returns the closure's answer, unless the timeout or cancellation comes first. The closure runs in an unstructured
+  /// task: the caller would have to wait for a child task that ignores cancellation.
   private func answer<C: Clock<Duration>>(
     to request: HTTPRequest, in call: Call, on clock: C
   ) async throws -> MockResponse {
@@ -89,7 +89,7 @@ public struct MockRequest: Sendable {
   /// A property of ``request``.
   public subscript<Value>(dynamicMember path: KeyPath<HTTPRequest, Value>) -> Value { request[keyPath: path] }
 
-  /// Reads the request's body as a transport does while it sends: every chunk is reported as progress and restarts the
+  /// Reads the request's body like a transport that sends it: every chunk is reported as progress and restarts the
   /// response timeout.
   ///
   /// - Parameter limit: the maximum number of bytes, 16 MiB by default; more is an `HTTPError` of kind `.bodyTooLarge`.
@@ -154,8 +154,8 @@ public struct MockResponse: Answer {
   /// No response: the transport throws this error.
   public static func failure(_ error: any Error) -> MockResponse { MockResponse(failure: error) }
 
-  /// Returns the response to a request for that URL. A mock stands in for the network: the response counts as received over
-  /// the network, so that cookies and caches accept it.
+  /// Returns the response to a request for a URL. A mock stands in for the network: the response counts as received
+  /// over the network, so cookies and caches accept it.
   ///
   /// - Throws: the error of ``failure(_:)``.
   public func response(for url: URL) throws -> HTTPResponse {

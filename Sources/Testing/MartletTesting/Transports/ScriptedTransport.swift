@@ -21,7 +21,7 @@ public final class ScriptedTransport: Transport {
   /// The requests so far, in order, including those without a response.
   public var requests: [HTTPRequest] { received.value }
 
-  /// The number of responses that were not used yet.
+  /// The number of unused responses.
   public var remaining: Int { max(0, script.count - received.value.count) }
 
   /// Answers with the next response.

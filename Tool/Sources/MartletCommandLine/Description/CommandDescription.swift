@@ -1,20 +1,20 @@
-/// What the parser, the help, the completions and the manual page know about a command.
+/// The description of a command for the parser, the help, the completions and the manual page.
 struct CommandDescription: Sendable {
   let name: CommandName
-  /// What it does, in half a line.
+  /// Its purpose, in half a line.
   let summary: String
-  /// What follows the name, besides options.
+  /// The arguments after the name, besides options.
   let arguments: String
-  /// What the help says after the summary.
+  /// The help's text after the summary.
   let discussion: String
   let groups: [OptionGroup]
-  /// Commands to try, each with what it does.
+  /// Commands to try, each with its meaning.
   let examples: [(command: String, meaning: String)]
 
   var options: [OptionDescription] { groups.flatMap(\.options) }
 }
 
-/// Options that belong together in help.
+/// Options that are grouped in the help.
 struct OptionGroup: Sendable {
   let title: String
   let options: [OptionDescription]

@@ -15,7 +15,7 @@ enum Completions {
   private static let program = Catalogue.program
   private static let commands = Catalogue.all.map(\.name.rawValue).joined(separator: " ")
 
-  /// The options of all commands that are methods, which may also come without a command.
+  /// The options of all commands that are methods. They may also be used without a command.
   private static let methodOptions = Catalogue.description(of: .get).options
   private static let others = Catalogue.all.filter { !$0.name.isMethod }
 
@@ -25,8 +25,8 @@ enum Completions {
 
   // MARK: bash
 
-  /// Bash takes `=`, `@`, `:` and what they are in a row as words of their own. What it replaces begins
-  /// after them, but at an `@`.
+  /// Bash treats runs of `=`, `@` and `:` as separate words. The text that a completion replaces begins after them, but
+  /// before an `@`.
   private static var bash: String {
     let cases = others.map { "    \($0.name.rawValue)) options=\"\(bashNames($0.options))\" ;;\n" }.joined()
     return """
@@ -138,7 +138,7 @@ enum Completions {
     case .serve: "'1:folder:_files -/'"
     case .completions: "'1:shell:(bash zsh fish)'"
     case .help: "'1:command:(\(commands))'"
-    default: ""  // a message would keep zsh from inserting the one option that matches
+    default: ""  // a message would keep zsh from inserting the only matching option
     }
   }
 

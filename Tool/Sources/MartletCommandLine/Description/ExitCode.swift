@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// How the program ends. The numbers are documented: scripts depend on them.
+/// The exit codes of the program. The numbers are documented: scripts depend on them.
 enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
   case success = 0
   case failure = 1
@@ -33,7 +33,7 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The code for a status with `--check-status`; nil for one that is a success.
+  /// The code for a status with `--check-status`; nil for a successful one.
   init?(statusOf head: ResponseHead) {
     switch head.status.class {
     case .redirection where head.status != .notModified: self = .redirection
@@ -43,7 +43,7 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What the code means, for help, the manual page and the article.
+  /// The meaning of the code, for the help, the manual page and the article.
   var meaning: String {
     switch self {
     case .success: "the call succeeded; without --check-status and --download, whatever its status"

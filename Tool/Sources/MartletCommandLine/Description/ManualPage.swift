@@ -47,7 +47,7 @@ enum ManualPage {
     }.joined()
   }
 
-  /// Lines that are indented stay as they are; others are filled.
+  /// Keeps indented lines unchanged, and fills others.
   private static func paragraphs(_ text: String) -> String {
     var result = ""
     var isTable = false

@@ -1,6 +1,6 @@
-/// What the parser, the help, the completions and the manual page know about an option.
+/// The description of an option for the parser, the help, the completions and the manual page.
 struct OptionDescription: Sendable {
-  /// What follows an option's name.
+  /// The value after an option's name.
   enum Value: Sendable, Hashable {
     /// Nothing: the option is a switch.
     case none
@@ -37,13 +37,13 @@ struct OptionDescription: Sendable {
     self.init(name, short: short, .none, help)
   }
 
-  /// The name with its value, as help shows it: `-o, --output FILE`.
+  /// The name with its value, as in the help: `-o, --output FILE`.
   var usage: String {
     let names = short.map { "-\($0), --\(name.rawValue)" } ?? "--\(name.rawValue)"
     return placeholder.map { "\(names) \($0)" } ?? names
   }
 
-  /// The name of the value in help; nil for a switch.
+  /// The name of the value in the help; nil for a switch.
   var placeholder: String? {
     switch value {
     case .none: nil
@@ -56,7 +56,7 @@ struct OptionDescription: Sendable {
     }
   }
 
-  /// Why a value cannot be used; nil if it can.
+  /// The reason why a value cannot be used; nil if it can.
   func fault(in text: String) -> String? {
     switch value {
     case .none, .text: return nil
@@ -82,13 +82,13 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   // the request
   case json, form, multipart, raw
   case ignoreStandardInput = "ignore-stdin"
-  // what is shown
+  // what to show
   case print, headers, body, verbose, events, quiet, pretty, color, image, curl
   case showSecrets = "show-secrets"
   // files
   case download, output, overwrite
   case har, replay, timeline
-  // what is kept
+  // what to keep
   case session, cookies, cache, offline
   // authentication
   case auth

@@ -1,6 +1,6 @@
-/// What HTTPie and curl have as options, and this program has under another name or does without one.
+/// The options of HTTPie and curl that this program has under another name, or does not need.
 enum OtherTools {
-  /// What to write in place of another program's option; nil for an option of none.
+  /// Returns what to write in place of another program's option; nil for an unknown option.
   static func remedy(for option: String) -> String? { remedies.first { $0.options.contains(option) }?.remedy }
 
   private static let remedies: [(options: [String], remedy: String)] = [

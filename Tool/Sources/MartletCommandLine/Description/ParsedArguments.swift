@@ -1,7 +1,7 @@
-/// A command line that was understood: the command, its options and what is left.
+/// A parsed command line: the command, its options and the remaining arguments.
 struct ParsedArguments: Sendable {
   let command: CommandName
-  /// The method, if the command line names one; otherwise it follows from the items.
+  /// The method, if the command line names one; otherwise the items determine it.
   private(set) var method: String?
   /// Whether the command is not the first word.
   fileprivate(set) var isImplied = false
@@ -41,22 +41,22 @@ struct ParsedArguments: Sendable {
   fileprivate mutating func leaveOutMethod() { (method, isImplied) = (nil, true) }
 }
 
-/// Reads a command line by the description of the commands.
+/// Parses a command line by the description of the commands.
 ///
-/// Options may stand anywhere; `--name=value` and `--name value` are the same, `-qv` is `-q -v`, and after `--` there
-/// are none.
+/// Options may be anywhere; `--name=value` and `--name value` are the same, `-qv` is `-q -v`, and after `--` there are
+/// no options.
 struct ArgumentParser {
   private let description: CommandDescription
   private var result: ParsedArguments
   private var rest: ArraySlice<String>
 
-  /// Reads what follows the program's name.
+  /// Parses the arguments after the program's name.
   static func parse(_ arguments: [String]) throws(UsageError) -> ParsedArguments {
     if let first = arguments.first, let command = CommandName(rawValue: first) {
       var parser = ArgumentParser(Catalogue.description(of: command), arguments.dropFirst())
       return try parser.run()
     }
-    // All methods have the same options, which may come before the method; and the method may be left out.
+    // All methods have the same options, which may precede the method, and the method may be omitted.
     var parser = ArgumentParser(Catalogue.description(of: .get), arguments[...])
     parser.result.leaveOutMethod()
     var result = try parser.run()
@@ -84,7 +84,7 @@ struct ArgumentParser {
     return UsageError("'\(word)' is neither a command nor a URL: \(hint)'martlet --help' lists the commands")
   }
 
-  /// Whether the word is a method of its own, such as PROPFIND: in capitals, so that no host is taken for one.
+  /// Whether the word is another method, such as PROPFIND: in capitals, so that no host is mistaken for one.
   private static func isMethod(_ word: String) -> Bool {
     !word.isEmpty && word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") }
   }

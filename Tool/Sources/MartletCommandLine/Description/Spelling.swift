@@ -1,6 +1,6 @@
-/// Finds the word that was probably meant.
+/// Finds the word that the user probably meant.
 enum Spelling {
-  /// Returns the most similar word, if it is similar enough to be the one that was meant.
+  /// Returns the most similar word, if it is similar enough.
   static func nearest(to text: String, among words: [String]) -> String? {
     let candidates = words.map { (word: $0, distance: distance(text, $0)) }
     guard let best = candidates.min(by: { $0.distance < $1.distance }) else { return nil }

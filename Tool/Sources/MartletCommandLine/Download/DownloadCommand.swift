@@ -7,12 +7,12 @@ struct DownloadCommand {
   private let call: PreparedCall
   private let surroundings: Surroundings
   private let progress: DownloadProgress
-  /// The file that `--output` names; nil if the server or the URL names it.
+  /// The file that `--output` names; nil if the server or the URL determines it.
   private let chosen: URL?
   private let overwrites: Bool
-  /// The file that is filled; the chosen one, or a hidden one that gets its name at the end.
+  /// The file to write; the chosen one, or a hidden one that gets its name at the end.
   private let destination: URL
-  /// Where an unfinished download is described.
+  /// The file that describes an unfinished download.
   private let state: URL
 
   init(
@@ -31,7 +31,7 @@ struct DownloadCommand {
     state = folder.appending(component: ".\(name).resumption")
   }
 
-  /// Downloads, and tells the file's name on standard error.
+  /// Downloads, and reports the file's name on standard error.
   func run() async throws {
     let saved = (try? Data(contentsOf: state)).flatMap { try? JSONDecoder().decode(DownloadResumption.self, from: $0) }
     progress.begin(at: saved?.byteCount ?? 0)
@@ -51,8 +51,8 @@ struct DownloadCommand {
     surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
   }
 
-  /// Writes down where the next try continues; without one, removes what was written down. The bytes of an earlier try
-  /// that was not continued, because it was for another URL, are removed too.
+  /// Records where the next try continues; without such a position, removes the record. Bytes of an earlier try for
+  /// another URL, which was not continued, are removed too.
   private func keep(_ resumption: DownloadResumption?, after earlier: DownloadResumption?) throws {
     if let earlier, earlier.file != resumption?.file { earlier.discard() }
     guard let resumption else {
@@ -77,7 +77,7 @@ struct DownloadCommand {
     }
     for number in 0..<10_000 {
       let file = surroundings.folder.appending(component: DownloadName.numbered(name, number))
-      // a link fails if the name is taken, so that no file is replaced that appeared meanwhile
+      // A link fails if the name is taken, so that no file is replaced that appeared in the meantime.
       if link(destination.path, file.path) == 0 {
         unlink(destination.path)
         return file

@@ -1,13 +1,13 @@
 import MartletSemantics
 
-/// The name of a downloaded file, from what a server or a URL says. It is never a path, and never hidden.
+/// The name of a downloaded file, from a server's response or the URL. It is never a path, and never hidden.
 enum DownloadName {
-  /// What a file is called that has no usable name.
+  /// The name of a file without a usable name.
   static let fallback = "download"
-  /// The limit of Linux file systems is 255; the rest is for numbers and the names of partial files.
+  /// Linux file systems allow 255 bytes; the rest is for numbers and the names of partial files.
   private static let byteLimit = 200
 
-  /// Returns the name by `Content-Disposition` (RFC 6266), or else by the URL.
+  /// Returns the name from `Content-Disposition` (RFC 6266), or else from the URL.
   static func name(_ fields: HTTPFields, _ url: URL) -> String {
     fields[.contentDisposition].flatMap(suggested) ?? name(of: url)
   }
@@ -24,12 +24,12 @@ enum DownloadName {
     let parameters = FieldParameters(parsing: disposition.drop { $0 != ";" })
     if let extended = parameters["filename*"].flatMap(extended), let name = checked(extended) { return name }
     guard let plain = parameters["filename"] else { return nil }
-    // many servers send UTF-8 where only US-ASCII is allowed
+    // Many servers send UTF-8 where only US-ASCII is allowed.
     return checked(String(validating: FieldOctets.bytes(plain), as: UTF8.self) ?? plain)
   }
 
-  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2), also in ISO-8859-1 as RFC 5987 allowed it. Nil if it is in
-  /// another charset, or malformed: `filename` is the better name then.
+  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2), also in ISO-8859-1, which RFC 5987 allowed. Nil if it is
+  /// malformed or in another charset: `filename` is then the better name.
   private static func extended(_ value: String) -> String? {
     let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = octets(parts[2]) else { return nil }
@@ -54,9 +54,9 @@ enum DownloadName {
     return bytes
   }
 
-  /// Returns the name without folders and what else does not belong into one; nil if nothing is left.
+  /// Returns the name without folders and other parts that do not belong in it; nil if nothing is left.
   ///
-  /// It works on scalars: a slash or a dot that a combining mark follows is another character, but the same byte.
+  /// It works on scalars: a slash or a dot before a combining mark is another character, but the same byte.
   static func checked(_ text: String) -> String? {
     let last = text.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? Substring.UnicodeScalarView()
     let visible = last.filter { scalar in
@@ -69,7 +69,7 @@ enum DownloadName {
     return end == visible.startIndex ? nil : shortened(visible[..<end])
   }
 
-  /// Keeps the end, which says what the file is. A character with many combining marks may lose some.
+  /// Keeps the end, which shows the type of the file. A character with many combining marks may lose some.
   private static func shortened(_ name: Substring.UnicodeScalarView) -> String {
     let text = String(Substring(name))
     guard text.utf8.count > byteLimit else { return text }

@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Shows how far a download is, on one line of a terminal.
+/// Shows the progress of a download on one line of a terminal.
 final class DownloadProgress: EventListener {
   private let output: any Output
   private let palette: Palette

@@ -1,16 +1,16 @@
 import MartletSemantics
 
-/// Lays out a body as it arrives: the bytes of each chunk that can be shown already, then the rest.
+/// Formats a body as it arrives: it returns the displayable bytes of each chunk, then the rest.
 protocol BodyFormatter: Sendable {
-  /// Returns what can be shown after this chunk.
+  /// Returns the bytes that can be shown after this chunk.
   mutating func format(_ chunk: Data) -> [UInt8]
 
-  /// Returns what is left at the end.
+  /// Returns the rest at the end.
   mutating func finish() -> [UInt8]
 }
 
-/// Text as it is. For a terminal, control characters become visible, so that a body cannot move the cursor, change the
-/// title or answer in the user's name.
+/// Shows text unchanged. For a terminal, control characters become visible, so that a body cannot move the cursor,
+/// change the title or answer in the user's name.
 struct PlainTextFormatter: BodyFormatter {
   private var visible: VisibleText?
 
@@ -21,8 +21,8 @@ struct PlainTextFormatter: BodyFormatter {
   mutating func finish() -> [UInt8] { visible?.finish() ?? [] }
 }
 
-/// Replaces control characters, except tabs and the ends of lines, with pictures of them (U+2400 and following); those
-/// from U+0080 on, and what changes the order of characters, with U+FFFD.
+/// Replaces control characters, except tabs and line ends, with pictures of them (U+2400 and following). Those from
+/// U+0080 on, and characters that change the direction of the text, become U+FFFD.
 struct VisibleText: Sendable {
   /// The beginning of a sequence that may have to be replaced.
   private var held: [UInt8] = []
@@ -45,7 +45,7 @@ struct VisibleText: Sendable {
     return result
   }
 
-  /// Whether the byte belongs to what is held. If it does not, that is passed on.
+  /// Whether the byte belongs to the held sequence. If it does not, the sequence is passed on.
   private mutating func completes(_ byte: UInt8, _ result: inout [UInt8]) -> Bool {
     if held == [0xE2], byte == 0x80 || byte == 0x81 {
       held.append(byte)
@@ -54,7 +54,7 @@ struct VisibleText: Sendable {
     let isReplaced: Bool
     switch (held, byte) {
     case ([0xC2], 0x80...0x9F): isReplaced = true  // a control character of ISO 6429
-    case ([0xE2, 0x80], 0xAA...0xAE), ([0xE2, 0x81], 0xA6...0xA9): isReplaced = true  // a direction of writing
+    case ([0xE2, 0x80], 0xAA...0xAE), ([0xE2, 0x81], 0xA6...0xA9): isReplaced = true  // a text direction
     default: isReplaced = false
     }
     if isReplaced {
@@ -81,7 +81,7 @@ struct VisibleText: Sendable {
   }
 }
 
-/// What the bytes of a body are.
+/// The kind of a body's content.
 enum BodyKind: Sendable, Hashable {
   case json
   /// A JSON value on each line.
@@ -91,7 +91,7 @@ enum BodyKind: Sendable, Hashable {
   case text
   case binary
 
-  /// Returns the kind by the type, and by the first bytes if the type does not say it.
+  /// Determines the kind from the type, or from the first bytes if the type does not tell.
   init(_ type: MediaType?, beginning: Data) {
     guard let type else {
       self = Self.isText(beginning) ? .text : .binary

@@ -3,14 +3,14 @@ import MartletSemantics
 /// Indents and colors JSON as it arrives.
 ///
 /// It works on tokens and changes only the white space between them: the order of members, the digits of numbers and
-/// the escapes of strings stay as they are. What is not JSON is passed on, so that no byte of a damaged body is missing.
-/// It keeps one bit of state for each open bracket.
+/// the escapes of strings stay unchanged. Bytes that are not JSON are passed on, so that nothing of a damaged body is
+/// missing. It keeps one bit of state for each open bracket.
 struct JSONFormatter: BodyFormatter {
   /// How white space is treated.
   enum Layout: Sendable {
-    /// Each member and element on a line of its own.
+    /// Each member and element on a separate line.
     case indented
-    /// As it is.
+    /// Unchanged.
     case unchanged
   }
 
@@ -25,11 +25,11 @@ struct JSONFormatter: BodyFormatter {
   private let palette: Palette
   private var visible: VisibleText?
   private var state = State.between
-  /// The open brackets: whether each is that of an object.
+  /// The open brackets: whether each belongs to an object.
   private var open: [Bool] = []
   /// Whether the next string is the name of a member.
   private var expectsName = false
-  /// Whether a bracket was opened, and nothing followed yet.
+  /// Whether a bracket was opened, and nothing has followed yet.
   private var isAtOpening = false
   private var hasValue = false
   private var endsWithNewline = true
@@ -105,7 +105,7 @@ struct JSONFormatter: BodyFormatter {
       if !isAtOpening { breakLine(&out) }
       out.append(byte)
       (isAtOpening, expectsName, hasValue) = (false, false, !isOutermost)
-      // at once, so that what is told on standard error at the body's end has a line of its own
+      // At once, so that messages on standard error at the body's end begin on a new line.
       if isOutermost { breakLine(&out) }
     case UInt8(ascii: ","):
       out.append(byte)
@@ -131,7 +131,7 @@ struct JSONFormatter: BodyFormatter {
     }
   }
 
-  /// Begins a value: on a line of its own after an opening bracket, and after a value that no comma follows.
+  /// Begins a value: on a new line after an opening bracket, and after a value without a following comma.
   private mutating func beginValue(_ out: inout [UInt8]) {
     if isAtOpening {
       breakLine(&out)

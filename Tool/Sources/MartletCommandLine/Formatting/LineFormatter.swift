@@ -4,7 +4,7 @@ import MartletSemantics
 struct LineFormatter: BodyFormatter {
   private let show: @Sendable (Data) -> [UInt8]
   private var line = Data()
-  /// A line without an end is shown in pieces, so that it is not kept for ever.
+  /// A line without an end is shown in pieces, so that it is not kept forever.
   private static let limit = 1 << 20
 
   private init(_ show: @escaping @Sendable (Data) -> [UInt8]) { self.show = show }

@@ -1,6 +1,6 @@
-/// Colors text for a terminal, or leaves it as it is.
+/// Colors text for a terminal, or leaves it unchanged.
 struct Palette: Sendable {
-  /// What a piece of text is.
+  /// The role of a piece of text.
   enum Style: String, Sendable {
     case name = "34"
     case text = "32"

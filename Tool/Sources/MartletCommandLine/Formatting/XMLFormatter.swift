@@ -2,9 +2,9 @@ import MartletSemantics
 
 /// Indents and colors XML as it arrives.
 ///
-/// Elements that contain only elements get lines of their own. Text stays as it is, and so does everything in an element
-/// that contains text. It keeps a token (a tag, a comment, a text) until its end, up to a limit; after a longer one the
-/// rest is passed on as it is.
+/// Elements that contain only elements get lines of their own. Text stays unchanged, and so does everything in an
+/// element that contains text. It keeps a token (a tag, a comment, a text) until its end, up to a limit; after a longer
+/// one the rest is passed on unchanged.
 struct XMLFormatter: BodyFormatter {
   private struct Element: Sendable {
     var hasElements = false

@@ -52,8 +52,8 @@ struct EventLines: EventListener {
     }
   }
 
-  /// Escapes in strings what would control a terminal, or change the order of characters on it. JSON has no such characters
-  /// elsewhere.
+  /// Escapes characters in strings that would control a terminal or change the direction of its text. JSON has no such
+  /// characters elsewhere.
   private static func escaped(_ line: String) -> String {
     guard line.unicodeScalars.contains(where: isEscaped) else { return line }
     return line.unicodeScalars.map { isEscaped($0) ? "\\u" + hexadecimal($0) : String($0) }.joined()

@@ -11,7 +11,7 @@ final class RequestRecorder: EventListener {
 
   private let state = Mutex<(call: UInt64?, head: Head?)>((nil, nil))
 
-  /// The head as it was written; as it was prepared if no transport wrote it. nil if there was no request.
+  /// The head as it was written; or as it was prepared, if no transport wrote it. nil if there was no request.
   func head(in text: MessageText) -> String? {
     switch state.withLock({ $0.head }) {
     case .prepared(let head): text.request(head)

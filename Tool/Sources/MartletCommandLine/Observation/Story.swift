@@ -2,9 +2,9 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Tells on standard error what happens in the calls of a run: `--verbose`.
+/// Reports the events of a run's calls on standard error: `--verbose`.
 ///
-/// Each line begins with the time since the run began. The calls that the library makes itself, to renew a token or to
+/// Each line begins with the time since the run began. Calls that the library itself makes, to renew a token or to
 /// fetch a CSRF token, have a number before their lines.
 final class Story: EventListener {
   private let output: any Output
@@ -17,11 +17,11 @@ final class Story: EventListener {
     var calls: [UInt64: CallState] = [:]
   }
 
-  /// What is known of a call's present attempt.
+  /// The state of a call's current attempt.
   private struct CallState: Sendable {
     var number = 0
     var prepared: RequestHead?
-    /// The head that is sent, until it was written.
+    /// The head to send, until it was written.
     var sending: RequestHead?
     var wasSent = false
     var status: HTTPStatus?
@@ -72,7 +72,7 @@ final class Story: EventListener {
     case .informational(let head): return text.response(head).lines.map { "< \($0)" }
     case .response(let head, _):
       call.status = head.status
-      let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport does not say what it writes
+      let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport reports no written head
       return (call.wasSent ? unreported : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" } + cookies(head)
     case .metrics(let metrics): return ["* \(phases(metrics))"]
@@ -101,7 +101,7 @@ final class Story: EventListener {
     }
   }
 
-  /// What was added below the interceptors: cookies, and the conditions of the cache.
+  /// Returns the additions below the interceptors: cookies, and the conditions of the cache.
   private static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
     guard let prepared else { return [] }
     var lines: [String] = []
@@ -151,7 +151,7 @@ extension String {
   fileprivate var lines: [Substring] { split(separator: "\n") }
 }
 
-/// The phases of an attempt with their lengths: the differences of what the transport measured.
+/// The phases of an attempt with their lengths: the differences between the transport's measurements.
 struct Phases: Sendable, Sequence {
   /// A phase: its name, when it began in the attempt, and how long it took.
   struct Phase: Sendable, Hashable {
@@ -162,7 +162,7 @@ struct Phases: Sendable, Sequence {
 
   private let phases: [Phase]
 
-  /// - Parameter failure: the phase in which the attempt failed; its last bar is that of this phase.
+  /// - Parameter failure: the phase in which the attempt failed; its last bar belongs to this phase.
   init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
     var phases: [Phase] = []
     var last = Duration.zero

@@ -1,11 +1,11 @@
 import MartletEngine
 import MartletSemantics
 
-/// Writes a response's body to an output as it arrives: formatted, as text, or as it is.
+/// Writes a response's body to an output as it arrives: formatted, as text, or unchanged.
 struct BodyPrinter {
   private let choice: OutputChoice
   private let output: any Output
-  /// The largest body in another coding than UTF-8 that is converted for a terminal.
+  /// The largest body in a coding other than UTF-8 that is converted for a terminal.
   private static let convertedLimit = 16 << 20
 
   init(_ choice: OutputChoice, to output: any Output) { (self.choice, self.output) = (choice, output) }
@@ -36,14 +36,14 @@ struct BodyPrinter {
         chunk = try await chunks.next()
       }
     } catch {
-      // the error comes on a line of its own too, and not in the colors of the body
+      // The error begins on a new line too, and not in the colors of the body.
       try? end(formatter?.finish() ?? [], after: last)
       throw error
     }
     try end(formatter?.finish() ?? [], after: last)
   }
 
-  /// Writes the rest. On a terminal the prompt comes on a line of its own.
+  /// Writes the rest. On a terminal the prompt begins on a new line.
   private func end(_ rest: [UInt8], after last: UInt8?) throws(OutputError) {
     let isOpen = choice.isForTerminal && (rest.last ?? last).map { $0 != 10 } ?? false
     try output.write(isOpen ? rest + [10] : rest)

@@ -9,7 +9,7 @@ struct ImagePrinter {
 
   init(to output: any Output) { self.output = output }
 
-  /// Reads the body to its end, and draws it as large as the terminal is, with a line left for the prompt.
+  /// Reads the body to its end, and draws it in the size of the terminal, with a line left for the prompt.
   ///
   /// - Throws: `ImageError` if the body is no image.
   func print(_ body: ResponseBody) async throws {

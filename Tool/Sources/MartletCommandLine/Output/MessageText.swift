@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// Writes the heads of messages, without secrets where the redaction hides them.
+/// Writes the heads of messages, without the secrets that the redaction hides.
 struct MessageText: Sendable {
   let palette: Palette
   let redaction: Redaction
@@ -44,7 +44,7 @@ struct MessageText: Sendable {
     palette.text(name.rawName, .name) + ": \(Self.shown(value))\n"
   }
 
-  /// The text without control characters. Octets above 127 that are UTF-8 are shown as what they are.
+  /// Returns the text without control characters. Octets above 127 that are UTF-8 are shown as characters.
   private static func shown(_ text: String) -> String {
     let bytes = FieldOctets.bytes(text)
     return (String(validating: bytes, as: UTF8.self) ?? text).printable

@@ -1,7 +1,7 @@
 import Glibc
 import MartletSemantics
 
-/// Where the program writes: standard output or standard error, or memory in tests.
+/// The destination of output: standard output or standard error, or memory in tests.
 protocol Output: Sendable {
   /// Whether it is a terminal.
   var isTerminal: Bool { get }
@@ -18,7 +18,7 @@ extension Output {
   func write(_ text: String) throws(OutputError) { try write(Array(text.utf8)) }
 }
 
-/// The output cannot be written.
+/// The failure to write to an output.
 enum OutputError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Its reader has closed it.
   case closed
@@ -47,7 +47,7 @@ struct DescriptorOutput: Output {
 
   var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
 
-  /// nil if the output is no terminal, or one that does not know its size.
+  /// nil if the output is no terminal, or a terminal that does not know its size.
   private var size: winsize? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
@@ -63,7 +63,7 @@ struct DescriptorOutput: Output {
       if count > 0 { offset += count; continue }
       switch errno {
       case EINTR: continue
-      case EAGAIN:  // somebody else has made the descriptor non-blocking
+      case EAGAIN:  // another process has made the descriptor non-blocking
         var waited = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&waited, 1, -1)
       case EPIPE: throw .closed

@@ -1,4 +1,4 @@
-/// What is shown, and how: decided by the options and by where the output goes.
+/// What is shown, and how. The options and the destination of the output decide.
 struct OutputChoice: Sendable {
   /// The parts of the exchange on standard output.
   struct Parts: OptionSet, Sendable {
@@ -30,7 +30,8 @@ struct OutputChoice: Sendable {
     errorPalette = Palette(isColored: Self.isColored(arguments, surroundings, surroundings.errors.isTerminal))
   }
 
-  /// `--color` decides, then `NO_COLOR` (no-color.org), then whether there is a terminal that can show colors.
+  /// Whether to use colors: `--color` decides, then `NO_COLOR` (no-color.org), then whether there is a terminal with
+  /// colors.
   private static func isColored(
     _ arguments: ParsedArguments, _ surroundings: Surroundings, _ isWanted: Bool
   ) -> Bool {
@@ -61,7 +62,7 @@ struct OutputChoice: Sendable {
     if arguments.has(.headers) { return .responseHead }
     if arguments.has(.body) { return .responseBody }
     if arguments.method == "HEAD" { return .responseHead }
-    // with --verbose standard error has the heads
+    // With --verbose, standard error shows the heads.
     return isTerminal && !arguments.has(.verbose) ? [.responseHead, .responseBody] : .responseBody
   }
 }

@@ -7,10 +7,10 @@ struct OutputFile: Sendable {
   private let url: URL
   private let path: String
   private let overwrites: Bool
-  /// Whether it is a device, a pipe or another thing that is written to and must not be replaced.
+  /// Whether it is a device, a pipe or something else that can be written to and must not be replaced.
   let isSpecial: Bool
 
-  /// Refuses a folder, and a file that exists unless it may be replaced.
+  /// Refuses a folder, and an existing file unless it may be replaced.
   init(_ url: URL, shown path: String, overwrites: Bool) throws(UsageError) {
     (self.url, self.path, self.overwrites) = (url, path, overwrites)
     var status = stat()

@@ -2,21 +2,21 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// A file that `--cookies`, `--har` or `--timeline` writes. It replaces an empty file and one that its content shows to be
-/// of the same option; any other file only with `--overwrite`.
+/// A file that `--cookies`, `--har` or `--timeline` writes. It replaces an empty file, and a file whose content shows
+/// that the same option wrote it; any other file only with `--overwrite`.
 struct OwnFile: Sendable {
-  /// What an option writes, and how its files are recognized.
+  /// The content that an option writes, by which its files are recognized.
   enum Content: Sendable {
-    /// Cookies in the format of curl and wget, all of which can be read.
+    /// Cookies in the format of curl and wget, all of them readable.
     case cookies
     /// An HTTP Archive whose creator is Martlet.
     case archive
-    /// A page that begins as ``TimelinePage`` does, and is complete.
+    /// A page that begins like a ``TimelinePage`` and is complete.
     case timeline
   }
 
   let url: URL
-  /// The path as the command line has it.
+  /// The path on the command line.
   let path: String
   private let content: Content
   private let overwrites: Bool
@@ -32,8 +32,8 @@ struct OwnFile: Sendable {
     try check()
   }
 
-  /// Throws if there is something that must not be replaced: before a call, so that nothing is sent for it, and again
-  /// before the file is written.
+  /// Throws if there is a file that must not be replaced. It is called before a call, so that nothing is sent, and
+  /// again before the file is written.
   func check() throws(UsageError) {
     var status = stat()
     guard stat(url.path, &status) == 0 else { return }
@@ -52,7 +52,7 @@ struct OwnFile: Sendable {
 }
 
 extension OwnFile.Content {
-  /// Why a file is not one of the option's own; nil if it is.
+  /// The reason why a file is not the option's own; nil if it is.
   fileprivate func fault(in data: Data) -> String? {
     switch self {
     case .cookies: CookieFile.fault(in: data)

@@ -2,16 +2,16 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// What the program has from outside besides its arguments; tests set their own.
+/// The program's environment besides its arguments; tests set their own.
 struct Surroundings: Sendable {
   var output: any Output
   var errors: any Output
   /// The descriptor of standard input.
   var input: Int32
   var environment: [String: String]
-  /// The folder that relative paths start from.
+  /// The folder for relative paths.
   var folder: URL
-  /// Measures the times that are shown.
+  /// Measures the displayed times.
   var clock: any Clock<Duration> = ContinuousClock()
   var now: @Sendable () -> Date = { .now }
   /// Asks for a password on the terminal; nil if there is none.
@@ -27,10 +27,10 @@ struct Surroundings: Sendable {
 
   var inputFiles: InputFiles { InputFiles(folder: folder, input: input) }
 
-  /// The file that a path of the command line means.
+  /// The file for a path on the command line.
   func file(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
 
-  /// The file that the value of an option means, which can be read.
+  /// The readable file for the value of an option.
   func existingFile(_ path: String, of option: OptionName) throws(UsageError) -> URL {
     do throws(UsageError) { try inputFiles.check(path) } catch { throw UsageError("--\(option.rawValue): \(error)") }
     return file(path)
@@ -42,7 +42,7 @@ struct Surroundings: Sendable {
   }
 }
 
-/// What the process has from the system.
+/// Values that the process gets from the system.
 enum ProcessEnvironment {
   static var all: [String: String] {
     var result: [String: String] = [:]

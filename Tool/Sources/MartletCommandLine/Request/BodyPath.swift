@@ -1,20 +1,20 @@
-/// The place of a value in a body of JSON, as the name of an item tells it: `item`, `user[name]`, `rows[0][id]`, `list[]`,
-/// `[]`. The syntax is that of HTTPie: a backslash makes a bracket or a number a plain part of a name.
+/// The position of a value in a JSON body, given by the name of an item: `item`, `user[name]`, `rows[0][id]`, `list[]`,
+/// `[]`. The syntax is HTTPie's: a backslash makes a bracket or a number part of a name.
 struct BodyPath: Sendable, Hashable {
-  /// The way from a value to one in it.
+  /// A step from a value to one inside it.
   enum Step: Sendable, Hashable {
     /// The member of an object with a name.
     case member(String)
     /// The element of an array, counted from 0.
     case element(Int)
-    /// A new element behind the last one of an array.
+    /// A new element after the last one of an array.
     case append
   }
 
-  /// A step with its place in the name of the item.
+  /// A step with its position in the name of the item.
   struct Part: Sendable, Hashable {
     let step: Step
-    /// The characters of the name that tell it, with their brackets.
+    /// The characters of the name that express it, including their brackets.
     let range: Range<Int>
   }
 
@@ -23,9 +23,9 @@ struct BodyPath: Sendable, Hashable {
   /// There is at least one.
   let parts: [Part]
 
-  /// The highest number of an element: the elements that are missing before it are sent as null.
+  /// The highest index of an element: missing elements before it are sent as null.
   static let elementLimit = 9999
-  /// How deep a path may lead.
+  /// The most parts of a path.
   static let partLimit = 200
 
   init(_ text: String) throws(UsageError) {
@@ -37,7 +37,7 @@ struct BodyPath: Sendable, Hashable {
     }
   }
 
-  /// The beginning of the name, up to the part with this index; for the first one, what all parts are in.
+  /// The beginning of the name, up to the part with this index; for the first one, the container of all parts.
   func container(of index: Int) -> String {
     index == 0 ? "the body" : "'\(String(text.prefix(parts[index].range.lowerBound)))'"
   }
@@ -71,7 +71,7 @@ extension BodyPath {
     private struct Word {
       let text: String
       let range: Range<Int>
-      /// Whether a backslash made a bracket or a backslash plain.
+      /// Whether a backslash has escaped a bracket or a backslash.
       let isEscaped: Bool
     }
 
@@ -145,7 +145,7 @@ extension BodyPath {
       return true
     }
 
-    /// An error that marks the bracket or the word that comes next, or the end.
+    /// Returns an error that marks the next bracket or word, or the end.
     private func expected(_ what: String) -> UsageError {
       var rest = self
       let word = rest.readWord().range

@@ -3,9 +3,9 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// Reads what the command line names: files, and standard input.
+/// Reads the files that the command line names, and standard input.
 struct InputFiles: Sendable {
-  /// The folder that relative paths start from.
+  /// The folder for relative paths.
   let folder: URL
   /// The descriptor of standard input.
   let input: Int32
@@ -27,7 +27,7 @@ struct InputFiles: Sendable {
     }
   }
 
-  /// Checks that a file can be read, so that a spelling mistake is not reported as a failed request.
+  /// Checks that a file can be read, so that a misspelled name is not reported as a failed request.
   func check(_ path: String) throws(UsageError) {
     let name = url(path).path
     var status = stat()
@@ -36,8 +36,8 @@ struct InputFiles: Sendable {
     guard access(name, R_OK) == 0 else { throw UsageError("'\(path)' cannot be read: check its permissions") }
   }
 
-  /// Whether standard input is a file or a pipe. A terminal, a device such as /dev/null, and a socket, which services
-  /// have as standard input, are no body.
+  /// Whether standard input is a file or a pipe. A terminal, a device such as /dev/null, and a socket, which is the
+  /// standard input of services, are no body.
   var hasStandardInput: Bool {
     var status = stat()
     guard fstat(input, &status) == 0 else { return false }
@@ -54,7 +54,7 @@ struct InputFiles: Sendable {
   }
 }
 
-/// The bytes of a descriptor. A read may wait for ever, so that it has a thread of its own.
+/// The bytes of a descriptor. A read may wait forever, so it has its own thread.
 private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
   let descriptor: Int32
 

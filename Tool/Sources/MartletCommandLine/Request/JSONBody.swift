@@ -1,11 +1,11 @@
 import MartletSemantics
 
-/// A body of JSON that is filled item by item. Members stay in the order of their first items, and values stay as they
-/// were written: numbers keep their digits.
+/// A JSON body that is built item by item. Members stay in the order of their first items, and values keep their
+/// notation: numbers keep their digits.
 struct JSONBody: Sendable {
   private var root = JSONItem.text("null")
 
-  /// Sets the value at a path, and makes the objects and arrays that lead there. A later value replaces an earlier one.
+  /// Sets the value at a path, creating the objects and arrays on the way. A later value replaces an earlier one.
   ///
   /// - Parameter value: valid JSON, with white space around it or without.
   mutating func set(_ value: String, at path: BodyPath) throws(UsageError) {
@@ -50,7 +50,7 @@ private indirect enum JSONItem: Sendable {
     }
   }
 
-  /// What kind of value it is, with an article.
+  /// The kind of value, with an article.
   private var kind: String {
     switch self {
     case .object: "an object"
@@ -73,7 +73,7 @@ private indirect enum JSONItem: Sendable {
     open(for: step)
     switch (self, step) {
     case (.object(var members), .member(let name)):
-      self = .null  // so that what is changed has one reference
+      self = .null  // so that the changed value has only one reference
       let place = members.lastIndex { $0.name == name } ?? members.endIndex
       if place == members.endIndex {
         members.append(Member(name: name, quotedName: JSONSyntax.quoted(name), value: .null))
@@ -91,7 +91,7 @@ private indirect enum JSONItem: Sendable {
     }
   }
 
-  /// Makes an object or array of what is null, and reads what is one in its text.
+  /// Makes an object or array from null, or parses one from its text.
   private mutating func open(for step: BodyPath.Step) {
     guard case .text(let text) = self else { return }
     switch text.utf8.first {
@@ -115,7 +115,7 @@ private indirect enum JSONItem: Sendable {
   }
 }
 
-/// The members of an object or the elements of an array, as they were written.
+/// The members of an object or the elements of an array, in their original notation.
 private enum JSONParts {
   struct Part {
     /// A string of JSON; empty in an array.

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// Makes the request of a command line: its items, and the options that concern the body.
+/// Makes the request of a command line from its items and the options for the body.
 struct RequestComposition {
   private let arguments: ParsedArguments
   private let items: [RequestItem]
@@ -64,7 +64,7 @@ struct RequestComposition {
         let name = try Self.fieldName(name)
         var value = try files.text(source)
         while value.hasSuffix("\n") || value.hasSuffix("\r\n") { value.removeLast() }
-        // an item replaces a default, and is added to another item
+        // An item replaces a default, and is added to another item.
         if isFirst.insert(name).inserted {
           request.fields[name] = value
         } else {

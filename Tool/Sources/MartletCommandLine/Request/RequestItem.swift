@@ -1,25 +1,25 @@
 import MartletSemantics
 
-/// A part of a request as it is written on the command line, in the syntax of HTTPie.
+/// A part of a request on the command line, in the syntax of HTTPie.
 enum RequestItem: Sendable, Hashable {
-  /// `Name:value`, `Name:@file`; `Name:` removes a field that would be sent by default.
+  /// `Name:value`, `Name:@file`; `Name:` removes a default field.
   case field(String, Source)
   case removedField(String)
   /// `Name;`: a field with an empty value.
   case emptyField(String)
   /// `name==value`.
   case query(String, Source)
-  /// `name=text`, `name=@file`. In a body of JSON the name is a path (``BodyPath``), in which two backslashes stand for
+  /// `name=text`, `name=@file`. In a JSON body the name is a path (``BodyPath``), in which two backslashes stand for
   /// one; elsewhere ``plain(_:)`` is the name.
   case text(String, Source)
-  /// `name:=json`, `name:=@file`, with a name as that of a text.
+  /// `name:=json`, `name:=@file`, with a name like that of a text.
   case json(String, Source)
   /// `name@path`, with a type after `;type=`.
   case file(String, path: String, type: String?)
   /// `@path`, `@-`: the whole body.
   case body(path: String)
 
-  /// Where a value comes from.
+  /// The source of a value.
   enum Source: Sendable, Hashable {
     case text(String)
     case file(String)
@@ -44,7 +44,7 @@ enum RequestItem: Sendable, Hashable {
     A body comes from standard input if that is a file or a pipe, and the command is post, put or patch.
     """
 
-  /// The separators; where several begin at one place, the longest counts.
+  /// The separators; if several begin at the same position, the longest counts.
   private static let separators = [":=@", ":=", ":@", "==", "=@", "=", "@", ":"]
 
   /// Reads an item.
@@ -76,10 +76,10 @@ enum RequestItem: Sendable, Hashable {
     }
   }
 
-  /// The name of an item where it is no path: two backslashes stand for one.
+  /// The name of an item that is not a path: two backslashes stand for one.
   static func plain(_ name: String) -> String { name.replacing(#"\\"#, with: #"\"#) }
 
-  /// The value of an item, as HTTPie reads it: a backslash before a character of a separator is removed.
+  /// The value of an item in HTTPie's syntax: a backslash before a character of a separator is removed.
   private static func unescaped(_ text: String) -> String {
     var value = ""
     var rest = text[...]
@@ -94,7 +94,7 @@ enum RequestItem: Sendable, Hashable {
   }
 
   /// Splits the text at the first separator that no backslash precedes; backslashes before separators are removed. Two
-  /// backslashes stay, and do not precede what follows them.
+  /// backslashes stay, and do not escape the following character.
   private static func split(_ text: String) -> (name: String, separator: String?, value: String) {
     var name = ""
     var rest = text[...]

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The URL of a call as it is written on the command line.
+/// The URL of a call on the command line.
 enum TargetURL {
   /// Returns the URL. Without a scheme it is http for this machine, and https for all others.
   ///

@@ -20,7 +20,7 @@ struct CallCommand {
     output = surroundings.output
   }
 
-  /// Returns the code of a call that ended with a response; a call that did not throws its error.
+  /// Returns the code of a call that ended with a response; throws the error of any other.
   func run() async throws -> ExitCode {
     let progress = DownloadProgress(
       to: surroundings.errors, palette: choice.errorPalette, clock: surroundings.clock,
@@ -67,7 +67,7 @@ struct CallCommand {
     return code
   }
 
-  /// Writes the body as it is to standard output, if the status is a success: `--download --output -`.
+  /// Writes the body unchanged to standard output, if the status is a success: `--download --output -`.
   private func pass(_ call: PreparedCall) async throws -> ExitCode {
     var request = call.request
     request.options.expecting = .successful

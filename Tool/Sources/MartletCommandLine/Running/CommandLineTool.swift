@@ -2,14 +2,15 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// The command-line tool: carries out a command line.
+/// The command-line tool: runs a command line.
 package enum CommandLineTool {
-  /// Carries out a command line in this process, and ends the process.
+  /// Runs a command line in this process, and ends the process.
   ///
-  /// What can be done at once is done on the main thread. The work of a call begins in a task, and ends the process from
-  /// there: the main thread only waits, which starts fewer threads than an asynchronous main function.
+  /// Immediate work is done on the main thread. The work of a call runs in a task, which ends the process: the main
+  /// thread only waits, which starts fewer threads than an asynchronous main function.
   package static func run(_ arguments: [String]) -> Never {
-    // a reader that closes the output is an error of the write, and no signal, so that connections and files are closed
+    // If a reader closes the output, that is an error of the write, and no signal, so that connections and files are
+    // closed.
     signal(SIGPIPE, SIG_IGN)
     let surroundings = Surroundings.ofProcess()
     switch begin(arguments, surroundings) {
@@ -26,7 +27,7 @@ package enum CommandLineTool {
     }
   }
 
-  /// Carries out a command line, and returns how the program would end.
+  /// Runs a command line, and returns the program's exit code.
   static func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
     switch begin(arguments, surroundings) {
     case .done(let code): code
@@ -39,7 +40,7 @@ package enum CommandLineTool {
     case work(ParsedArguments)
   }
 
-  /// Reads the command line, and does what needs no call.
+  /// Parses the command line, and does the work that needs no call.
   private static func begin(_ arguments: [String], _ surroundings: Surroundings) -> Beginning {
     do {
       if arguments.isEmpty || arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
@@ -55,8 +56,7 @@ package enum CommandLineTool {
     }
   }
 
-  /// Whether something is left to do after Ctrl-C. For other calls the system ends the program, which closes the
-  /// connection.
+  /// Whether work is left to do after Ctrl-C. For other calls the system ends the program, which closes the connection.
   private static func writesAtEnd(_ parsed: ParsedArguments) -> Bool {
     let files: [OptionName] = [.download, .output, .har, .timeline, .session, .cookies]
     return !parsed.command.isMethod || files.contains(where: parsed.has)
@@ -75,7 +75,7 @@ package enum CommandLineTool {
     }
   }
 
-  /// The help, the version, completions or the manual page; nil if something else is asked for.
+  /// The help, the version, completions or the manual page; nil if the user asks for something else.
   private static func text(for parsed: ParsedArguments) throws(UsageError) -> String? {
     if parsed.has(.version) { return "\(Catalogue.program) \(Catalogue.version)\n" }
     if parsed.has(.help) { return HelpText.of(Catalogue.description(of: parsed.command)) }

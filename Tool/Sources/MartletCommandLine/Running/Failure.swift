@@ -4,13 +4,13 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 
-/// What the program says about an error, and how it ends.
+/// The program's message for an error, and its exit code.
 struct Failure: Sendable, Hashable {
   let code: ExitCode
-  /// The lines for standard error; none where the end is what the user wanted.
+  /// The lines for standard error; none if the user wanted the end.
   let lines: [String]
 
-  /// - Parameter arguments: the command line, if it was understood.
+  /// - Parameter arguments: the command line, if it was parsed.
   init(_ error: any Error, of arguments: ParsedArguments? = nil) {
     switch error {
     case let error as UsageError: self.init(.usage, [error.description] + error.excerpt)
@@ -44,7 +44,7 @@ struct Failure: Sendable, Hashable {
     case .proxyFailed:
       "--proxy http://USER:PASSWORD@HOST:PORT names the proxy, or socks5:// one of SOCKS; --proxy none uses none"
     case .cannotResolveHost: "is the host's name written correctly?"
-    // an accepted certificate that is refused has none of the pinned keys
+    // If an accepted certificate is refused, it has none of the pinned keys.
     case .untrustedCertificate where arguments?.has(.insecure) == true: nil
     case .untrustedCertificate: "--ca FILE trusts an authority; --insecure accepts any certificate, for development"
     case .responseTimeout, .idleTimeout, .connectTimeout:
@@ -57,7 +57,7 @@ struct Failure: Sendable, Hashable {
   }
 }
 
-/// A body is no image.
+/// The error of a body that is no image.
 struct NotDrawn: Error, CustomStringConvertible {
   let description: String
 
@@ -66,7 +66,7 @@ struct NotDrawn: Error, CustomStringConvertible {
   }
 }
 
-/// An archive has no response for a request.
+/// The error of a request without a response in an archive.
 struct NotRecorded: Error, CustomStringConvertible {
   let description: String
 

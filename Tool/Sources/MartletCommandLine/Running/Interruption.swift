@@ -2,18 +2,18 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Runs work in a task that Ctrl-C and SIGTERM cancel, so that files are closed and what was begun is written down.
+/// Runs work in a task that Ctrl-C and SIGTERM cancel, so that files are closed and unfinished work is recorded.
 ///
-/// A signal that comes later ends the program at once. One that comes soon after is the same one: `timeout` sends it to
-/// the program and to its process group, and a terminal may repeat a key.
+/// A later signal ends the program at once. A signal shortly after the first counts as the same one: `timeout` sends it
+/// to the program and to its process group, and a terminal may repeat a key.
 enum Interruption {
   /// How long a signal counts as a repetition of the first.
   static let repetition = Duration.milliseconds(500)
 
   private static let signals = [SIGINT, SIGTERM]
 
-  /// Keeps the signals from the threads that begin from now on, and from this one: then only ``running(_:)`` receives them.
-  /// A thread that could receive one would end the program if it does so at a bad moment.
+  /// Blocks the signals in this thread and those that start later: then only ``running(_:)`` receives them. A thread
+  /// that received one at a bad moment would end the program.
   static func holdSignals() {
     var set = sigset_t()
     sigemptyset(&set)
@@ -46,7 +46,7 @@ enum Interruption {
   }
 }
 
-/// When the first signal came.
+/// The time of the first signal.
 private final class FirstSignal: Sendable {
   private let instant = Mutex<ContinuousClock.Instant?>(nil)
 

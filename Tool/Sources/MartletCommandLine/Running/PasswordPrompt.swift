@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Asks for a password on the terminal, which does not show what is typed.
+/// Asks for a password on the terminal, which does not show the typed characters.
 ///
-/// A signal that ends or stops the program would leave the terminal like that. While the program waits it catches them:
-/// the terminal shows again what is typed, and then the signal has its effect.
+/// A signal that ends or stops the program would leave the terminal in that state. So the program catches them while it
+/// waits: the terminal first shows typed characters again, and then the signal takes effect.
 struct PasswordPrompt {
   private let terminal: Int32
   private let prompt: String
@@ -23,14 +23,14 @@ struct PasswordPrompt {
     let answer = question.answer()
     question.showInput()
     question.write("\n")
-    // one that came at last is not lost
+    // A signal at the last moment is not lost.
     if let signal = signals.end(), signal != SIGTSTP { question.obey(signal) }
     return answer
   }
 
-  /// Passes a signal to the prompt that waits, which ends the program; false if none waits.
+  /// Passes a signal to the waiting prompt, which ends the program; false if none waits.
   ///
-  /// While ``Interruption`` watches a signal, the system hands it either to that or to the handler of the prompt.
+  /// While ``Interruption`` watches a signal, the system delivers it either there or to the handler of the prompt.
   static func receive(_ signal: Int32) -> Bool { CaughtSignals.write(signal) }
 
   private func ask() {
@@ -61,7 +61,7 @@ struct PasswordPrompt {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Stops the program, and asks again when it continues; or ends it: nothing has begun that would have to be completed.
+  /// Stops the program, and asks again when it continues; or ends it: nothing has begun that has to be completed.
   private func obey(_ signal: Int32) {
     showInput()
     guard signal == SIGTSTP else { exit(ExitCode.interrupted.rawValue) }
@@ -75,12 +75,12 @@ struct PasswordPrompt {
   }
 }
 
-/// The descriptor to which the handler of signals writes their numbers; -1 while no prompt waits.
+/// The descriptor to which the signal handler writes signal numbers; -1 while no prompt waits.
 private let caughtSignals = Atomic<Int32>(-1)
 
 /// Catches the signals of a terminal until it is ended.
 private final class CaughtSignals {
-  /// The end of a pipe that has a byte for each signal.
+  /// The end of a pipe that receives a byte for each signal.
   let reader: Int32
   private let writer: Int32
   private var earlier: [Int32: sigaction] = [:]
@@ -109,34 +109,34 @@ private final class CaughtSignals {
     return earlier
   }
 
-  /// Only calls what a handler of signals may call.
+  /// Calls only functions that a signal handler may call.
   static func write(_ signal: Int32) -> Bool {
     var byte = UInt8(truncatingIfNeeded: signal)
     let writer = caughtSignals.load(ordering: .sequentiallyConsistent)
     return writer >= 0 && Glibc.write(writer, &byte, 1) == 1
   }
 
-  /// The next signal that was caught; nil if there is none.
+  /// Returns the next caught signal; nil if there is none.
   func next() -> Int32? {
     var byte: UInt8 = 0
     return read(reader, &byte, 1) == 1 ? Int32(byte) : nil
   }
 
-  /// Does what the system does at SIGTSTP, and returns when the process continues.
+  /// Does the same as the system at SIGTSTP, and returns when the process continues.
   func stopProcess() {
     guard var action = earlier[SIGTSTP] else { return }
     sigaction(SIGTSTP, &action, nil)
     var (stop, mask) = (sigset_t(), sigset_t())
     sigemptyset(&stop)
     sigaddset(&stop, SIGTSTP)
-    // sent to this thread, so that the process stops before the thread goes on
+    // Sent to this thread, so that the process stops before the thread continues.
     pthread_sigmask(SIG_UNBLOCK, &stop, &mask)
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &mask, nil)
     _ = Self.setHandler(of: SIGTSTP)
   }
 
-  /// Sets the earlier actions again. Returns a signal that was caught and not obeyed.
+  /// Restores the earlier actions. Returns a signal that was caught and did not take effect.
   func end() -> Int32? {
     for (signal, action) in earlier {
       var action = action

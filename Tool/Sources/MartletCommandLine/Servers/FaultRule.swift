@@ -1,9 +1,9 @@
 import MartletSemantics
 import MartletTesting
 
-/// A fault that a served path has: `--delay '/api/*=2'`.
+/// A fault of a served path: `--delay '/api/*=2'`.
 struct FaultRule: Sendable, Hashable {
-  /// What goes wrong.
+  /// The kind of fault.
   enum Fault: Sendable, Hashable {
     case delay(Duration)
     case status(HTTPStatus)
@@ -32,7 +32,7 @@ struct FaultRule: Sendable, Hashable {
     self.fault = fault
   }
 
-  /// The faults that a request asks for in its query, such as `?status=503&delay=1`. Others there are not meant for
+  /// Returns the faults that a request's query asks for, such as `?status=503&delay=1`. Other parameters are not for
   /// the server.
   static func asked(in query: String?) -> [Fault] {
     guard let query else { return [] }
@@ -63,8 +63,8 @@ struct FaultRule: Sendable, Hashable {
 
   func matches(_ path: String) -> Bool { pattern.map { Self.matches(path[...], $0[...]) } ?? true }
 
-  /// Whether the text is like the pattern, in which `*` stands for any characters. It takes time in proportion to the
-  /// product of the lengths at most.
+  /// Whether the text matches the pattern, in which `*` stands for any characters. The time is at most proportional to
+  /// the product of the lengths.
   static func matches(_ text: Substring, _ pattern: Substring) -> Bool {
     let pieces = pattern.split(separator: "*", omittingEmptySubsequences: false)
     guard let first = pieces.first, pieces.count > 1 else { return text == pattern }

@@ -5,13 +5,13 @@ import MartletSockets
 import MartletTesting
 import Synchronization
 
-/// Sends the requests of a local server to an origin. Redirects, cookies and credentials are the client's; what names
-/// the origin in a response is rewritten, so that the client stays with the local server.
+/// Sends the requests of a local server to an origin. The client handles redirects, cookies and credentials. Names of
+/// the origin in a response are rewritten, so that the client stays with the local server.
 struct Forwarder: Sendable {
   private let origin: URL
   private let session: HTTPSession
 
-  /// The fields that concern one connection only (RFC 9110 §7.6.1), and those that the transport sets itself.
+  /// The fields that concern only one connection (RFC 9110 §7.6.1), and those that the transport itself sets.
   private static let ofConnections: Set<FieldName> = [
     .connection, "Keep-Alive", .proxyAuthenticate, .proxyAuthorization, "Proxy-Connection", .te, .trailer,
     .transferEncoding, .upgrade, .contentLength, .host, .expect, .acceptEncoding,
@@ -76,21 +76,22 @@ struct Forwarder: Sendable {
     return fields
   }
 
-  /// The fields that concern one connection, also those that `Connection` names.
+  /// The fields that concern one connection, including those that `Connection` names.
   private static func ofConnection(_ fields: HTTPFields) -> Set<FieldName> {
     let named = fields[values: .connection].flatMap { $0.split(separator: ",") }
       .compactMap { try? FieldName(String(ASCII.trimmed($0))) }
     return ofConnections.union(named)
   }
 
-  /// The URL at the local server, if it is one of the origin.
+  /// The URL at the local server, if it belongs to the origin.
   private func local(_ location: String, at local: String) -> String {
     guard let prefix = Origin(origin).map({ "\($0)" }), location.hasPrefix(prefix) else { return location }
     let rest = location.dropFirst(prefix.count)
     return rest.isEmpty || "/?#".contains(rest.prefix(1)) ? local + rest : location
   }
 
-  /// The cookie without what would keep the client from sending it to the local server: Domain and Secure.
+  /// The cookie without the attributes that would keep the client from sending it to the local server: Domain and
+  /// Secure.
   static func localCookie(_ line: String) -> String {
     let parts = line.split(separator: ";", omittingEmptySubsequences: false)
     let kept = parts.enumerated().filter { index, part in
@@ -100,7 +101,7 @@ struct Forwarder: Sendable {
     return kept.map { String($0.element) }.joined(separator: ";")
   }
 
-  /// Runs asynchronous work while the thread waits. For threads of a server's connections only.
+  /// Runs asynchronous work while the thread waits. Only for threads of a server's connections.
   static func waiting<Value: Sendable>(
     _ work: @escaping @Sendable () async throws -> Value
   ) -> Result<Value, any Error> {

@@ -13,7 +13,7 @@ struct LocalServer: Sendable {
     hosts = ServedHosts(arguments.all(.host))
   }
 
-  /// Room for the connections of some browsers and programs, and none for clients that only hold what they have.
+  /// Room for the connections of some browsers and programs, but not for clients that only hold connections open.
   private static let limits = {
     var limits = LoopbackServer.Limits()
     limits.connections = 256
@@ -24,7 +24,7 @@ struct LocalServer: Sendable {
     return limits
   }()
 
-  /// Starts the server, which tells each request on standard error.
+  /// Starts the server, which reports each request on standard error.
   func start(
     bodies: LoopbackServer.BodyReading, _ surroundings: Surroundings,
     respond: @escaping @Sendable (LoopbackRequest) -> Reply
@@ -51,17 +51,17 @@ struct LocalServer: Sendable {
   }
 }
 
-/// The names to which a local server answers, in `Host`.
+/// The names in `Host` that a local server answers to.
 ///
-/// A page in a browser can make its own name lead to 127.0.0.1 (DNS rebinding), and would read what is served. It cannot
-/// change the name in `Host`.
+/// A page in a browser can point its own name to 127.0.0.1 (DNS rebinding), and could read the served content. It
+/// cannot change the name in `Host`.
 struct ServedHosts: Sendable {
   private let names: Set<String>
 
-  /// - Parameter names: those that are allowed besides the names of this machine.
+  /// - Parameter names: names that are allowed besides those of this machine.
   init(_ names: [String]) { self.names = Set(names.map { ASCII.lowercased($0) }) }
 
-  /// A request without `Host`, as HTTP/1.0 allows it, comes from no browser.
+  /// No browser sends a request without `Host`, which HTTP/1.0 allows.
   func allow(_ fields: HTTPFields) -> Bool {
     let hosts = fields[values: .host]
     return hosts.count <= 1 && hosts.allSatisfy(allow)

@@ -58,11 +58,11 @@ struct RecordCommand {
     return url
   }
 
-  /// What an archive says of a response that was not complete at Ctrl-C.
+  /// The archive's entry for a response that was incomplete at Ctrl-C.
   static let interrupted = HTTPError(.other, "the recording was ended before the response was complete")
 
-  /// Returns when all calls have ended, or after a second: what is complete for the client may not be written down yet. It does not
-  /// matter that the task is cancelled.
+  /// Returns when all calls have ended, or after a second: a response that is complete for the client may not be
+  /// recorded yet. It also waits if the task is cancelled.
   private func waitForEnd(of calls: TaskCounter) async {
     let clock = surroundings.clock
     await Task {
@@ -76,7 +76,7 @@ struct RecordCommand {
   }
 }
 
-/// Writes an archive that grows: at most once a second, because each time all of it is written, and at the end.
+/// Writes a growing archive: at most once a second, because the whole archive is written each time, and at the end.
 private actor ArchiveWriter {
   private let recorder: HARRecorder
   private let file: URL
@@ -88,7 +88,7 @@ private actor ArchiveWriter {
     (self.recorder, self.file, self.surroundings) = (recorder, file, surroundings)
   }
 
-  /// Writes the archive in a second, with all that was added until then.
+  /// Schedules a write in a second, with everything added until then.
   func schedule() {
     guard !isScheduled, !isEnded else { return }
     isScheduled = true

@@ -28,7 +28,7 @@ struct ServeCommand {
   }
 
   func run() async throws -> ExitCode {
-    // a body that is sent to a folder is read and not kept
+    // A body that is sent to a folder is read and dropped.
     let server = try server.start(bodies: .streamed, surroundings) { [responder] in responder.reply(to: $0) }
     defer { server.stop() }
     try surroundings.output.write("\(server.url)/ serves \(responder.folder.path)\n")
@@ -37,7 +37,7 @@ struct ServeCommand {
   }
 }
 
-/// Answers requests with the files of a folder, lists of its folders, and faults.
+/// Answers requests with a folder's files, its listings, and faults.
 struct FolderResponder: Sendable {
   let folder: URL
   private let files: StaticFolder
@@ -47,19 +47,20 @@ struct FolderResponder: Sendable {
     self.folder = folder
     self.rules = rules
     var files = StaticFolder(folder)
-    files.maxAge = nil  // a file that was changed is asked for again
+    files.maxAge = nil  // so that clients request a changed file again
     self.files = files
   }
 
   func reply(to request: LoopbackRequest) -> Reply {
-    // the last of two delays counts: that of the request, which is the more particular one
+    // Of two delays, the last counts: the more specific one of the request.
     let faults = rules.filter { $0.matches(request.path) }.map(\.fault) + FaultRule.asked(in: request.query)
-    // a status replaces the reply, so that it comes first
+    // A status replaces the reply, so it comes first.
     let ordered = faults.filter(\.isStatus) + faults.filter { !$0.isStatus }
     return ordered.reduce(content(for: request)) { $0.with($1) }
   }
 
-  /// Whether a name of the path begins with a dot: such files have passwords and histories, and are not listed either.
+  /// Whether a name in the path begins with a dot: such files contain passwords and histories, and are not listed
+  /// either.
   private static func isHidden(_ path: String) -> Bool {
     path.utf8.split(separator: UInt8(ascii: "/")).contains { name in
       PercentEncoding.pathSegment.decode(Substring(name)).utf8.first == UInt8(ascii: ".")
@@ -107,7 +108,7 @@ private enum FolderList {
     let isKnown = stat(folder.appending(component: name).path, &status) == 0
     let isFolder = isKnown && status.st_mode & S_IFMT == S_IFDIR
     let size = isKnown && !isFolder ? " – \(Quantity.text(Int64(status.st_size)))" : ""
-    // "./" keeps a colon in a name from being read as the end of a scheme
+    // "./" keeps a colon in a name from ending a scheme.
     let link = "./" + PercentEncoding.pathSegment.encode(name) + (isFolder ? "/" : "")
     return
       "<li><a href=\"\(TimelinePage.escaped(link))\">\(TimelinePage.escaped(name))\(isFolder ? "/" : "")</a>\(size)"

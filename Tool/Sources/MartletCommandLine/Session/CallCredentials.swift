@@ -7,7 +7,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
   case digest(user: String, password: String)
   case bearer(token: String)
 
-  /// Reads `--auth` and `--auth-type`; nil without them. A password that is missing is asked for.
+  /// Reads `--auth` and `--auth-type`; nil without them. Asks for a missing password.
   init?(_ arguments: ParsedArguments, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) {
     guard let text = arguments.value(.auth) else {
       if arguments.has(.authType) { throw UsageError("--auth-type needs --auth USER:PASSWORD") }
@@ -31,7 +31,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
     self = type == "digest" ? .digest(user: user, password: password) : .basic(user: user, password: password)
   }
 
-  /// The value of `Authorization` that needs no challenge; nil for Digest.
+  /// The value of `Authorization` if it needs no challenge; nil for Digest.
   var authorization: String? {
     switch self {
     case .basic(let user, let password): "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
@@ -52,7 +52,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
   }
 }
 
-/// Answers challenges for Digest only, so that a server cannot ask for the password itself.
+/// Answers only Digest challenges, so that a server cannot ask for the password itself.
 private struct DigestOnly: CredentialSource {
   let passwords: PasswordSource
 

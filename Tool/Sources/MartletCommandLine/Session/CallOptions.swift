@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSQLite
 import MartletSemantics
 
-/// The options that decide how a call behaves, as a session's configuration.
+/// The options for a call's behavior, as a session's configuration.
 struct CallOptions {
   private let arguments: ParsedArguments
   private let surroundings: Surroundings
@@ -28,7 +28,7 @@ struct CallOptions {
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
     if arguments.has(.netrc) || arguments.has(.netrcFile) {
-      // only for the URL's own origin, because an entry may be for every host
+      // Only for the URL's own origin, because an entry may apply to every host.
       configuration.credentials.append(
         PasswordSource(try netrc(), for: .origin(of: url), offer: .preemptive))
     }
@@ -74,7 +74,7 @@ struct CallOptions {
 }
 
 extension URL {
-  /// A URL as the command line has it: complete, a path of the same server, or without a scheme.
+  /// A URL on the command line: complete, a path of the same server, or without a scheme.
   fileprivate init?(text: String, relativeTo base: URL) {
     if text.hasPrefix("/") {
       guard let url = URL(string: text, relativeTo: base)?.absoluteURL else { return nil }

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// The cookies of `--cookies FILE`, which other runs and other programs may change at the same time.
+/// The cookies of `--cookies FILE`, which other runs and programs may change at the same time.
 struct CookieFile: Sendable {
   private let file: OwnFile
   /// The cookies that were read.
@@ -13,14 +13,14 @@ struct CookieFile: Sendable {
     self.file = file
     let jar = CookieJar()
     for problem in try await Self.read(file, into: jar) {
-      // well written, and no cookie that could be sent
+      // Well written, and no cookie that could be sent.
       guard arguments.has(.overwrite) else { throw file.refusal("has a cookie that is refused, line \(problem.line)") }
       surroundings.report("martlet: '\(file.path)': \(problem)")
     }
     cookies = try await jar.allCookies()
   }
 
-  /// Writes the cookies of a run: what it changed since the file was read is changed in what the file has now.
+  /// Writes the cookies of a run: applies its changes since the file was read to the file's current content.
   func write(_ after: [Cookie], clock: any Clock<Duration>) async throws {
     let changes = CookieChanges(from: cookies, to: after)
     try await FileLock.holding(file.url, clock: clock) {
@@ -40,8 +40,8 @@ struct CookieFile: Sendable {
 
   private static let marks = ["# Netscape HTTP Cookie File", "# HTTP Cookie File"]
 
-  /// Why the file is no cookie file as a whole; nil if it is one: each line is a cookie, a comment or empty, and it begins
-  /// with the mark of the format or has a cookie.
+  /// The reason why the file is no cookie file; nil if it is one: each line is a cookie, a comment or empty, and it
+  /// begins with the mark of the format or contains a cookie.
   static func fault(in data: Data) -> String? {
     guard let text = String(validating: data, as: UTF8.self) else { return "exists and is no cookie file" }
     let (cookies, problems) = NetscapeCookieFile.parse(text, now: .now)
@@ -51,12 +51,12 @@ struct CookieFile: Sendable {
   }
 }
 
-/// What a run changed in cookies.
+/// The changes that a run made to cookies.
 struct CookieChanges: Sendable {
   private let set: [Cookie]
   private let removed: [Cookie]
 
-  /// When a cookie was set first and sent last is no change.
+  /// The times of setting and sending do not count as changes.
   init(from before: [Cookie], to after: [Cookie]) {
     let known = Dictionary(before.map { ($0.identity, $0) }) { $1 }
     set = after.filter { cookie in !(known[cookie.identity].map { Self.areEqual($0, cookie) } ?? false) }
@@ -72,6 +72,6 @@ struct CookieChanges: Sendable {
 
   func apply(to jar: CookieJar) async throws {
     for cookie in removed { try await jar.remove(cookie) }
-    for cookie in set { try? await jar.set(cookie) }  // one that the jar refuses could not be sent either
+    for cookie in set { try? await jar.set(cookie) }  // a refused one could not be sent either
   }
 }

@@ -2,10 +2,10 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// Excludes other runs of the program while one reads a file, changes it and writes it.
+/// Excludes other runs of the program while one reads, changes and writes a file.
 ///
-/// The lock is on a hidden file beside it, because the file itself is replaced when it is written. The holder removes the
-/// lock's file before it ends the lock: a run that got the lock of a removed file tries again.
+/// The lock is on a hidden file beside it, because the file itself is replaced when it is written. The holder removes
+/// the lock's file before it releases the lock: a run that got the lock of a removed file tries again.
 struct FileLock {
   /// How long a run waits for another one.
   static let limit = Duration.seconds(10)
@@ -13,7 +13,7 @@ struct FileLock {
   private let path: String
   private let descriptor: Int32
 
-  /// Runs the work while no other run does the same for this file.
+  /// Runs the work while no other run does so for this file.
   ///
   /// - Throws: `HTTPError` of kind `.file` if the lock is held for too long or cannot be made, or the work's error.
   static func holding(
@@ -34,7 +34,7 @@ struct FileLock {
           .file, "'\(file.path)' is not written: another run has held '\(path)' for \(Quantity.text(limit))",
           phase: .receiving)
       }
-      // also in a task that is cancelled: what was received is to be kept
+      // Even in a cancelled task: received data is to be kept.
       await Task { try? await clock.sleep(for: .milliseconds(10)) }.value
     }
   }

@@ -1,8 +1,8 @@
 import MartletEngine
 import MartletSemantics
 
-/// What a call has from earlier ones, and keeps for later ones: `--session` and `--cookies`; and its credentials, which
-/// may come from a session.
+/// The state that a call takes from earlier calls and keeps for later ones: `--session` and `--cookies`; and its
+/// credentials, which may come from a session.
 struct KeptState: Sendable {
   let credentials: CallCredentials?
   let jar: CookieJar
@@ -10,7 +10,7 @@ struct KeptState: Sendable {
   private let stored: StoredChanges?
   private let clock: any Clock<Duration>
 
-  /// Reads what is kept, and sets the fields of the session that the command line does not name.
+  /// Reads the kept state, and sets the session's fields that the command line does not name.
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings, for request: inout HTTPRequest) async throws {
     guard let origin = Origin(request.url) else { throw UsageError("'\(request.url)' names no host") }
     clock = surroundings.clock
@@ -38,11 +38,11 @@ struct KeptState: Sendable {
   }
 }
 
-/// What a run changes in a session, which other runs may change at the same time.
+/// The changes that a run makes to a session, which other runs may change at the same time.
 private struct StoredChanges: Sendable {
   let file: URL
   let before: StoredSession
-  /// The fields that the command line names: those of the session that have these names are replaced.
+  /// The fields that the command line names: they replace the session's fields of the same names.
   let named: Set<FieldName>
   let fields: [StoredSession.Field]
   let credentials: CallCredentials?
@@ -78,7 +78,7 @@ extension KeptState {
     return names
   }
 
-  /// The fields of the command line that the session keeps: those that do not concern one request only.
+  /// The fields of the command line that the session keeps: all except those that concern only one request.
   private static func keptFields(of request: HTTPRequest, _ named: Set<FieldName>) -> [StoredSession.Field] {
     request.fields.filter { named.contains($0.name) && !isOfOneRequest($0.name) }
       .map { StoredSession.Field(name: $0.name.rawName, value: $0.value) }
@@ -91,7 +91,7 @@ extension KeptState {
     var isSet = named
     for field in fields {
       guard let name = try? FieldName(field.name), !named.contains(name) else { continue }
-      // the first value replaces a default, and others are added to it
+      // The first value replaces a default, and others are added to it.
       if isSet.insert(name).inserted {
         request.fields[name] = field.value
       } else {

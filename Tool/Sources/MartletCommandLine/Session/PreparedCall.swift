@@ -4,20 +4,20 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 
-/// A call that is ready to be made: the request, the session for it, and what is written when it has ended.
+/// A call that is ready to be made: the request, its session, and what to write when it has ended.
 struct PreparedCall: Sendable {
   let request: HTTPRequest
   let session: HTTPSession
   private let records: CallRecords
   private let kept: KeptState
 
-  /// Hides secrets where they are not asked for.
+  /// Hides secrets unless the user asks for them.
   var redaction: Redaction { records.redaction }
 
-  /// The head of the request as it was sent, to be shown.
+  /// The head of the request as it was sent, for display.
   func sentHead(in text: MessageText) -> String { records.sent?.head(in: text) ?? text.request(request.head) }
 
-  /// - Parameter listeners: receive the events besides those of the options.
+  /// - Parameter listeners: receive the events, in addition to those of the options.
   init(
     _ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings,
     listeners: [any EventListener] = []
@@ -27,7 +27,7 @@ struct PreparedCall: Sendable {
     records = try CallRecords(arguments, choice, surroundings)
 
     var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
-    configuration.userAgent = request.fields[.userAgent]  // nil if the command line leaves it out
+    configuration.userAgent = request.fields[.userAgent]  // nil if the command line omits it
     configuration.listeners = listeners + records.listeners
     if let credentials = kept.credentials {
       configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
@@ -44,7 +44,7 @@ struct PreparedCall: Sendable {
     return SocketTransport(try ConnectionFlags(arguments, surroundings).configuration())
   }
 
-  /// The curl command for the request, with the credentials and cookies that are sent without being asked for.
+  /// The curl command for the request, with the credentials and cookies that are sent without a challenge.
   func curlCommand() async throws -> String {
     var request = request
     request.options.keepsDotSegments = session.options(of: request).keepsDotSegments
@@ -55,7 +55,7 @@ struct PreparedCall: Sendable {
     return request.curlCommand(redaction: redaction)
   }
 
-  /// Writes the archive, the timeline, the cookies and the session, after the call has ended in whatever way.
+  /// Writes the archive, the timeline, the cookies and the session after the call has ended, whatever the outcome.
   func finish() async throws {
     let recorded = Result { try records.write() }
     try await kept.write()
@@ -64,7 +64,7 @@ struct PreparedCall: Sendable {
 }
 
 extension HARRecorder.Limits {
-  /// Those of `--har` and `martlet record`.
+  /// The redaction for `--har` and `martlet record`.
   static let ofArchives = {
     var limits = HARRecorder.Limits()
     limits.bodyBytes = 16 << 20
@@ -72,7 +72,7 @@ extension HARRecorder.Limits {
   }()
 }
 
-/// What is shown and recorded of a call while it runs.
+/// What is shown and recorded of a running call.
 private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]

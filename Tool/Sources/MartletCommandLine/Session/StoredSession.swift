@@ -2,8 +2,8 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// What `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials. Only its
-/// owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`.
+/// The data that `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials.
+/// Only its owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`.
 struct StoredSession: Sendable, Codable {
   struct Field: Sendable, Codable {
     var name: String
@@ -52,7 +52,7 @@ struct StoredSession: Sendable, Codable {
       attributes: [.posixPermissions: 0o700])
   }
 
-  /// Writes the session to its file, which only its owner can read, in a folder that exists.
+  /// Writes the session to its file, which only its owner can read, in an existing folder.
   func write(to file: URL) throws {
     let partial = try PartialFile(for: file, access: .ownerOnly)
     let encoder = JSONEncoder()

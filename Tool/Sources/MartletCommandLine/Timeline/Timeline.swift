@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// What happened in the calls of a run, over time.
+/// The events of a run's calls over time.
 struct Timeline: Sendable {
   /// A call with its attempts.
   struct CallRecord: Sendable {
@@ -15,26 +15,26 @@ struct Timeline: Sendable {
     var error: String?
   }
 
-  /// One request of a call, with what is known of the answer to it.
+  /// One request of a call, and its response as far as it is known.
   struct AttemptRecord: Sendable {
     let number: Int
     let start: Duration
     var end: Duration?
     var method: String
     var url: String
-    /// The fields as they were sent, without secrets.
+    /// The sent fields, without secrets.
     var requestFields: HTTPFields
     var wasSent = false
     var status: HTTPStatus?
     var version: HTTPVersion?
     var responseFields: HTTPFields = [:]
-    /// When the head came.
+    /// When the head arrived.
     var headTime: Duration?
     var metrics: TransferMetrics?
     var received: Int64 = 0
     /// The phase in which it failed.
     var failure: HTTPError.Phase?
-    /// What else was reported: decisions of the cache, refused cookies, why it was sent again.
+    /// Other reports: decisions of the cache, refused cookies, the reason for a resend.
     var notes: [String] = []
   }
 
@@ -84,7 +84,7 @@ final class TimelineRecorder: EventListener {
     }
     if case .finished(let error) = event {
       call.end = time
-      // a body that was not needed, such as that of a token's response, is no failure
+      // If a body was not needed, such as that of a token's response, its cancellation is no failure.
       let isUnread = error?.isCancelled == true && call.attempts.last?.status != nil
       call.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)" }
     }

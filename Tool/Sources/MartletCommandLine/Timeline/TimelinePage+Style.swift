@@ -1,6 +1,6 @@
 extension TimelinePage {
-  /// The colors have enough contrast on light and on dark ground (WCAG 2.2 §1.4.11); the order of the phases, their
-  /// titles and the numbers beneath say the same without colors.
+  /// The colors have enough contrast on light and dark backgrounds (WCAG 2.2 §1.4.11). Without colors, the order of the
+  /// phases, their titles and the numbers below express the same.
   static let style = """
     :root { color-scheme: light dark; --ground: #fff; --text: #1c1e21; --dim: #5d6470; --line: #dfe2e7; --row: #f5f6f8;
       --queue: #8a8f98; --dns: #0e7c86; --connect: #c2680a; --tls: #8e44ad; --request: #2b6cb0; --wait: #2f855a;

@@ -1,21 +1,21 @@
 import MartletEngine
 import MartletSemantics
 
-/// A page that shows a ``Timeline``: a row for each call and each attempt, and its phases as bars. It needs nothing but
-/// a browser: no script, no other file. The rows are `details` elements, which the keyboard opens.
+/// A page that shows a ``Timeline``: a row for each call and each attempt, with its phases as bars. It needs only a
+/// browser: no script, no other file. The rows are `details` elements, which the keyboard opens.
 struct TimelinePage {
   private let timeline: Timeline
-  /// The time that the whole width stands for, in milliseconds.
+  /// The time that the whole width represents, in milliseconds.
   private let total: Double
 
-  /// Writes the page to a file, which only its owner can read, as it tells what was asked for.
+  /// Writes the page to a file, which only its owner can read, because it contains the requests.
   static func write(_ timeline: Timeline, to file: URL) throws(HTTPError) {
     let partial = try PartialFile(for: file, access: .ownerOnly)
     try partial.append(Data(TimelinePage(timeline).html.utf8))
     try partial.complete()
   }
 
-  /// What each page begins with, by which it is recognized.
+  /// The beginning of every page, by which it is recognized.
   private static let beginning = """
     <!DOCTYPE html>
     <html lang="en">
@@ -24,7 +24,7 @@ struct TimelinePage {
     <meta name="generator" content="martlet --timeline">
     """
 
-  /// Whether a file is such a page, from its beginning to its end.
+  /// Whether a file is a complete page of this kind.
   static func isPage(_ data: Data) -> Bool {
     data.starts(with: beginning.utf8) && data.suffix(8).elementsEqual("</html>\n".utf8)
   }
@@ -71,7 +71,7 @@ struct TimelinePage {
   private static let legend = ["queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
     .map { "<span><i class=\"\($0.lowercased())\"></i>\($0)</span>" }.joined(separator: " ")
 
-  /// Five marks of time over the bars.
+  /// Five time marks above the bars.
   private var axis: String {
     let marks = (0...4).map { step in
       let time = Duration.milliseconds(total * Double(step) / 4)
@@ -115,7 +115,7 @@ struct TimelinePage {
       return bar("cache", "answered without the network", from: start, length: end - start)
     }
     guard let metrics = attempt.metrics else {
-      // the body was not read to its end, so that the transport measured nothing
+      // The body was not read to its end, so the transport measured nothing.
       let end = (attempt.headTime ?? attempt.end ?? timeline.end).inMilliseconds
       let title = attempt.headTime == nil ? "no response" : "until the head of the response"
       let style = attempt.headTime == nil ? Phases.name(of: attempt.failure).lowercased() : "wait"
@@ -135,7 +135,7 @@ struct TimelinePage {
       "<i class=\"\(style)\" style=\"left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))\" title=\"\(title)\"></i>"
   }
 
-  /// With two decimals, without those of the machine's language.
+  /// With two decimals, independent of the machine's language.
   private static func percent(_ value: Double) -> String {
     let hundredths = Int((value * 100).rounded())
     let rest = hundredths % 100

@@ -1,4 +1,4 @@
-// The module and its users get `Data` and `URL` from FoundationEssentials where it exists, else from Foundation.
+// The module and its users get `Data` and `URL` from FoundationEssentials where it exists, otherwise from Foundation.
 #if canImport(FoundationEssentials)
 @_exported public import FoundationEssentials
 #else

@@ -1,4 +1,4 @@
-// The names of these types in Poq's documentation: code written for it compiles.
+// The names of these types in Poq's documentation, so that code written for it compiles.
 
 public import Martlet
 

@@ -1,7 +1,7 @@
-// `import SAPFoundation` is enough for everything that its API uses: Foundation and its networking types, publishers,
-// and some types of the engine. The engine as a whole is not re-exported, because other libraries have types with the
-// same names (`HTTPRequest`, `HTTPMethod`). The files of this module import neither Foundation nor MartletCombine:
-// these imports are visible in all of them.
+// `import SAPFoundation` provides everything that its API uses: Foundation and its networking types, publishers, and
+// some types of the engine. The engine as a whole is not re-exported, because other libraries have types with the same
+// names (`HTTPRequest`, `HTTPMethod`). The files of this module import neither Foundation nor MartletCombine: these
+// imports are visible in all of them.
 @_exported public import Foundation
 @_exported public import MartletCombine
 @_exported public import struct MartletEngine.CallContext
@@ -30,7 +30,7 @@
 @_exported public import FoundationNetworking
 #endif
 
-/// Whether the error is an `HTTPError` of this kind, for `catch HTTPError.Kind.cancelled`. A re-export of a type alone
-/// brings no operators.
+/// Whether the error is an `HTTPError` of this kind, for `catch HTTPError.Kind.cancelled`. Re-exporting a type alone
+/// does not re-export its operators.
 @_disfavoredOverload
 public func ~= (kind: HTTPError.Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }

@@ -7,14 +7,15 @@ extension HTTPSession {
   /// `init(transport:configuration:)`.
   ///
   /// - Parameters:
-  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` says what it cannot do of it.
-  ///   - configuration: all else.
+  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` lists the settings that it
+  ///     does not support.
+  ///   - configuration: all other settings.
   public init(connection: ConnectionConfiguration = .init(), configuration: SessionConfiguration = .init()) {
     self.init(transport: DefaultTransport(connection), configuration: configuration)
   }
 
-  /// The shared session with default settings: the default configuration on the platform's own transport, made when it
-  /// is first used and kept for the life of the process.
+  /// The shared session with default settings: the default configuration on the platform's own transport. It is made on
+  /// first use and kept for the life of the process.
   public static let shared = HTTPSession()
 }
 
@@ -22,8 +23,9 @@ extension ClosableSession {
   /// Makes a session on the platform's own transport, ``DefaultTransport``.
   ///
   /// - Parameters:
-  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` says what it cannot do of it.
-  ///   - configuration: all else.
+  ///   - connection: how it connects: TLS, proxy, versions, limits. ``DefaultTransport`` lists the settings that it
+  ///     does not support.
+  ///   - configuration: all other settings.
   public convenience init(
     connection: ConnectionConfiguration = .init(), configuration: SessionConfiguration = .init()
   ) {

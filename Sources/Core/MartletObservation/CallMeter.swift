@@ -2,8 +2,8 @@ package import MartletEngine
 package import MartletSemantics
 import Synchronization
 
-/// A metric of calls: its name in OpenTelemetry's form, what its values mean and what it counts. The names with `http` are
-/// those of OpenTelemetry's stable conventions for HTTP clients, and so are the labels.
+/// A metric of calls: its name in OpenTelemetry's form, its type and a description. The names with `http` are those of
+/// OpenTelemetry's stable conventions for HTTP clients, and so are the labels.
 package struct CallMetric: Sendable, Hashable {
   package let name: String
   package let kind: MetricsSnapshot.Metric.Kind
@@ -30,17 +30,17 @@ package struct CallMetric: Sendable, Hashable {
     name: "martlet.pool.requests.reused", kind: .counter,
     help: "Requests that got a connection which another had used before.")
 
-  /// Those of calls, in the order in which they are shown.
+  /// The metrics of calls, in display order.
   static let ofCalls = [duration, active, calls, resends, responses, limits]
-  /// Those of pools.
+  /// The metrics of pools.
   static let ofPools = [poolConnections, poolRequests, poolOpened, poolReused]
 }
 
-/// A value for a metric: what is added to a counter or a gauge, or a duration in seconds for a histogram. Of a pool it is what
-/// the metric has now.
+/// A value for a metric: an addition to a counter or a gauge, or a duration in seconds for a histogram. For a pool, it
+/// is the metric's current value.
 package struct Measurement: Sendable {
   package let metric: CallMetric
-  /// The labels in order, without those that have no value.
+  /// The labels in order, without those that are empty.
   package let labels: [MetricLabel]
   package let value: Double
 
@@ -62,7 +62,7 @@ package struct MetricLabel: Sendable, Hashable {
   }
 }
 
-/// Makes measurements of the events of calls, and passes them on: what ``CallMetrics`` counts, and other systems of metrics.
+/// Makes measurements from the events of calls, and passes them on to ``CallMetrics`` and other systems of metrics.
 package final class CallMeter: EventListener {
   private let clock: any Clock<Duration>
   private let records = CallLocal<CallRecord?>(nil)
@@ -70,9 +70,9 @@ package final class CallMeter: EventListener {
   private let report: @Sendable ([Measurement]) -> Void
 
   /// - Parameters:
-  ///   - originLimit: the most origins that have labels of their own.
+  ///   - originLimit: the maximum number of origins that have labels of their own.
   ///   - clock: measures the time where the transport does not.
-  ///   - report: is called with what was measured at one time, on any thread.
+  ///   - report: called with the measurements of one moment, on any thread.
   package init(
     originLimit: Int, clock: any Clock<Duration>, report: @escaping @Sendable ([Measurement]) -> Void
   ) {
@@ -117,7 +117,7 @@ package final class CallMeter: EventListener {
     }
     guard attempt.isSent else { return measurements }
     let status = attempt.status.map { "\($0.code)" } ?? ""
-    // the error that a refusal becomes says less than its status
+    // the error made from a refusal says less than the refusal's status
     let error = attempt.status.map { $0.code >= 400 } ?? false ? status : error ?? ""
     let labels =
       [MetricLabel("http.request.method", attempt.method.registeredName)] + origins.labels(of: attempt.origin) + [
@@ -141,7 +141,7 @@ package final class CallMeter: EventListener {
 }
 
 extension CallMeter {
-  /// Returns what the connections of a transport have now. Origins beyond the limit are one.
+  /// Returns the current values of a transport's connections. Origins beyond the limit are counted as one.
   package func measurements(of pools: [Origin: PoolStatistics]) -> [Measurement] {
     let labeled = pools.sorted { "\($0.key)" < "\($1.key)" }.map { (origins.labels(of: $0.key), $0.value) }
     return Dictionary(labeled, uniquingKeysWith: { $0 + $1 }).flatMap { labels, pool in
@@ -157,7 +157,7 @@ extension CallMeter {
   }
 }
 
-/// The labels of origins: host, port and scheme, which are `_OTHER` for every origin after the first ones.
+/// The labels of origins: host, port and scheme. Beyond the limit they are `_OTHER` for every origin.
 private final class OriginLabels: Sendable {
   private let limit: Int
   private let known = Mutex<Set<Origin>>([])

@@ -2,8 +2,8 @@ public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Counts calls, attempts and what the cache and the limits did, and measures how long requests take: for a service's
-/// `/metrics`, without another package.
+/// Counts calls, attempts and the actions of the cache and the limits, and measures how long requests take. Use it for
+/// a service's `/metrics`, without another package.
 ///
 /// ```swift
 /// let metrics = CallMetrics()
@@ -23,13 +23,13 @@ import Synchronization
 /// | `martlet_pool_connections`, `martlet_pool_requests` | gauge | `state`; host and port |
 /// | `martlet_pool_connections_opened_total`, `martlet_pool_requests_reused_total` | counter | host and port |
 ///
-/// The duration is that of one attempt over the network until the end of its body, as the transport measured it. A response
-/// of 400 and above has its status as `error_type`, a failure the kind of the error.
+/// The duration is that of one attempt over the network until the end of its body, as the transport measured it. For a
+/// response with status 400 or above, `error_type` is the status; for a failure, it is the kind of the error.
 ///
-/// The number of label values is bounded: methods that are not registered become `_OTHER`, and so does every host after the
-/// first ``originLimit``. A listener may be that of several sessions.
+/// The number of label values is bounded: methods that are not registered become `_OTHER`, and so does every host after
+/// the first ``originLimit``. Several sessions may share a listener.
 public final class CallMetrics: EventListener {
-  /// The most origins that have labels of their own; 100 by default.
+  /// The maximum number of origins that have labels of their own; 100 by default.
   public let originLimit: Int
   private let meter: CallMeter
   private let counts: Counts
@@ -37,7 +37,7 @@ public final class CallMetrics: EventListener {
   /// Makes metrics that are all zero.
   ///
   /// - Parameters:
-  ///   - originLimit: the most origins that have labels of their own.
+  ///   - originLimit: the maximum number of origins that have labels of their own.
   ///   - clock: measures the time where the transport does not.
   public init(originLimit: Int = 100, clock: any Clock<Duration> = ContinuousClock()) {
     self.originLimit = originLimit
@@ -50,7 +50,7 @@ public final class CallMetrics: EventListener {
 
   public func receive(_ event: Event, in call: Call) { meter.receive(event, in: call) }
 
-  /// Returns the values now.
+  /// Returns the current values.
   ///
   /// - Parameter pools: the connections of a transport, from `SocketTransport.statistics()`; none by default.
   public func snapshot(pools: [Origin: PoolStatistics] = [:]) -> MetricsSnapshot {
@@ -61,7 +61,7 @@ public final class CallMetrics: EventListener {
   }
 }
 
-/// What was counted.
+/// The counted values.
 private final class Counts: Sendable {
   private let current = Mutex(Values([Measurement(.active, [], 0)]))
 
@@ -92,7 +92,7 @@ private struct Values {
     }
   }
 
-  /// Names of Prometheus have no dots.
+  /// Prometheus does not allow dots in names.
   fileprivate static func prometheus(_ name: String) -> String { name.replacing(".", with: "_") }
 }
 
@@ -109,7 +109,7 @@ extension MetricsSnapshot.Value {
 }
 
 extension CallMetric {
-  /// The name with the unit, or with the suffix of a counter, as Prometheus has it.
+  /// The name in Prometheus's form, with the unit or with the suffix of a counter.
   fileprivate var nameInPrometheus: String {
     let suffix =
       switch kind {

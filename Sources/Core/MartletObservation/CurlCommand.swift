@@ -44,9 +44,9 @@ struct CurlCommand {
     }
   }
 
-  /// The URL without user information and fragment, and `--globoff` if curl would take a part of it for a pattern.
+  /// The URL without user information and fragment. `--globoff` is added if curl would take a part of it for a pattern.
   private func target() -> String {
-    // curl leaves `%2e` in a path, and judges hosts differently
+    // curl leaves `%2e` in a path, and interprets hosts differently
     let url = request.url.normalized(keepsDotSegments: request.options.keepsDotSegments) ?? request.url
     let text = String(url.absoluteString.prefix { $0 != "#" })
     let shown = redaction.hidesNothing ? String(Redaction.withoutUser(text[...])) : redaction.redacted(reference: text)
@@ -60,7 +60,7 @@ struct CurlCommand {
     guard let user = request.url.user(percentEncoded: false), !request.fields.contains(.authorization) else { return }
     let password = request.url.password(percentEncoded: false) ?? ""
     let hidden = "\(redaction.placeholder):\(redaction.placeholder)"
-    // a session waits until it is asked, and answers with the strongest scheme
+    // a session waits for a challenge, and answers with the strongest scheme
     groups.append(["--anyauth -u", Self.quoted(redaction.hidesNothing ? "\(user):\(password)" : hidden)])
   }
 
@@ -69,7 +69,7 @@ struct CurlCommand {
     for (name, value) in redaction.redacted(fields) where !Self.framing.contains(name) {
       groups.append(["-H", Self.quoted(value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")])
     }
-    // What curl would add by itself, and the engine does not.
+    // The options against fields that curl would add by itself, although the engine does not.
     if !fields.contains(.userAgent) { groups.append(["-H", "'User-Agent:'"]) }
     if hasBody, !isStreamed, !fields.contains(.contentType) { groups.append(["-H", "'Content-Type:'"]) }
     if hasBody, !isShort, !fields.contains(.expect) { groups.append(["-H", "'Expect:'"]) }
@@ -169,10 +169,10 @@ extension HTTPRequest {
   /// ```
   ///
   /// It contains what this value contains, without the session's interceptors, cookies and options. The request of
-  /// ``Event/attempt(_:_:)`` has all except the cookies. A body that is not text is piped in with `printf`; one of more
-  /// than 1 MiB, or a stream, is left out, with a remark on a separate line.
+  /// ``Event/attempt(_:_:)`` has all of them except the cookies. A body that is not text is piped in with `printf`. A
+  /// stream, or a body of more than 1 MiB, is omitted, with a remark on a separate line.
   ///
-  /// - Parameter redaction: the secrets that are left out. Use `.off` for a command that works with credentials; it is
+  /// - Parameter redaction: the secrets that are omitted. Use `.off` for a command that works with credentials; it is
   ///   then as secret as they are.
   public func curlCommand(redaction: Redaction = .standard) -> String {
     var command = CurlCommand(self, redaction: redaction)

@@ -137,7 +137,7 @@ extension HAR {
     public var path: String?
     /// Its domain.
     public var domain: String?
-    /// When it expires, in ISO 8601.
+    /// The date at which it expires, in ISO 8601.
     public var expires: String?
     /// Whether it is hidden from scripts.
     public var httpOnly: Bool?

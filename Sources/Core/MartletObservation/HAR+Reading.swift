@@ -1,6 +1,6 @@
 package import MartletSemantics
 
-/// A date as the archive writes it: ISO 8601 with milliseconds. One that cannot be read is `.distantPast`.
+/// A date in the archive's form: ISO 8601 with milliseconds. A date that cannot be read is `.distantPast`.
 struct HARDate: Sendable, Hashable, Codable {
   var date: Date
 
@@ -47,8 +47,8 @@ extension HAR {
     return Data(base64Encoded: text, options: .ignoreUnknownCharacters)
   }
 
-  /// Returns the bytes as text if the media type is one of text or unknown, and they are UTF-8 without NUL; otherwise
-  /// in base64.
+  /// Returns the bytes as text or in base64. They are text if the media type is unknown or that of text, and they are
+  /// UTF-8 without NUL.
   static func text(of bytes: Data, mimeType: String) -> (String, encoding: String?) {
     let type = MediaType(mimeType)
     if type?.isText ?? true, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) {

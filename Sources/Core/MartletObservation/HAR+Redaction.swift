@@ -1,8 +1,8 @@
 package import MartletSemantics
 
 extension HAR.Request {
-  /// Makes a request from the head that is sent, without secrets. The fragment of its URL is left out, because it is
-  /// not sent.
+  /// Makes a request from the head that is sent, without secrets. The fragment of its URL is omitted, because it is not
+  /// sent.
   package init(_ head: RequestHead, redaction: Redaction) {
     let target = String(head.url.absoluteString.prefix { $0 != "#" })
     self.init(method: head.method.rawValue, url: redaction.redacted(reference: target))

@@ -90,13 +90,13 @@ public struct HAR: Sendable, Hashable, Codable {
 
   /// A page that a browser loaded.
   public struct Page: Sendable, Hashable, Codable {
-    /// When the load began.
+    /// The date at which the load began.
     public var startedDateTime: Date {
       get { started.date }
       set { started.date = newValue }
     }
     private var started: HARDate
-    /// What ``Entry/pageref`` refers to.
+    /// The identifier to which ``Entry/pageref`` refers.
     public var id: String
     /// Its title.
     public var title: String
@@ -120,11 +120,11 @@ public struct HAR: Sendable, Hashable, Codable {
     }
   }
 
-  /// When a page was usable, in milliseconds after its start.
+  /// The times at which a page was usable, in milliseconds after its start.
   public struct PageTimings: Sendable, Hashable, Codable {
-    /// When its content was loaded; -1 if that does not apply.
+    /// The time at which its content was loaded; -1 if that does not apply.
     public var onContentLoad: Double?
-    /// When everything was loaded; -1 if that does not apply.
+    /// The time at which everything was loaded; -1 if that does not apply.
     public var onLoad: Double?
   }
 }
@@ -134,13 +134,13 @@ extension HAR {
   public struct Entry: Sendable, Hashable, Codable {
     /// The ``Page/id`` of the page that it belongs to.
     public var pageref: String?
-    /// When the request began.
+    /// The date at which the request began.
     public var startedDateTime: Date {
       get { started.date }
       set { started.date = newValue }
     }
     private var started: HARDate
-    /// How long it took, in milliseconds: the sum of ``timings``.
+    /// The duration in milliseconds: the sum of ``timings``.
     public var time: Double
     /// The request.
     public var request: Request
@@ -243,9 +243,9 @@ extension HAR {
 
   /// A stored response.
   public struct CacheState: Sendable, Hashable, Codable {
-    /// When it becomes stale, as a date of the format.
+    /// The date at which it becomes stale, in the format's form.
     public var expires: String?
-    /// When it was last used.
+    /// The date at which it was last used.
     public var lastAccess: String?
     /// Its entity tag.
     public var eTag: String?

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// An attempt that is being recorded, to become an entry of an archive.
+/// An attempt that is being recorded. It becomes an entry of an archive.
 struct HARAttempt: Sendable {
   let number: Int
   let call: UInt64
@@ -111,8 +111,8 @@ struct HARAttempt: Sendable {
 }
 
 extension CappedBytes {
-  /// Returns the bytes without secrets, and a remark for the reader; nil instead of bytes if they cannot be searched
-  /// for secrets.
+  /// Returns the bytes without secrets, and a remark for the reader. The bytes are nil if they cannot be searched for
+  /// secrets.
   fileprivate func shown(describedBy fields: HTTPFields, _ redaction: Redaction) -> (Data?, remark: String?) {
     guard redaction.canSearch(fields) else {
       return (nil, "left out: it is encoded, and cannot be searched for secrets")
@@ -139,7 +139,7 @@ struct CappedBytes: Sendable {
 
   var isCutOff: Bool { count > bytes.count }
 
-  /// The bytes; if they are text, they do not end within a character.
+  /// The bytes. If they are text, they end at a character's boundary.
   var readable: Data {
     guard isCutOff else { return bytes }
     for excess in 0..<4 where String(validating: bytes.dropLast(excess), as: UTF8.self) != nil {
@@ -170,7 +170,7 @@ extension HAR.Timings {
       receive = max(.zero, marks.end - head).inMilliseconds
       return
     }
-    // what a failed attempt did not reach is zero; its last phase lasted until its end
+    // phases that a failed attempt did not reach are zero; its last phase lasted until its end
     let wasSent = metrics.requestStart > .zero || metrics.firstByte > .zero
     let resolved = max(metrics.queued, metrics.nameLookup)
     let connected = max(resolved, metrics.connect, metrics.secureConnect)

@@ -2,7 +2,7 @@ public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Records calls as an HTTP Archive, which browsers' developer tools and many other programs can show: see `HAR`.
+/// Records calls as an HTTP Archive, which browsers' developer tools and many other programs can display: see `HAR`.
 ///
 /// ```swift
 /// let recorder = HARRecorder()
@@ -12,20 +12,21 @@ import Synchronization
 /// ```
 ///
 /// Every attempt is an entry: a redirect, a retry and the request after a challenge each have their own, with a comment
-/// that names the call. An entry is added when its attempt has ended. It contains the request's head as it was written,
-/// where the transport reports that (``Event/written(_:)``), and otherwise as the engine has it, without `Host`; and the
-/// response as the engine has it, with its body decoded, and without the fields of the coded body.
+/// that names the call. An entry is added when its attempt has ended. It contains the request's head in the form in
+/// which it was written, if the transport reports that (``Event/written(_:)``). Otherwise it contains the engine's
+/// form, without `Host`. It also contains the response in the engine's form, with its body decoded, and without the
+/// fields of the coded body.
 ///
-/// Secrets are replaced by the redaction, in bodies too. A body is recorded as far as it was read, up to a limit; a
-/// longer one is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.
+/// The redaction replaces secrets, in bodies too. The part of a body that was read is recorded, up to a limit; a longer
+/// body is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.
 public final class HARRecorder: EventListener {
   /// The limits of a recorder.
   public struct Limits: Sendable, Hashable {
-    /// The largest number of entries; 1000 by default.
+    /// The maximum number of entries; 1000 by default.
     public var entries = 1000
-    /// The largest number of recorded bytes of a body; 256 KiB by default. 0 records no bodies.
+    /// The maximum number of recorded bytes of a body; 256 KiB by default. With 0, no bodies are recorded.
     public var bodyBytes = 256 << 10
-    /// The largest number of recorded bytes of all bodies together; 64 MiB by default.
+    /// The maximum number of recorded bytes of all bodies together; 64 MiB by default.
     public var totalBytes = 64 << 20
 
     /// Makes the default limits.
@@ -49,10 +50,10 @@ public final class HARRecorder: EventListener {
   /// Makes a recorder.
   ///
   /// - Parameters:
-  ///   - redaction: the secrets that are replaced. `.off` records passwords and tokens as they are.
-  ///   - limits: the largest number of entries and bytes.
+  ///   - redaction: the secrets that are replaced. `.off` records passwords and tokens unchanged.
+  ///   - limits: the maximum number of entries and bytes.
   ///   - now: returns the date at which an entry begins.
-  ///   - clock: measures the times that the transport does not.
+  ///   - clock: measures the times that the transport does not measure.
   public init(
     redaction: Redaction = .standard, limits: Limits = .init(), now: @escaping @Sendable () -> Date = { .now },
     clock: any Clock<Duration> = ContinuousClock()
@@ -65,7 +66,7 @@ public final class HARRecorder: EventListener {
 
   public var events: Event.Kinds { limits.bodyBytes > 0 ? .all : .exceptBytes }
 
-  /// The archive of all attempts that have ended, ordered by their beginning.
+  /// The archive of all attempts that have ended, in the order of their beginning.
   public var har: HAR {
     let (entries, dropped) = state.withLock { ($0.entries, $0.dropped) }
     let comment = dropped > 0 ? "\(dropped) older entries were left out: see HARRecorder.Limits" : nil
@@ -80,15 +81,16 @@ public final class HARRecorder: EventListener {
     state.withLock { ($0.entries, $0.bytes, $0.dropped) = ([], 0, 0) }
   }
 
-  /// Writes the archive to a file, which replaces an existing one when it is complete. Only its owner can read it.
+  /// Writes the archive to a file. If the file exists, it is replaced when the new one is complete. Only its owner can
+  /// read it.
   ///
   /// - Throws: ``HTTPError`` of kind `.file`.
   public func write(to url: URL) throws(HTTPError) { try har.write(to: url) }
 
-  /// Adds the attempts that are in progress, with what was sent and received so far, as entries that failed with an error.
-  /// What happens in them later is not recorded.
+  /// Adds the attempts in progress, with the data that was sent and received so far, as entries that failed with an
+  /// error. Their later events are not recorded.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of such attempts.
   package func endAttempts(with error: HTTPError) -> Int {
     let attempts = state.withLock { state in
       defer { state.open = [:] }

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The values of metrics at one time, to be read or printed.
+/// The values of metrics at one time, for reading or printing.
 ///
 /// ```swift
 /// let snapshot = CallMetrics().snapshot()
@@ -19,21 +19,21 @@ public struct MetricsSnapshot: Sendable {
 
   /// A metric, with a value for each combination of labels.
   public struct Metric: Sendable {
-    /// What its values mean.
+    /// The type of its values.
     public enum Kind: String, Sendable, Hashable {
       /// A number that only rises.
       case counter
       /// A number that rises and falls.
       case gauge
-      /// How many values were in which range.
+      /// The number of values in each range.
       case histogram
     }
 
-    /// The name, as Prometheus has it.
+    /// The name in Prometheus's form.
     public var name: String
-    /// What its values mean.
+    /// The type of its values.
     public var kind: Kind
-    /// What it counts, in a sentence.
+    /// A description, in a sentence.
     public var help: String
     /// The values, ordered by their labels.
     public var series: [Series]
@@ -54,12 +54,12 @@ public struct MetricsSnapshot: Sendable {
 
   /// One value of a metric.
   public struct Series: Sendable {
-    /// The labels, without those that have no value.
+    /// The labels, without those that are empty.
     public var labels: [(name: String, value: String)]
     /// The value.
     public var value: Value
 
-    /// Makes a series. Labels without a value are left out.
+    /// Makes a series. Empty labels are omitted.
     public init(_ labels: [(String, String)], _ value: Value) {
       self.labels = labels.filter { !$0.1.isEmpty }.map { (name: $0.0, value: $0.1) }
       self.value = value
@@ -84,7 +84,7 @@ public struct MetricsSnapshot: Sendable {
     }
   }
 
-  /// How many durations in seconds were in which range; the ranges are those of OpenTelemetry's conventions.
+  /// The number of durations, in seconds, in each range. The ranges are those of OpenTelemetry's conventions.
   public struct Histogram: Sendable, Hashable {
     /// The upper ends of the ranges; the last range has none.
     public static let bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -99,7 +99,7 @@ public struct MetricsSnapshot: Sendable {
     /// Makes an empty histogram.
     public init() {}
 
-    /// Adds a duration in seconds; one that is at the end of a range belongs to it.
+    /// Adds a duration in seconds. If it is at the end of a range, it belongs to that range.
     public mutating func add(_ seconds: Double) {
       counts[Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count] += 1
       sum += seconds
@@ -146,7 +146,7 @@ extension MetricsSnapshot {
     return whole == value && abs(value) < 1e15 ? "\(Int64(whole))" : "\(value)"
   }
 
-  /// A backslash and a line feed are escaped, and in the value of a label a quote.
+  /// Escapes a backslash and a line feed, and in the value of a label also a quote.
   private static func escaped(_ text: String, quotes: Bool = false) -> String {
     var escaped = ""
     for scalar in text.unicodeScalars {

@@ -9,9 +9,9 @@ import MartletSemantics
 /// for await isActive in counter.activity { spinner.isHidden = !isActive }
 /// ```
 ///
-/// A call counts from its start until its body was read to the end, failed or was cancelled; redirects, retries and
-/// other resends are part of it. A counter may be the listener of several sessions. The streams begin with the current
-/// value and end when the counter is released. Between two reads only the newest value is kept, so that the last
+/// A call counts from its start until its body was read to the end, failed or was cancelled. Redirects, retries and
+/// other resends are part of the call. A counter may be the listener of several sessions. The streams begin with the
+/// current value and end when the counter is released. Between two reads only the newest value is kept, so the last
 /// element is always current.
 public final class TaskCounter: EventListener {
   private let clock: any Clock<Duration>
@@ -44,8 +44,8 @@ public final class TaskCounter: EventListener {
   /// The changes of ``isActive``, beginning with the current value.
   public var activity: AsyncStream<Bool> { state.changes(of: \.isActive) }
 
-  /// Calls a closure with ``running`` and ``isActive``, now and after every change, as long as the counter exists. It
-  /// is called by one task at a time, the one that caused the change.
+  /// Calls a closure with ``running`` and ``isActive``, now and after every change, as long as the counter exists. Only
+  /// one task at a time calls it, the one that caused the change.
   public func onChange(_ handler: @escaping @Sendable (_ running: Int, _ isActive: Bool) -> Void) {
     state.observe { handler($0.count, $0.isActive) }
   }
@@ -60,7 +60,7 @@ public final class TaskCounter: EventListener {
     }
   }
 
-  /// Counts other work than a call, until ``end(_:)`` is called with the number.
+  /// Counts work other than a call, until ``end(_:)`` is called with the number.
   package func begin() -> UInt64 {
     let number = Call().id
     change { $0.started(number) }

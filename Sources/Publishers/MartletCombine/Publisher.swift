@@ -18,7 +18,7 @@ public protocol Publisher<Output, Failure> {
   /// The failure type; `Never` if it cannot fail.
   associatedtype Failure: Error
 
-  /// Attaches a subscriber: gives it a subscription, through which it asks for values and cancels.
+  /// Attaches a subscriber: gives it a subscription, with which it requests values and cancels.
   func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure
 }
 
@@ -50,11 +50,11 @@ public protocol Subscriber<Input, Failure>: CustomCombineIdentifierConvertible {
   /// The type of failures that it can receive.
   associatedtype Failure: Error
 
-  /// Receives the subscription, which the subscriber keeps, to request values now or later.
+  /// Receives the subscription. The subscriber keeps it to request values now or later.
   func receive(subscription: any Subscription)
   /// Receives a value, and returns how many more values it requests.
   func receive(_ input: Input) -> Subscribers.Demand
-  /// Receives the completion, after which nothing follows.
+  /// Receives the completion. Nothing follows it.
   func receive(completion: Subscribers.Completion<Failure>)
 }
 

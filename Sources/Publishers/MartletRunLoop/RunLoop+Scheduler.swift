@@ -3,11 +3,11 @@ import Dispatch
 public import Foundation
 public import MartletCombine
 
-/// The work of the main run loop is run through `DispatchQueue.main`, which that run loop also serves: so it is run in
-/// programs without a main run loop too, such as those with an `async` entry point. Other run loops perform it in their
+/// The main run loop's work runs through `DispatchQueue.main`, which that run loop also serves. Therefore it also runs
+/// in programs without a main run loop, such as those with an `async` entry point. Other run loops perform it in their
 /// default mode.
 extension RunLoop: Scheduler {
-  /// A point in the time of run loop's.
+  /// A point in the run loop's time.
   public struct SchedulerTimeType: Strideable, Hashable, Sendable {
     /// The time as a date.
     public var date: Date

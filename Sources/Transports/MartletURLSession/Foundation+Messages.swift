@@ -28,15 +28,15 @@ package enum ReceivedHead {
       guard let name = key as? String, let name = try? FieldName(name) else { return nil }
       return (name, String(describing: value))
     }
-    // the order is lost, but sorted it is the same each time
+    // the order is lost, but after sorting it is the same each time
     for (name, value) in lines.sorted(by: { $0.0.canonicalName < $1.0.canonicalName }) {
       for line in name == .setCookie ? cookies(in: value) : [value] { head.fields.appendReceived(name, line) }
     }
     return head
   }
 
-  /// Splits joined `Set-Cookie` lines at each comma that is followed by a cookie's name and `=`. The comma of a date is
-  /// not.
+  /// Splits joined `Set-Cookie` lines at each comma before a cookie's name and `=`. The comma of a date is not such a
+  /// comma.
   static func cookies(in joined: String) -> [String] {
     var lines: [String] = []
     for part in joined.split(separator: ",", omittingEmptySubsequences: false) {
@@ -57,7 +57,7 @@ package enum ReceivedHead {
 }
 
 extension TransferMetrics {
-  /// Converts Foundation's metrics of one transaction. Where it has no date, the time is zero.
+  /// Converts Foundation's metrics of one transaction. A missing date gives the time zero.
   init(_ transaction: URLSessionTaskTransactionMetrics) {
     self.init()
     let start = transaction.fetchStartDate
@@ -84,7 +84,7 @@ extension TransferMetrics {
 }
 
 extension URLSessionConfiguration {
-  /// `httpCookieStorage`, for modules that have a property of that name themselves.
+  /// `httpCookieStorage`, for modules that have their own property with that name.
   package var foundationCookieStorage: HTTPCookieStorage? {
     get { httpCookieStorage }
     set { httpCookieStorage = newValue }

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// A request in the form that URLSession takes.
+/// A request in the form for URLSession.
 struct OutgoingRequest: Sendable {
   let request: URLRequest
   let payload: Payload
@@ -61,11 +61,11 @@ struct OutgoingRequest: Sendable {
   }
 }
 
-/// A temporary file with a request's body, which only the user can read. It is removed when the last reference is
+/// A temporary file with a request's body. Only the user can read it. It is removed when the last reference is
 /// released.
 final class SpoolFile: Sendable {
   private let file: PartialFile
-  /// The longest body that is kept in memory.
+  /// The maximum length of a body that is kept in memory.
   private static let memoryLimit = 1 << 20
 
   private init() throws {
@@ -75,7 +75,7 @@ final class SpoolFile: Sendable {
 
   var url: URL { file.url }
 
-  /// Reads a body to its end: into memory, or, if it is long, into a file.
+  /// Reads a body to its end, into memory or, if it is long, into a file.
   static func collect(_ source: any BodySource) async throws -> (OutgoingRequest.Payload, Int64?) {
     var memory = Data()
     var file: SpoolFile?

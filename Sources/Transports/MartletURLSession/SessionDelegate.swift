@@ -2,7 +2,7 @@
 import MartletSemantics
 import Synchronization
 
-/// Owns a URLSession, and invalidates it when the last transport or unread body is released: until then URLSession has
+/// Owns a URLSession, and invalidates it when the last transport or unread body is released. Until then URLSession has
 /// a strong reference to its delegate.
 final class SessionOwner: Sendable {
   private let session: URLSession
@@ -41,8 +41,8 @@ final class SessionOwner: Sendable {
   deinit { session.invalidateAndCancel() }
 }
 
-/// Puts what URLSession reports into the queue of the task that it belongs to. How it answers challenges depends on the
-/// platform (`URLSession+Apple.swift`, `URLSession+Linux.swift`).
+/// Puts URLSession's events into the queue of their task. Its answers to challenges depend on the platform
+/// (`URLSession+Apple.swift`, `URLSession+Linux.swift`).
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private let transfers = Mutex<[Int: Transfer]>([:])
 
@@ -103,7 +103,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     transfers.withLock { $0[task.taskIdentifier] = nil }
   }
 
-  /// Delivers the last signal of a task, and before it the head of a response that was not reported.
+  /// Delivers the last signal of a task, preceded by the head of a response that was not reported.
   func finish(_ task: URLSessionTask, _ error: (any Error)?) {
     guard let transfer = transfers.withLock({ $0[task.taskIdentifier] }) else { return }
     if let error { return deliver(.failed(URLSessionFailure(error, hasHead: transfer.hasHead)), from: task) }

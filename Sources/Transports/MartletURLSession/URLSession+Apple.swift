@@ -1,7 +1,7 @@
 #if canImport(Darwin)
 import MartletEngine
 
-// What URLSession does differently on Apple's platforms and on Linux: the same members are in `URLSession+Linux.swift`.
+// The differences of URLSession between Apple's platforms and Linux: the same members are in `URLSession+Linux.swift`.
 
 extension SessionDelegate {
   /// Leaves TLS to the system. The engine answers challenges of HTTP, so their responses are delivered.
@@ -31,7 +31,7 @@ extension URLSessionTask {
 }
 
 extension URLSessionFailure {
-  /// The kind of a code that has another meaning than its name; there is none on Apple's platforms.
+  /// The kind of an error code whose meaning differs from its name. There is none on Apple's platforms.
   static func platformKind(of code: URLError.Code, hasHead: Bool) -> HTTPError.Kind? { nil }
 }
 #endif

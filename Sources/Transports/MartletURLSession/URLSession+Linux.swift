@@ -1,11 +1,11 @@
 #if os(Linux)
 import MartletEngine
 
-// What URLSession does differently on Linux and on Apple's platforms: the same members are in `URLSession+Apple.swift`.
+// The differences of URLSession between Linux and Apple's platforms: the same members are in `URLSession+Apple.swift`.
 
 extension SessionDelegate {
-  /// Ends the transfer. On Linux a challenge comes after its complete response was delivered, and with any disposition
-  /// other than a credential the task would never end.
+  /// Ends the transfer. On Linux a challenge comes after its complete response was delivered. With any disposition
+  /// other than a credential, the task would never end.
   func urlSession(
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -35,7 +35,7 @@ extension URLSessionTask {
 }
 
 extension URLSessionFailure {
-  /// The kind of a code that has another meaning than its name, because it stands for one of libcurl's.
+  /// The kind of an error code whose meaning differs from its name, because it stands for one of libcurl's.
   static func platformKind(of code: URLError.Code, hasHead: Bool) -> HTTPError.Kind? {
     switch code {
     case .unsupportedURL: .protocolViolation  // the URL was checked before, so the response was no HTTP

@@ -2,11 +2,11 @@
 import MartletSemantics
 import Synchronization
 
-/// What URLSession's delegate reports to the task that reads a response, in order.
+/// The events from URLSession's delegate for the task that reads a response, in order.
 enum SessionSignal: QueuedSignal {
   /// The head of an informational response.
   case informational(ResponseHead)
-  /// How many bytes of the request's body were sent so far.
+  /// The number of bytes of the request's body that were sent so far.
   case sent(Int64)
   /// The final response's head.
   case head(ResponseHead)
@@ -40,7 +40,7 @@ final class URLSessionBody: BodySource {
   private let state = Mutex(State.running(early: []))
 
   fileprivate enum State {
-    /// The transfer runs; these chunks came before the head.
+    /// The transfer is running; these chunks came before the head.
     case running(early: [Data])
     /// It failed, or the reader stopped. The error is thrown again.
     case stopped(any Error)
@@ -111,8 +111,8 @@ final class URLSessionBody: BodySource {
     return signal
   }
 
-  /// Returns the next signal. The time limit is measured here, while the reader waits, because URLSession's own
-  /// timeouts are whole seconds on Linux and include the time in which the reader does something else.
+  /// Returns the next signal. The time limit is measured here, while the reader waits. URLSession's own timeouts are
+  /// whole seconds on Linux, and include the time in which the reader does something else.
   private func next(
     within limit: Duration?, else kind: HTTPError.Kind
   ) async throws -> SignalQueue<SessionSignal>.Pulled {

@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// Translates an error of Foundation's to an error with a kind, a phase, and the name of the host.
+/// Translates an error from Foundation to an error with a kind, a phase, and the name of the host.
 struct URLSessionFailure: Sendable {
   private let original: any Error
   /// Whether the response's head was delivered before.

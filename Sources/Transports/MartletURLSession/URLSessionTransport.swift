@@ -3,7 +3,7 @@ import MartletSemantics
 
 /// A transport over Foundation's URLSession: the default on Apple's platforms.
 ///
-/// On Linux it is meant for comparison and for configurations with `protocolClasses`. `SocketTransport` is better there,
+/// On Linux, use it for comparison and for configurations with `protocolClasses`. `SocketTransport` is better there,
 /// because Foundation's implementation has these limits:
 ///
 /// | limit on Linux | effect |
@@ -14,11 +14,11 @@ import MartletSemantics
 /// | a failed TLS handshake has no code of its own | the error has the kind `.other` |
 ///
 /// On all platforms Foundation joins the lines of a repeated field into one. Lines of `Set-Cookie` are split again at
-/// each comma that is followed by a cookie's name, which is wrong for some values with a comma. The order of fields and
-/// the trailers are lost, and bodies are decompressed regardless of `Accept-Encoding`.
+/// each comma before a cookie's name and `=`, which is wrong for some values with a comma. The order of fields and the
+/// trailers are lost, and bodies are decompressed regardless of `Accept-Encoding`.
 ///
-/// A streamed request body is first read to its end, into memory up to 1 MiB and into a temporary file beyond that, and
-/// then sent with its length, because streamed uploads of Foundation are not reliable on all platforms.
+/// A streamed request body is first read to its end, into memory up to 1 MiB and into a temporary file beyond that.
+/// Then it is sent with its length, because Foundation's streamed uploads are not reliable on all platforms.
 ///
 /// ```swift
 /// let configuration = URLSessionConfiguration.ephemeral

@@ -10,9 +10,9 @@ import Synchronization
 /// cache[key]?.bitmap       // reading counts as use
 /// ```
 ///
-/// The cost of an image is the bytes of its pixels, width * height * 4; that of an animation, the bytes of all frames. Encoded
-/// files are not cached here but in the session's HTTP cache, which applies their freshness. An image in this cache has no
-/// expiry: it is used until it is removed.
+/// The cost of an image is the bytes of its pixels, width * height * 4; that of an animation is the bytes of all
+/// frames. Encoded files are not cached here but in the session's HTTP cache, which applies their freshness. An image
+/// in this cache does not expire: it is used until it is removed.
 public final class ImageCache: Sendable {
   /// The application's cache, which ``ImageLoader/shared`` uses.
   public static let shared = ImageCache()
@@ -22,7 +22,7 @@ public final class ImageCache: Sendable {
   /// Makes an empty cache.
   ///
   /// - Parameters:
-  ///   - byteLimit: the most bytes of pixels, 128 MiB by default. An image that is larger by itself is not stored.
+  ///   - byteLimit: the most bytes of pixels, 128 MiB by default. A single image that exceeds it is not stored.
   ///   - countLimit: the most images; nil, the default, means no limit.
   public init(byteLimit: Int = 128 << 20, countLimit: Int? = nil) {
     images = Mutex(LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max))
@@ -42,7 +42,7 @@ public final class ImageCache: Sendable {
     }
   }
 
-  /// The image of a URL in full size: that of ``ImageKey/init(_:partition:)``.
+  /// The full-size image of a URL: that of ``ImageKey/init(_:partition:)``.
   public subscript(url: URL) -> LoadedImage? {
     get { self[ImageKey(url)] }
     set { self[ImageKey(url)] = newValue }

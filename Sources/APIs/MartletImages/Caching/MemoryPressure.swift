@@ -2,17 +2,17 @@ public import MartletSemantics
 
 /// The level of memory pressure that the system reports.
 public enum MemoryPressure: Sendable, Hashable {
-  /// Some tasks stall for memory: remove what can be loaded again.
+  /// Some tasks stall for memory: remove data that can be loaded again.
   case warning
   /// All tasks stall for memory: keep only what is in use.
   case critical
 }
 
 extension MemoryPressure {
-  /// Parses the kernel's pressure stall information. If some tasks stalled for at least 10 % of the last ten seconds, it is a
-  /// warning; if all tasks did, it is critical. Nil below that, or if the text is not of this form.
+  /// Parses the kernel's pressure stall information. If some tasks stalled for at least 10 % of the last ten seconds,
+  /// it is a warning; if all tasks did, it is critical. Nil below that, or if the text has another form.
   ///
-  /// The text: `some avg10=1.53 avg60=0.87 avg300=0.25 total=962823844`, and a line `full …` of the same form.
+  /// The text is `some avg10=1.53 avg60=0.87 avg300=0.25 total=962823844`, and a line `full …` of the same form.
   package init?(stall text: String) {
     func average(_ kind: String) -> Double {
       let line = text.split(separator: "\n").first { $0.hasPrefix(kind + " ") }
@@ -28,11 +28,11 @@ extension MemoryPressure {
     }
   }
 
-  /// Reads the memory pressure at an interval, and yields it whenever there is some: that of the process's container
-  /// (cgroup 2), or else of the whole system.
+  /// Reads the memory pressure at an interval, and yields it if there is any: that of the process's container (cgroup
+  /// 2), or else of the whole system.
   ///
-  /// Linux reports it in a file (Documentation/accounting/psi.rst), if the kernel was built with that option. Where there is no
-  /// file, as on other platforms, the stream ends at once: call ``ImageCache/trim(to:)`` yourself.
+  /// Linux reports it in a file (Documentation/accounting/psi.rst), if the kernel was built with that option. Without
+  /// such a file, as on other platforms, the stream ends at once: call ``ImageCache/trim(to:)`` yourself.
   ///
   /// - Parameters:
   ///   - interval: the time between two reads; 5 seconds by default.

@@ -13,8 +13,8 @@ extension Bitmap {
     return Bitmap(size: target, pixels: result)
   }
 
-  /// Returns the image at any size: first shrinks the sides that become shorter, then enlarges the others, so that what is
-  /// in between is not larger than either.
+  /// Returns the image at any size. It first shrinks the sides that become shorter, then enlarges the others, so that
+  /// the intermediate image is not larger than either.
   func stretched(to target: PixelSize) -> Bitmap {
     let small = shrunk(to: PixelSize(width: min(size.width, target.width), height: min(size.height, target.height)))
     return small.size == target ? small : small.enlarged(to: target)
@@ -57,16 +57,16 @@ private struct Neighbours {
   }
 }
 
-/// Shrinks an image: each new pixel is the average of the area that it covers, fractions of pixels included.
+/// Shrinks an image: each new pixel is the average of the area that it covers, including fractions of pixels.
 ///
-/// Colours are weighted by their alpha, so that the colour of transparent pixels has no effect. The average is that of the
+/// Colours are weighted by their alpha, so the colour of transparent pixels has no effect. The average is that of the
 /// sRGB values, as in browsers and image viewers.
 private struct AreaAverage {
   private let source: PixelSize
   private let columns: [Span]
   /// How many source pixels a new one covers.
   private let area: Float
-  /// The source columns that are summed at a time: the sums of a whole row could take four times the image.
+  /// How many source columns are summed at a time: the sums of a whole row could take four times the image.
   private static let pieceWidth = 4096
 
   /// The source pixels `first...last` that a new one covers along one axis; all but the outer two have the weight 1.
@@ -85,7 +85,7 @@ private struct AreaAverage {
       let end = start + source
       first = start / target
       last = (end - 1) / target
-      // Nothing is enlarged, so a span is at least one pixel long: first == last only if it covers that pixel whole.
+      // Nothing is enlarged, so a span is at least one pixel long: first == last only if it covers that whole pixel.
       firstWeight = Float((first + 1) * target - start) / Float(target)
       lastWeight = Float(end - last * target) / Float(target)
     }
@@ -97,8 +97,8 @@ private struct AreaAverage {
     area = Float(source.width) / Float(target.width) * Float(source.height) / Float(target.height)
   }
 
-  /// Returns the image at `target`, which must not be larger than it in either direction; the image itself if that is its
-  /// size.
+  /// Returns the image at `target`, which must not be larger than it in either direction; returns the image itself if
+  /// it already has that size.
   static func shrink(_ bitmap: Bitmap, to target: PixelSize) -> Bitmap {
     guard bitmap.size != target else { return bitmap }
     let average = AreaAverage(from: bitmap.size, to: target)
@@ -192,7 +192,7 @@ private struct AreaAverage {
 
   /// Rounds to the nearest bytes, and clamps, because sums of floats may be slightly above 255.
   ///
-  /// A float of 2²³ and more is a whole number, with its ones in the lowest bits: the addition rounds.
+  /// A float of 2²³ or more is a whole number, with its ones in the lowest bits: the addition rounds.
   private func rounded(_ color: SIMD4<Float>) -> SIMD4<UInt8> {
     let rounded = color.replacing(with: 255, where: color .> 255) + 8_388_608
     return SIMD4(truncatingIfNeeded: unsafeBitCast(rounded, to: SIMD4<UInt32>.self))

@@ -14,7 +14,7 @@ public struct Bitmap: Sendable, Hashable {
   /// The bytes of a row: `size.width * 4`.
   public var bytesPerRow: Int { size.width * Bitmap.bytesPerPixel }
 
-  /// Makes a bitmap of RGBA pixels.
+  /// Makes a bitmap from RGBA pixels.
   ///
   /// - Precondition: `pixels` has `size.width * size.height * 4` bytes.
   public init(size: PixelSize, pixels: [UInt8]) {
@@ -54,7 +54,7 @@ extension Bitmap {
       Float(pixels[at + 2]) * alpha / 255, alpha)
   }
 
-  /// Sets a pixel from a premultiplied colour. A transparent one leaves the pixel as it is.
+  /// Sets a pixel from a premultiplied colour. A transparent one leaves the pixel unchanged.
   mutating func setPremultiplied(_ value: SIMD4<Float>, _ x: Int, _ y: Int) {
     guard value.w > 0 else { return }
     let at = y * bytesPerRow + x * Bitmap.bytesPerPixel
@@ -101,7 +101,7 @@ extension PixelSize {
 
   /// Returns the largest size of the same proportions inside `box`, never larger than this one, at least one pixel each way.
   ///
-  /// The sides of both sizes have 31 bits at most (every format checks that), so the products cannot overflow.
+  /// Both sizes have sides of at most 31 bits (every format checks that), so the products cannot overflow.
   func fitted(into box: PixelSize) -> PixelSize {
     let bounds = PixelSize(width: min(max(box.width, 1), width), height: min(max(box.height, 1), height))
     if bounds.width * height <= bounds.height * width {

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Converts colours from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
-/// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile that is
-/// refused, broken, or for other pixels is ignored: an image is not refused for its metadata. To find that out, and to
-/// make the tables of a conversion, takes longer than to decode a thumbnail, so what was made of the last profiles is
-/// kept: the pictures of one camera or one server have the same.
+/// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile
+/// that is refused, broken, or for other pixels is ignored: an image is not refused for its metadata. Finding that out,
+/// and making the tables of a conversion, takes longer than decoding a thumbnail. So the transforms of the last
+/// profiles are kept: pictures from one camera or one server share them.
 enum ColorConversion {
   /// The channels in the four bytes of a pixel.
   enum Layout {
@@ -27,7 +27,7 @@ enum ColorConversion {
     return true
   }
 
-  /// The transforms of the last profiles; nil of those that are not applied.
+  /// The transforms of the last profiles; nil for profiles that are not applied.
   private static let known = Mutex(
     LRUStorage<ColorProfile, Transform?>(costLimit: Layout.invertedCMYK.profileLimit, countLimit: 8))
 
@@ -38,12 +38,13 @@ enum ColorConversion {
     return made
   }
 
-  /// Returns the transform of a profile; nil if it is sRGB, is broken or is for other pixels.
+  /// Returns the transform of a profile; nil if it is sRGB, broken or for other pixels.
   private static func newTransform(from profile: ColorProfile) -> Transform? {
     let (content, layout) = (profile.content, profile.layout)
     guard let source = cmsOpenProfileFromMem(content, cmsUInt32Number(content.count)) else { return nil }
     defer { cmsCloseProfile(source) }
-    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is cheap.
+    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is
+    // cheap.
     if layout != .invertedCMYK {
       guard let probe = Transform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)),
         !probe.isIdentity(layout)
@@ -55,8 +56,8 @@ enum ColorConversion {
 
 /// A conversion of pixels to sRGB.
 private final class Transform: Sendable {
-  // SAFETY: it is not changed, and may be used by several threads at a time, because it does not keep the pixel that was
-  // converted last (`cmsFLAGS_NOCACHE`).
+  // SAFETY: it is not changed, and several threads may use it at the same time, because it does not cache the last
+  // converted pixel (`cmsFLAGS_NOCACHE`).
   nonisolated(unsafe) private let handle: cmsHTRANSFORM
 
   init?(from source: cmsHPROFILE, _ layout: ColorConversion.Layout, flags: cmsUInt32Number) {

@@ -1,12 +1,12 @@
-/// The ICC profile in an image file, and the pixels that it is for.
+/// The ICC profile in an image file, and the kind of pixels that it is for.
 struct ColorProfile: Hashable {
   let content: [UInt8]
   let layout: ColorConversion.Layout
 
-  /// Why the profile is not applied; nil if it may be.
+  /// The reason why the profile is not applied; nil if it may be.
   ///
-  /// Little CMS takes up to minutes for some profiles of a few hundred bytes: those with elements of any number of stages
-  /// (`mpet`, ICC.1 §10.18), which may all be at one place. Browsers ignore the tags that have them.
+  /// Little CMS takes up to minutes for some profiles of a few hundred bytes: those with elements of any number of
+  /// stages (`mpet`, ICC.1 §10.18), which may all be at the same place. Browsers ignore such tags.
   var refusal: String? {
     guard content.count <= layout.profileLimit else {
       return "the colour profile has more than \(layout.profileLimit) bytes"

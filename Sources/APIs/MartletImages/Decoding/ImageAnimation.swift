@@ -9,8 +9,8 @@ public struct ImageAnimation: Sendable, Hashable {
   public struct Frame: Sendable, Hashable {
     /// The whole image to show, which does not depend on earlier frames.
     public var bitmap: Bitmap
-    /// How long to show it. A value of 10 ms or less in the file is reported as 100 ms, as in all browsers; zero for a still
-    /// image.
+    /// How long to show it. A value of 10 ms or less in the file is reported as 100 ms, as in all browsers; zero for a
+    /// still image.
     public var duration: Duration
 
     /// Makes a frame.
@@ -40,7 +40,7 @@ public struct ImageAnimation: Sendable, Hashable {
 extension ImageDecoder {
   /// Decodes all frames of an animated GIF or WebP; a still image of any format is an animation of one frame.
   ///
-  /// All bitmaps together must be within ``Limits/bytes``: ask for a smaller size with ``Options/fitting``, or use
+  /// All bitmaps together must be within ``Limits/bytes``: request a smaller size with ``Options/fitting``, or use
   /// ``eachFrame(of:options:_:)``.
   ///
   /// - Throws: ``ImageError``, of any kind; nothing is returned if one frame is missing or damaged.
@@ -66,7 +66,7 @@ extension ImageDecoder {
   /// - Parameters:
   ///   - data: The whole file.
   ///   - options: As for ``decode(_:options:)``.
-  ///   - body: Receives each frame; returns whether to go on.
+  ///   - body: Receives each frame; returns whether to continue.
   /// - Returns: How often to play the animation; nil for an endless loop.
   /// - Throws: ``ImageError``, of any kind, possibly after some frames.
   @discardableResult

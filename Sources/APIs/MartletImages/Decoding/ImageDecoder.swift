@@ -6,22 +6,22 @@
 /// let size = try ImageDecoder.info(data).size
 /// ```
 ///
-/// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colours are
-/// sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it equals sRGB within two steps of
-/// 255, is broken, or is refused (``ImageInfo/profileRefusal``): one of more than 64 KiB, for CMYK 4 MiB, or with
-/// multi-process elements (`D2Bx`, `B2Dx`, `mpet`), which browsers do not apply. CMYK without a profile is converted as
-/// browsers do. PNG's `gAMA`, `cHRM` and `cICP` are not applied. Decoding is synchronous and takes 4 to 20 ms of CPU time a megapixel: do not call it on the main
-/// actor.
+/// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colours
+/// are sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it equals sRGB within two
+/// steps of 255, is broken, or is refused (``ImageInfo/profileRefusal``). Profiles are refused if they have more than
+/// 64 KiB, for CMYK 4 MiB, or multi-process elements (`D2Bx`, `B2Dx`, `mpet`), which browsers do not apply. CMYK
+/// without a profile is converted as in browsers. PNG's `gAMA`, `cHRM` and `cICP` are not applied. Decoding is
+/// synchronous and takes 4 to 20 ms of CPU time per megapixel: do not call it on the main actor.
 ///
-/// Input may be hostile: sizes are checked before memory is allocated, and a file that is truncated, or that contradicts its
-/// format, is an error; a partial image is never returned.
+/// Input may be hostile: sizes are checked before memory is allocated, and a file that is truncated or contradicts its
+/// format is an error; a partial image is never returned.
 public enum ImageDecoder {
-  /// Decodes an image; of an animation the first frame.
+  /// Decodes an image; for an animation, the first frame.
   ///
   /// - Parameters:
   ///   - data: The whole file.
   ///   - options: The size to fit the image into, the limits, and additional formats.
-  /// - Returns: The image, upright, of ``ImageInfo/size`` or scaled down as the options say; never enlarged.
+  /// - Returns: The image, upright, in ``ImageInfo/size`` or scaled down by the options; never enlarged.
   /// - Throws: ``ImageError``, of any kind.
   public static func decode(_ data: Data, options: Options = Options()) throws(ImageError) -> Bitmap {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
@@ -36,8 +36,8 @@ public enum ImageDecoder {
 
   /// Reads format, size and orientation, without decoding.
   ///
-  /// The beginning of a file is enough, as long as it contains the size. The orientation may be at the end of a PNG or WebP:
-  /// if that is missing, it is reported as ``ImageOrientation/up``. No limit is applied.
+  /// The beginning of a file is enough if it contains the size. The orientation may be at the end of a PNG or WebP: if
+  /// it is missing, it is reported as ``ImageOrientation/up``. No limit is applied.
   ///
   /// - Throws: ``ImageError``: `truncated` if the bytes end before the size, or any kind but `tooLarge`.
   public static func info(_ data: Data, options: Options = Options()) throws(ImageError) -> ImageInfo {
@@ -73,7 +73,7 @@ public enum ImageDecoder {
   }
 }
 
-/// What the header of an image file says, read without decoding the pixels.
+/// The header of an image file, read without decoding the pixels.
 public struct ImageInfo: Sendable, Hashable {
   /// The format, by content.
   public var format: ImageFormat
@@ -81,8 +81,8 @@ public struct ImageInfo: Sendable, Hashable {
   public var size: PixelSize
   /// The EXIF orientation of the stored pixels. ``ImageDecoder/decode(_:options:)`` applies it.
   public var orientation: ImageOrientation
-  /// Why the file's colour profile is refused, so that its colours are taken for sRGB: it is too long, or takes too long
-  /// to apply. Nil if it is not refused, or if there is none.
+  /// The reason why the file's colour profile is refused, so that its colours are treated as sRGB: it is too long, or
+  /// takes too long to apply. Nil if it is not refused, or if there is none.
   public var profileRefusal: String?
 }
 
@@ -91,9 +91,9 @@ extension ImageDecoder {
   public struct Options: Sendable, Hashable {
     /// The box that the upright image is scaled down to fit into, keeping its proportions; nil, the default, for full size.
     ///
-    /// An image that fits already keeps its size: nothing is enlarged. Sides below 1 count as 1. JPEG and WebP are scaled
-    /// while they are decoded, which saves time and memory; PNG, GIF and frames of animations are decoded at full size and
-    /// then scaled down.
+    /// An image that already fits keeps its size: nothing is enlarged. Sides below 1 count as 1. JPEG and WebP are
+    /// scaled while they are decoded, which saves time and memory; PNG, GIF and frames of animations are decoded at
+    /// full size and then scaled down.
     public var fitting: PixelSize?
     /// Your own formats, tried in this order before the built-in ones; none by default.
     public var additionalFormats: [AdditionalFormat]
@@ -110,16 +110,16 @@ extension ImageDecoder {
     }
   }
 
-  /// What is refused before memory is allocated for it: a file of a few bytes can declare an image of gigabytes.
+  /// Limits that are checked before memory is allocated: a file of a few bytes can declare an image of gigabytes.
   public struct Limits: Sendable, Hashable {
     /// The largest image, in pixels as the file declares them: bounds the time. 100 megapixels by default.
     public var pixels: Int
     /// The largest single bitmap, in bytes, 4 a pixel. 400 MB by default.
     ///
-    /// With ``Options/fitting``, the bitmap of a JPEG or WebP is that of the reduced size. Two bitmaps can exist at a time
-    /// (before and after scaling or rotating), and the codec needs memory besides: up to 8 bytes per declared pixel for a
-    /// progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and so do an animated GIF's
-    /// canvas and the pixels saved to restore it.
+    /// With ``Options/fitting``, the bitmap of a JPEG or WebP is that of the reduced size. Two bitmaps can exist at a
+    /// time (before and after scaling or rotating). The codec needs memory in addition: up to 8 bytes per declared
+    /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and so do an
+    /// animated GIF's canvas and the pixels saved to restore it.
     public var bytes: Int
     /// The most pixels of all frames of an animation together, each counted as the whole image: bounds the time.
     /// 2 gigapixels by default, a minute of 1024×768 at 40 frames a second.
@@ -193,13 +193,13 @@ extension ImageDecoder.Limits {
 }
 
 extension ImageDecoder.Options {
-  /// Returns the size, as stored, that the file's image is scaled to.
+  /// Returns the size, as stored, to scale the file's image to.
   func target(for file: any ImageFile) -> PixelSize {
     guard let fitting else { return file.size }
     return file.size.fitted(into: file.orientation.callsSides ? fitting.transposed : fitting)
   }
 
-  /// Scales what the codec returned to the target size, converts its colours and applies the orientation.
+  /// Scales the codec's bitmap to the target size, converts its colours and applies the orientation.
   func finish(_ decoded: Bitmap, of file: any ImageFile) -> Bitmap {
     var bitmap = decoded.shrunk(to: target(for: file))
     if let profile = file.colorProfile, profile.layout != .invertedCMYK {

@@ -1,4 +1,4 @@
-/// Why bytes could not be decoded to an image, or an image could not be encoded.
+/// The reason why bytes could not be decoded to an image, or an image could not be encoded.
 ///
 /// ```swift
 /// do {
@@ -12,7 +12,7 @@
 public struct ImageError: Error, Sendable, Hashable {
   /// The kind of failure, for decisions in code.
   public var kind: Kind
-  /// What is wrong and how to correct it, as a sentence.
+  /// The problem and its remedy, as a sentence.
   public var message: String
 
   /// Makes an error.
@@ -33,7 +33,7 @@ extension ImageError {
 
     /// The data is empty.
     public static let empty = Kind(name: "empty")
-    /// The data is not an image; the message says what it looks like: an HTML page, JSON, a PDF.
+    /// The data is not an image; the message says what it seems to be: an HTML page, JSON, a PDF.
     public static let notAnImage = Kind(name: "notAnImage")
     /// The image has a format, or a rare variant of one, that is not supported.
     public static let unsupportedFormat = Kind(name: "unsupportedFormat")

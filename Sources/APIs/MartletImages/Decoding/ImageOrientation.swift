@@ -68,7 +68,7 @@ extension ImageOrientation {
 extension ImageOrientation {
   /// Reads the orientation from an EXIF block: the tag 0x0112 in the first directory of a TIFF structure (TIFF 6.0 §2).
   ///
-  /// A block that is malformed (no such tag, another type, a value above 8, offsets outside the block) means ``up``: an image
+  /// A malformed block (no such tag, another type, a value above 8, offsets outside the block) means ``up``: an image
   /// is not refused for its metadata. Only the first directory is read, so a cyclic chain of directories does no harm.
   init(exif block: Bytes) {
     let tiff = block.has("Exif\0\0") ? block.slice(from: 6, count: block.count - 6) : block

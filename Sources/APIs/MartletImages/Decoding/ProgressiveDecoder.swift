@@ -8,14 +8,14 @@
 /// let image = try ImageDecoder.decode(decoder.data, options: .init(fitting: box))
 /// ```
 ///
-/// There is a preview when a scan is complete and at least a third more bytes have been received than at the preview before:
-/// each costs about as much as decoding the image, and there are ``previewLimit`` at most. A baseline JPEG, whose rows are
-/// stored one after another, has none, nor has any other format. Nothing is thrown: ``ImageDecoder/decode(_:options:)``
-/// reports what is wrong with a file.
+/// A preview is made when a scan is complete and at least a third more bytes have been received than at the previous
+/// preview. Each costs about as much as decoding the image, and there are at most ``previewLimit``. A baseline JPEG,
+/// whose rows are stored one after another, has no previews, and neither has any other format. Nothing is thrown:
+/// ``ImageDecoder/decode(_:options:)`` reports the problems of a file.
 public struct ProgressiveDecoder: Sendable {
   /// All bytes so far.
   public private(set) var data = Data()
-  /// Whether this is a progressive JPEG for which previews can follow; nil until that is known.
+  /// Whether this is a progressive JPEG that allows previews; nil until that is known.
   public private(set) var isProgressive: Bool?
   /// The most previews of one image; 5 by default.
   public let previewLimit: Int
@@ -24,7 +24,7 @@ public struct ProgressiveDecoder: Sendable {
   private var position = 2
   private var isInScan = false
   private var previews = 0
-  /// The bytes that the latest preview was decoded from.
+  /// The number of bytes from which the latest preview was decoded.
   private var previewLength = 0
 
   /// Makes a decoder whose previews are decoded with these options.

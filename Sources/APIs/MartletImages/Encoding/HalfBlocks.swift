@@ -1,15 +1,15 @@
-/// Draws bitmaps in a terminal with 24-bit colours: two pixels in a character, the upper one as the colour of `▀`, the lower
-/// one as that behind it.
+/// Draws bitmaps in a terminal with 24-bit colours: two pixels in a character, the upper one as the colour of `▀`, the
+/// lower one as its background.
 ///
 /// ```swift
 /// let bitmap = try ImageDecoder.decode(data, options: .init(fitting: PixelSize(width: 80, height: 48)))
 /// for line in HalfBlocks.lines(of: bitmap, columns: 80, rows: 24) { print(line) }
 /// ```
 ///
-/// Nothing is scaled: decode to a size of as many pixels as the terminal has columns, and twice as many as it has rows.
-/// Transparent pixels are blended with black. Each line begins and ends with the terminal's own colours.
+/// Nothing is scaled: decode to a size with as many pixels as the terminal has columns, and twice as many as it has
+/// rows. Transparent pixels are blended with black. Each line begins and ends with the terminal's own colours.
 public enum HalfBlocks {
-  /// Returns the lines of a bitmap, cut to a size in characters: what sticks out is cut off evenly on both sides.
+  /// Returns the lines of a bitmap, cropped to a size in characters, evenly on both sides.
   ///
   /// - Returns: at most `rows` lines without line feeds, of at most `columns` characters each; none for an empty size.
   public static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
@@ -27,7 +27,7 @@ public enum HalfBlocks {
     }
   }
 
-  /// Returns the lines of a bitmap in the middle of a box of pixels, each as wide as the box: what sticks out is cut off.
+  /// Returns the lines of a bitmap centred in a box of pixels, each as wide as the box; parts outside are cropped.
   public static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
     let size = PixelSize(width: min(bitmap.size.width, box.width), height: min(bitmap.size.height, box.height))
     let margin = box.width - size.width

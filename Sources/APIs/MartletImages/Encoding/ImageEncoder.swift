@@ -9,13 +9,13 @@ import CWebP
 /// try ImageEncoder.write(bitmap, to: url, as: .png)
 /// ```
 ///
-/// A ``Bitmap`` is upright and in sRGB, and so is the file: it has no orientation and no profile, which means the same. Encoding
-/// takes 10 to 500 ms of CPU time a megapixel: do not call it on the main actor.
+/// A ``Bitmap`` is upright and in sRGB, and so is the file: it needs no orientation and no profile. Encoding takes 10
+/// to 500 ms of CPU time per megapixel: do not call it on the main actor.
 public enum ImageEncoder {
   /// Encodes an image as the bytes of a file.
   ///
-  /// - Throws: ``ImageError`` of the kind `notEncodable`: the image has no pixels, or a side that is too long for the format, or
-  ///   there is not enough memory.
+  /// - Throws: ``ImageError`` of the kind `notEncodable`: the image has no pixels, or a side that is too long for the
+  ///   format, or there is not enough memory.
   public static func encode(_ bitmap: Bitmap, as encoding: ImageEncoding) throws(ImageError) -> Data {
     let longest = max(bitmap.size.width, bitmap.size.height)
     guard !bitmap.pixels.isEmpty, longest <= encoding.sideLimit else {
@@ -48,8 +48,8 @@ public enum ImageEncoder {
 
 /// The format and quality in which ``ImageEncoder`` encodes an image.
 @nonexhaustive public enum ImageEncoding: Sendable, Hashable {
-  /// JPEG: lossy, without alpha; transparent parts show `background`. `quality` is 1 to 100, as in libjpeg; below 90 the colour
-  /// channels have half the resolution. Sides up to 65500 pixels.
+  /// JPEG: lossy, without alpha; transparent parts show `background`. `quality` is 1 to 100, as in libjpeg; below 90
+  /// the colour channels have half the resolution. Sides up to 65500 pixels.
   case jpeg(quality: Int = 85, isProgressive: Bool = false, background: PixelColor = .white)
   /// PNG: lossless, with alpha unless all pixels are opaque. Sides up to 1000000 pixels.
   case png

@@ -37,7 +37,7 @@ struct GIFFile: ImageFile {
       // A frame may be larger than the canvas. Both have sides of 16 bits, so this cannot overflow.
       pixels += max(size.width * size.height, frame.size.width * frame.size.height)
       try limits.check(framePixels: pixels)
-      // Not before there is another frame, because the caller may keep the last one, and the canvas is then copied.
+      // Only if there is another frame: the caller may keep the last one, and the canvas is then copied.
       if let (last, saved) = last { canvas.dispose(of: last, saved) }
       last = nil
       let saved = frame.disposal == Canvas.restorePrevious ? try canvas.pixels(under: frame, limits) : nil
@@ -48,7 +48,7 @@ struct GIFFile: ImageFile {
     return reader.plays
   }
 
-  /// Makes a frame of the canvas. Its bitmap shares the canvas' memory until either is changed or released.
+  /// Makes a frame from the canvas. Its bitmap shares the canvas' memory until either is changed or released.
   private func composed(_ canvas: Canvas, _ frame: GIFReader.Frame) -> ImageAnimation.Frame {
     ImageAnimation.Frame(bitmap: Bitmap(size: size, pixels: canvas.pixels), milliseconds: frame.delay * 10)
   }
@@ -100,7 +100,7 @@ private struct Canvas {
     return saved
   }
 
-  /// Does what a frame's disposal method says.
+  /// Performs a frame's disposal method.
   mutating func dispose(of frame: GIFReader.Frame, _ saved: [UInt8]?) {
     switch frame.disposal {
     case Canvas.restoreBackground: restore(nil, under: frame)

@@ -8,8 +8,8 @@ final class GIFReader {
     var y: Int
     var size: PixelSize
     var isInterlaced: Bool
-    /// The pixel for each of 256 indices, in a bitmap's byte order; nil for a transparent one. An index that is not in the
-    /// palette is transparent too.
+    /// The pixel for each of 256 indices, in a bitmap's byte order; nil for a transparent one. Indices outside the
+    /// palette are transparent too.
     var colors: [UInt32?]
     /// The disposal method: what happens to the canvas after this frame.
     var disposal: Int

@@ -6,7 +6,7 @@ import Musl
 import Glibc
 #endif
 
-/// A file of one format whose header has been read: what a format must implement to be decoded.
+/// A file of one format whose header has been read: the requirements for decoding a format.
 protocol ImageFile {
   /// The format of the file.
   var format: ImageFormat { get }
@@ -14,14 +14,14 @@ protocol ImageFile {
   var size: PixelSize { get }
   /// The orientation of the stored pixels; ``ImageOrientation/up`` if the file has none.
   var orientation: ImageOrientation { get }
-  /// The embedded ICC profile; nil if there is none. ``decode(noSmallerThan:limits:)`` applies one for CMYK, and no other.
+  /// The embedded ICC profile; nil if there is none. ``decode(noSmallerThan:limits:)`` applies only profiles for CMYK.
   var colorProfile: ColorProfile? { get }
 
   /// Reads the header. The bytes may end after it.
   init(_ bytes: Bytes) throws(ImageError)
 
-  /// Decodes the image, as stored, at a size between `target` (which is not larger than ``size``) and ``size``: the nearest to
-  /// `target` that the codec can scale to while it decodes.
+  /// Decodes the image, as stored, at a size between `target` (which is not larger than ``size``) and ``size``: the
+  /// size nearest to `target` to which the codec can scale while it decodes.
   func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap
 
   /// Composes all frames at full size, one after another, until `body` returns false; a still image has one.
@@ -52,7 +52,7 @@ extension ImageFile {
 
 /// The bytes of an untrusted file: every access is checked, in release builds too.
 ///
-/// A view, valid only inside the `withUnsafeBytes` that gave the buffer. All numbers are read as unsigned.
+/// It is a view, valid only inside the `withUnsafeBytes` that supplied the buffer. All numbers are read as unsigned.
 struct Bytes {
   /// The bytes, to pass to a codec.
   let buffer: UnsafeRawBufferPointer

@@ -1,4 +1,4 @@
-/// An image format: a built-in one, or one that an ``AdditionalFormat`` adds.
+/// An image format: a built-in one, or that of an ``AdditionalFormat``.
 public struct ImageFormat: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
   /// The name, such as `JPEG`.
   public let rawValue: String
@@ -19,7 +19,7 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable, CustomStringCon
   public static let gif = ImageFormat(rawValue: "GIF")
 }
 
-/// An image format of your own, for ``ImageDecoder/Options/additionalFormats``.
+/// Your own image format, for ``ImageDecoder/Options/additionalFormats``.
 ///
 /// ```swift
 /// let bmp = AdditionalFormat(
@@ -82,7 +82,7 @@ enum ContentSniffer {
   private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
   private static let gifSignatures: [[UInt8]] = [Array("GIF87a".utf8), Array("GIF89a".utf8)]
 
-  /// Returns the format, or throws an error that says what the bytes are instead.
+  /// Returns the format, or throws an error that describes the bytes.
   static func format(of bytes: Bytes) throws(ImageError) -> ImageFormat {
     guard bytes.count > 0 else {
       throw ImageError(.empty, "there are no bytes: the response's body is empty, or was read before")
@@ -103,7 +103,7 @@ enum ContentSniffer {
     throw ImageError(.notAnImage, "this is \(otherContent(bytes) ?? unknown(bytes))")
   }
 
-  /// Returns the name of a known image format that is not supported.
+  /// Returns the name of a known but unsupported image format.
   private static func otherImage(_ bytes: Bytes) -> String? {
     if bytes.has("ftyp", at: 4) { return isoBaseMediaImage(bytes) }
     if bytes.has([0, 0, 0, 12, 0x4A, 0x58, 0x4C, 0x20]) || bytes.has([0xFF, 0x0A]) { return "a JPEG XL" }
@@ -122,7 +122,7 @@ enum ContentSniffer {
     return heif.contains { bytes.has($0, at: 8) } ? "a HEIC" : nil
   }
 
-  /// Returns what content that is not an image looks like.
+  /// Returns a description of content that is not an image.
   private static func otherContent(_ bytes: Bytes) -> String? {
     if bytes.has("%PDF-") { return "a PDF document" }
     if bytes.has([0x1F, 0x8B]) { return "gzip-compressed data: its Content-Encoding was not decoded" }

@@ -2,7 +2,7 @@ import CTurboJPEG
 
 /// A JPEG file, read marker by marker (ITU-T T.81 Annex B) and decoded by libjpeg-turbo.
 ///
-/// libjpeg fills missing pixels with grey and reports a warning. Whether the file is complete is therefore checked here: it
+/// libjpeg fills missing pixels with grey and reports a warning. So the completeness of the file is checked here: it
 /// must have an end marker, unless libjpeg reports every missing pixel (``hasEndMarker()``).
 struct JPEGFile: ImageFile {
   let format = ImageFormat.jpeg
@@ -13,7 +13,7 @@ struct JPEGFile: ImageFile {
   private let bytes: Bytes
   /// The chunks of the colour profile, with their numbers and their count (ICC.1 Annex B.4).
   private let profileParts: [(number: UInt8, count: UInt8, content: Bytes)]
-  /// Whether the frame is sequential with Huffman coding: then one scan can contain all pixels.
+  /// Whether the frame is sequential with Huffman coding: one scan can then contain all pixels.
   private let isSequential: Bool
   /// The offset of the first scan's marker.
   private let scan: Int
@@ -95,7 +95,7 @@ extension JPEGFile {
     do throws(ImageError) {
       var decoded =
         hasEnd ? try decode(bytes, target, limits) : try decode(Array(bytes.buffer) + ending, target, limits)
-      // libjpeg reports its first warning only: a worse one may follow.
+      // libjpeg reports only its first warning: a worse one may follow.
       if decoded.hasWarning { decoded = try decode(withoutHarmlessDefects() + ending, target, limits) }
       if hasEnd || !decoded.hasWarning { return decoded.bitmap }
     } catch {
@@ -105,8 +105,8 @@ extension JPEGFile {
       .truncated, "the JPEG's pixels end too early, after \(bytes.count) bytes: the file is incomplete, load it again")
   }
 
-  /// Whether the file has an end marker after its scans. Some cameras omit it. That is accepted if one scan with Huffman coding
-  /// contains all pixels, because libjpeg then reports every missing one.
+  /// Whether the file has an end marker after its scans. Some cameras omit it. That is accepted if one scan with
+  /// Huffman coding contains all pixels, because libjpeg then reports every missing one.
   ///
   /// - Throws: ``ImageError``: `truncated` if the end marker is required and missing.
   private func hasEndMarker() throws(ImageError) -> Bool {
@@ -134,8 +134,8 @@ extension JPEGFile {
   /// An image, and whether libjpeg reported a harmless warning.
   private typealias Decoded = (bitmap: Bitmap, hasWarning: Bool)
 
-  /// Returns the file without the common defects in its header that libjpeg warns of: fill bytes between segments, another
-  /// version of JFIF, and parameters of a scan that have no meaning if one scan contains all pixels.
+  /// Returns the file without common header defects that libjpeg warns of: fill bytes between segments, another version
+  /// of JFIF, and parameters of a scan that have no meaning if one scan contains all pixels.
   private func withoutHarmlessDefects() -> [UInt8] {
     var markers = JPEGMarkers(bytes: bytes)
     var head: [UInt8] = [0xFF, 0xD8]
@@ -185,7 +185,8 @@ extension JPEGFile {
 
   /// Returns the smallest of the sizes 1, 1/2, 1/4 and 1/8 (libjpeg rounds up) that is not smaller than `target`.
   ///
-  /// libjpeg-turbo supports all eighths, but these are the fast ones; ``Bitmap/shrunk(to:)`` scales to the exact size afterwards.
+  /// libjpeg-turbo supports all eighths, but these are the fast ones; ``Bitmap/shrunk(to:)`` then scales to the exact
+  /// size.
   private func reduced(noSmallerThan target: PixelSize) -> PixelSize {
     let candidates = [8, 4, 2].map { divisor in
       PixelSize(width: (size.width + divisor - 1) / divisor, height: (size.height + divisor - 1) / divisor)
@@ -193,7 +194,7 @@ extension JPEGFile {
     return candidates.first { $0.width >= target.width && $0.height >= target.height } ?? size
   }
 
-  /// Throws what libjpeg reported, unless it is a warning about something that does not change the image.
+  /// Throws libjpeg's error or warning, unless the warning does not affect the image.
   private func checkWarning(_ decompressor: tjhandle) throws(ImageError) {
     let message = tjGetErrorStr2(decompressor).map { String(cString: $0) } ?? "no reason given"
     let isWarning = tjGetErrorCode(decompressor) == Int32(TJERR_WARNING.rawValue)
@@ -210,8 +211,8 @@ extension JPEGFile {
 
   /// Converts CMYK to RGBA in place: by the embedded profile, or without one as `red = (255 - cyan) * (255 - black) / 255`.
   ///
-  /// The values in the file are inverted, as Adobe writes them: 255 is no ink. A file without an Adobe marker is read in the
-  /// same way, as by all browsers.
+  /// The values in the file are inverted, as Adobe writes them: 255 is no ink. A file without an Adobe marker is read
+  /// the same way, as in all browsers.
   private func convertFromInvertedCMYK(_ pixels: inout [UInt8]) {
     let isConverted = colorProfile.map { ColorConversion.convert(&pixels, from: $0) } ?? false
     pixels.withUnsafeMutableBufferPointer { pixels in

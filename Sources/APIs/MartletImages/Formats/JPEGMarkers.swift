@@ -44,7 +44,7 @@ struct JPEGMarkers {
     return nil
   }
 
-  /// Returns the content of the marker's segment and goes on after it; nil if it is incomplete.
+  /// Returns the content of the marker's segment and continues after it; nil if it is incomplete.
   mutating func segment() -> Bytes? {
     guard let length = bytes.number(at: position, bytes: 2, .big) else {
       isAtEnd = true

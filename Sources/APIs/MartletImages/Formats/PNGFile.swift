@@ -48,8 +48,8 @@ struct PNGFile: ImageFile {
     isGrey = bytes.byte(at: 25).map { $0 & 3 == 0 } ?? false
   }
 
-  /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb. One
-  /// that is too long is cut off behind the limit, and refused.
+  /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb.
+  /// A profile that is too long is cut off behind the limit, and refused.
   var colorProfile: ColorProfile? {
     guard let compressedProfile, let name = compressedProfile.firstIndex(of: 0, from: 0),
       let compressed = compressedProfile.slice(from: name + 2, count: compressedProfile.count - name - 2)

@@ -79,8 +79,8 @@ struct WebPFile: ImageFile {
 
 extension WebPBitstreamFeatures {
   fileprivate var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
-  /// Whether pixels that are not opaque are errors in the file: those of a lossless image that declares no alpha. libwebp
-  /// returns them as they are in RGBA, and its tools and browsers show opaque ones.
+  /// Whether transparent pixels are errors in the file: those of a lossless image that declares no alpha. libwebp
+  /// returns such pixels unchanged in RGBA, and its tools and browsers show opaque ones.
   fileprivate var needsOpaquePixels: Bool { has_alpha == 0 && format == 2 }
 }
 
@@ -156,12 +156,12 @@ extension WebPFile {
     return Bitmap(size: size, pixels: pixels)
   }
 
-  /// Composes the frames by libwebp's animation decoder, which has two bitmaps of the image's size besides ours.
+  /// Composes the frames with libwebp's animation decoder, which has two bitmaps of the image's size besides ours.
   func eachFrame(
     limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int? {
     guard isAnimated else { return try stillFrame(limits: limits, body) }
-    // Checks that the file is complete, and its first frame, with errors that say more.
+    // Checks that the file and its first frame are complete, with more precise errors.
     _ = try decode(noSmallerThan: size, limits: limits)
     var data = WebPData(bytes: bytes.buffer.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
     var options = WebPAnimDecoderOptions()

@@ -2,11 +2,11 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// An image file while it is received: checks by its first bytes whether it is an image, and makes previews if a caller
-/// wants them.
+/// An image file while it is received. It checks the first bytes for an image, and makes previews if a caller wants
+/// them.
 ///
-/// Previews are made for the first caller that observes the load when the head of the image has come, and delivered to
-/// all callers that want the same rendition.
+/// Previews are made for the first caller that observes the load when the head of the image has arrived, and delivered
+/// to all callers that want the same rendition.
 struct ArrivingImage {
   struct Preview: Sendable {
     let bitmap: Bitmap
@@ -49,7 +49,7 @@ struct ArrivingImage {
     if case .withPreviews(let maker) = state { return try await maker.append(chunk, on: executor, priority) }
     if bytes.isEmpty { bytes = chunk } else { bytes.append(chunk) }
     guard case .unknown = state, count >= 16 else { return nil }
-    // an additional format may have to decode a file to find out its size
+    // An additional format may have to decode a file to determine its size.
     let isAdditional = options.additionalFormats.contains { $0.recognizes(bytes) }
     let info = isAdditional ? nil : try readInfo()
     if isAdditional || info != nil { state = .withoutPreviews }
@@ -72,7 +72,7 @@ struct ArrivingImage {
 
 /// Makes previews of one file, on the executor's threads.
 private final class PreviewMaker: Sendable {
-  /// Only one load uses it, so that no thread waits for the lock while a preview is made.
+  /// Only one load uses it, so no thread waits for the lock while a preview is made.
   private let decoder: Mutex<ProgressiveDecoder>
   private let rendition: Rendition
   private let processors: [any ImageProcessor]
@@ -93,7 +93,7 @@ private final class PreviewMaker: Sendable {
       return nil
     }
     let bitmap = try await executor.run(priority) { [self] in
-      // the error of a processor is reported for the complete image
+      // An error of a processor is reported for the complete image.
       decoder.withLock { $0.append(chunk) }.flatMap { try? processors.process($0) }
     }
     return bitmap.map { ArrivingImage.Preview(bitmap: $0, rendition: rendition) }

@@ -1,9 +1,9 @@
 import MartletEngine
 
-/// Decodes files on threads of its own, each within the loader's time limit.
+/// Decodes files on separate threads, each within the loader's time limit.
 ///
-/// A decoder cannot be stopped. The load ends in time nevertheless: the thread is left behind, and counts until its work
-/// ends, as ``WorkerThreads`` says.
+/// A decoder cannot be stopped, but the load still ends in time: the thread is abandoned, and counts until its work
+/// ends; see ``WorkerThreads``.
 struct DecodingExecutor: Sendable {
   private let threads: WorkerThreads
   private let limit: Duration
@@ -20,8 +20,8 @@ struct DecodingExecutor: Sendable {
 
   /// Runs work on one of the threads, when one is free.
   ///
-  /// - Throws: what the work throws; ``ImageLoadError`` of the kind `timedOut`; `CancellationError` if the task is
-  ///   cancelled. Work that has not begun then never does.
+  /// - Throws: the error of the work; ``ImageLoadError`` of the kind `timedOut`; `CancellationError` if the task is
+  ///   cancelled. Work that has not begun by then never begins.
   func run<Value: Sendable>(
     _ priority: PriorityBox, _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {

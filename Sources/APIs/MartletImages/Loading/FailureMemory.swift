@@ -1,9 +1,8 @@
 import MartletEngine
 
-/// The loads that failed recently, so that a list that is drawn again and again does not send their requests again and
-/// again.
+/// The loads that failed recently, so that a list that is redrawn repeatedly does not repeat their requests.
 struct FailureMemory: Sendable {
-  /// What failed: a rendition, or, if that is nil, the file.
+  /// A failure of a rendition, or, if that is nil, of the file.
   private struct Failed: Sendable, Hashable {
     let request: RequestIdentity
     let rendition: Rendition?
@@ -40,8 +39,8 @@ struct FailureMemory: Sendable {
     return nil
   }
 
-  /// Stores the failure of one rendition, or of the file. Cancelled loads are not stored, nor are those that failed
-  /// because the request may only be answered by the cache, because another request may succeed.
+  /// Stores the failure of one rendition, or of the file. Cancelled loads are not stored. Loads that failed because the
+  /// request may only be answered by the cache are not stored either, because another request may succeed.
   mutating func note(_ error: ImageLoadError, of identity: LoadTable.Identity, _ rendition: Rendition? = nil) {
     guard error.kind != .cancelled, error.httpError?.kind != .notCached, identity.instance == 0, !identity.isReload
     else { return }

@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// A complete image file and the response that it came with.
+/// A complete image file and its response.
 struct ImageFileContent: Sendable {
   let data: Data
   let head: ResponseHead
@@ -19,7 +19,7 @@ struct ImageFileContent: Sendable {
   /// Whether the image may be cached: the response has no `no-store` (RFC 9111 §5.2.2.5).
   var mayBeCached: Bool { !CacheControl(head.fields).contains("no-store") }
 
-  /// Decodes the image for a rendition, and runs the processors. To be called on a thread for decoding.
+  /// Decodes the image for a rendition, and runs the processors. Call it on a thread for decoding.
   func image(
     as rendition: Rendition, _ processors: [any ImageProcessor], _ options: ImageDecoder.Options
   ) throws -> LoadedImage {
@@ -43,7 +43,7 @@ struct ImageFileContent: Sendable {
 }
 
 extension ImageDecoder.Options {
-  /// Returns the options for a rendition of an image of that size.
+  /// Returns the options for a rendition of an image of this size.
   func making(_ rendition: Rendition, of size: PixelSize) -> ImageDecoder.Options {
     var options = self
     options.fitting = rendition.targetSize.map { rendition.contentMode == .fit ? $0 : size.covering($0) }

@@ -19,7 +19,7 @@ public struct ImageKey: Sendable, Hashable {
     self.rendition = rendition
   }
 
-  /// Makes the key of a URL's image in full size, for a request without fields of its own.
+  /// Makes the key of a URL's full-size image, for a request without fields of its own.
   ///
   /// - Parameters:
   ///   - url: the URL; its fragment and user information are ignored.

@@ -1,7 +1,7 @@
 public import MartletEngine
 public import MartletSemantics
 
-/// Why an image could not be loaded.
+/// The reason why an image could not be loaded.
 ///
 /// ```swift
 /// do { show(try await loader.image(for: url)) } catch {     // error is an ImageLoadError
@@ -13,7 +13,7 @@ public import MartletSemantics
 /// }
 /// ```
 ///
-/// Messages and descriptions never contain what the server sent: that is in ``body``, ``serverText`` and ``excerpt``.
+/// Messages and descriptions never contain the server's text: that is in ``body``, ``serverText`` and ``excerpt``.
 public struct ImageLoadError: Error, Sendable {
   /// The kind of failure, for decisions in code.
   public var kind: Kind
@@ -39,7 +39,7 @@ public struct ImageLoadError: Error, Sendable {
   /// The underlying error of the call; nil if it was another error.
   public var httpError: HTTPError? { underlying as? HTTPError }
 
-  /// The beginning of the response's body as text; nil if it is not text. For users who may see it, not for logs.
+  /// The beginning of the response's body as text; nil if it is not text. It is for users who may see it, not for logs.
   public var serverText: String? {
     guard let body, !body.isEmpty, !body.contains(0) else { return nil }
     return String(decoding: body, as: UTF8.self)
@@ -99,7 +99,7 @@ extension ImageLoadError: CustomStringConvertible, CustomReflectable, LocalizedE
 }
 
 extension ImageLoadError {
-  /// Makes a load error of any error.
+  /// Makes a load error from any error.
   init(wrapping error: any Error) {
     switch error {
     case let error as ImageLoadError: self = error
@@ -113,7 +113,7 @@ extension ImageLoadError {
     }
   }
 
-  /// Returns the error with URL, response and body, unless it has them already.
+  /// Returns the error with URL, response and body, unless it already has them.
   func addingContext(_ url: URL, _ response: ResponseHead? = nil, _ body: Data? = nil) -> ImageLoadError {
     var error = self
     error.url = error.url ?? url
@@ -124,7 +124,7 @@ extension ImageLoadError {
 }
 
 extension ImageLoadError {
-  /// Whether the file is the reason, and not the rendition.
+  /// Whether the file caused the error, and not the rendition.
   var isCausedByFile: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
 
   /// Returns the error with the file's media type, and its URL if that is not the request's, in the message.

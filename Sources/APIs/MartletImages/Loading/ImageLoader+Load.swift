@@ -24,7 +24,7 @@ extension ImageLoader {
       mayUseMemory = shared != nil && !identity.isReload
     }
 
-    /// Makes identities that no other caller has, so that the load is not shared.
+    /// Makes unique identities, so that the load is not shared.
     mutating func makeUnshared(in loader: ImageLoader) {
       let instance = loader.nextInstance()
       key = ImageKey(identity.request, instance: instance, key.rendition)
@@ -80,7 +80,7 @@ extension ImageLoader {
 
   /// Waits for the load of the image, which is started if it is not running.
   ///
-  /// If a running load waits for the caller, the caller does not wait for it, but starts a load that is not shared.
+  /// If a running load waits for the caller, the caller does not wait for it, but starts an unshared load.
   private func load(_ request: ImageRequest, _ plan: Plan, _ observer: LoadObserver?) async throws -> LoadedImage {
     var plan = plan
     while true {
@@ -95,7 +95,7 @@ extension ImageLoader {
       rendition: plan.key.rendition, processors: request.processors, priority: request.priority, result: OneShot(),
       observer: observer)
     let context = CallContext.current
-    // a load for another load does not wait for a slot, because the other one keeps its own meanwhile
+    // A load for another load does not wait for a slot, because the other one keeps its own in the meantime.
     let isNested = context.contains(Self.workOwner)
     let membership = state.withLock { state in
       let membership = state.loads.join(
@@ -122,9 +122,8 @@ extension ImageLoader {
   /// The owner of the work of loads, for all loaders.
   static let workOwner = UniqueID()
 
-  /// Starts a task that ends the wait for a load that had no response for the duration of the response timeout. The
-  /// load may be waiting for this caller, in a task that does not have the call's context, so that the circle was not
-  /// noticed.
+  /// Starts a task that ends the wait for a load without a response after the response timeout. The load may be waiting
+  /// for this caller, in a task without the call's context, so that the cycle was not noticed.
   private func timeout(
     of waiter: LoadTable.Waiter, in membership: LoadTable.Membership, _ request: HTTPRequest
   ) -> Task<Void, any Error>? {

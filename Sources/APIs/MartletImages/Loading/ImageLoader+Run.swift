@@ -25,8 +25,8 @@ extension ImageLoader {
     do {
       guard needsDownload(load) else { return }
       let stopwatch = Stopwatch(configuration.clock)
-      // the load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
-      // memory
+      // The load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
+      // memory.
       if load.needsSlot {
         try await semaphore.run(load.priority) { try await downloadAndDecode(load, request, stopwatch) }
       } else {
@@ -46,8 +46,7 @@ extension ImageLoader {
     }
   }
 
-  /// Whether the file has to be downloaded. A load that ended just before this one began may have left its image in
-  /// memory.
+  /// Whether the file has to be downloaded. A load that ended just before this one may have left its image in memory.
   private func needsDownload(_ load: Load) -> Bool {
     guard let waiter = state.withLock({ $0.loads.next(load.number) }) else { return false }
     guard load.mayUseMemory, var image = configuration.cache?[load.key(waiter.rendition)] else { return true }
@@ -78,7 +77,7 @@ extension ImageLoader {
   private func download(_ original: HTTPRequest, for load: Load) async throws -> ImageFileContent {
     var request = original
     request.options.cachePolicy = load.identity.policy
-    request.options.expecting = .any  // the loader's error says what it does with the status
+    request.options.expecting = .any  // the loader's own error describes the status
     let (body, response) = try await session.bytes(for: request)
     state.withLock { $0.loads.set(.answered, of: load.number) }
     guard response.status.isSuccessful else {
@@ -121,7 +120,7 @@ extension ImageLoader {
     return image.data
   }
 
-  /// Removes stored responses that are not images, so that the next load sends a request and does not get them again.
+  /// Removes stored responses that are not images, so that the next load sends a request instead of getting them again.
   private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
     for url in Set([requested, answered]) {
       try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
@@ -130,7 +129,7 @@ extension ImageLoader {
 }
 
 extension ResponseBody {
-  /// Returns at most 64 KiB; less if the body ends or fails before.
+  /// Returns at most 64 KiB; less if the body ends or fails earlier.
   fileprivate func beginning() async -> Data {
     var data = Data()
     do {
@@ -168,7 +167,7 @@ extension ImageLoader {
     deliver(result, as: rendition, of: load)
   }
 
-  /// Caches an image, unless its partition was removed meanwhile.
+  /// Caches an image, unless its partition was removed in the meantime.
   private func cache(_ image: LoadedImage, as key: ImageKey, for load: Load) {
     guard state.withLock({ $0.loads.isRunning(load.number) }) else { return }
     configuration.cache?[key] = image

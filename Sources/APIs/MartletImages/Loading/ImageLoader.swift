@@ -4,7 +4,7 @@ public import MartletSemantics
 import Martlet
 import Synchronization
 
-/// Loads images from a session in the size that is needed, shares loads between callers, and caches images in memory.
+/// Loads images from a session in the needed size, shares loads between callers, and caches images in memory.
 ///
 /// ```swift
 /// let loader = ImageLoader(session: session)
@@ -13,11 +13,11 @@ import Synchronization
 /// for await phase in loader.phases(for: ImageRequest(url)) { print(phase) }   // placeholder, progress, image or error
 /// ```
 ///
-/// Concurrent callers for the same image share one load; callers for other sizes of it share one download. When one of
-/// them is cancelled, the others are not affected; when all are, the load is cancelled. Files are loaded with the
-/// session and stored in its HTTP cache only, for as long as the server allows. Decoded images are stored in
-/// ``Configuration/cache``, except those whose response has `no-store`. Images are decoded and processed on threads of
-/// their own, those with the highest priority first.
+/// Concurrent callers for the same image share one load; callers for other sizes of it share one download. If one of
+/// them is cancelled, the others are not affected; if all are, the load is cancelled. Files are loaded with the session
+/// and stored only in its HTTP cache, for as long as the server allows. Decoded images are stored in
+/// ``Configuration/cache``, except those whose response has `no-store`. Images are decoded and processed on separate
+/// threads, those with the highest priority first.
 public final class ImageLoader: Sendable {
   /// A loader with `HTTPSession.shared`, ``ImageCache/shared`` and the default configuration.
   public static let shared = ImageLoader(
@@ -67,7 +67,7 @@ public final class ImageLoader: Sendable {
     try await image(for: request, observer: nil)
   }
 
-  /// Returns the image from memory; nil if it is not there, or if the request's cache policy does not allow it.
+  /// Returns the image from memory; nil if it is not there, or the request's cache policy does not allow it.
   public func cachedImage(for request: ImageRequest) -> LoadedImage? { inMemory(Plan(request, in: self)) }
 
   /// Returns the key of an image in the cache.
@@ -89,8 +89,8 @@ public final class ImageLoader: Sendable {
     state.withLock { $0.failures.forget(plan.key) }
   }
 
-  /// Forgets all failures, so that their requests are sent again at once: when the network is back, or when the user
-  /// reloads.
+  /// Forgets all failures, so that their requests are sent again at once: for example when the network is back, or the
+  /// user reloads.
   public func forgetFailures() { state.withLock { $0.failures.forgetAll() } }
 
   /// Returns the number of callers that wait for the load that a request would join.
@@ -99,7 +99,7 @@ public final class ImageLoader: Sendable {
     return state.withLock { $0.loads.waiting(for: plan.identity) }
   }
 
-  /// The numbers of loads and of images to decode that wait because of the limits.
+  /// The numbers of loads and of images to decode that the limits keep waiting.
   package var queued: (loads: Int, decodes: Int) { (semaphore.waiting, executor.waiting) }
 }
 
@@ -111,21 +111,21 @@ extension ImageLoader {
     /// The cache for decoded images; nil for none. By default a cache that only loaders of this configuration use.
     ///
     /// Loaders may share a cache, such as ``ImageCache/shared``, if their sessions are for the same user or use
-    /// partitions: the fields that a session's interceptors add to requests are not part of an image's key.
+    /// partitions: an image's key does not include the fields that a session's interceptors add.
     public var cache: ImageCache? = ImageCache()
     /// The most files that are loaded at a time, each from its request to its decoded image; 6 by default. This also
-    /// limits the files in memory, each of ``maximumEncodedBytes`` at most.
+    /// limits the files in memory, each of at most ``maximumEncodedBytes``.
     public var concurrentLoads = 6
-    /// The most images that are decoded and processed at a time, each on a thread of its own; by default the number of
-    /// processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread takes its place,
-    /// and there are at most twice as many in all.
+    /// The most images that are decoded and processed at a time, each on a separate thread; by default the number of
+    /// processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread takes its
+    /// place, and there are at most twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
-    /// The longest time for decoding and processing an image, with the wait for a thread; then the load fails with
-    /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow less by far. 60 seconds by default.
+    /// The longest time for decoding and processing an image, including the wait for a thread; then the load fails with
+    /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow much less. 60 seconds by default.
     public var decodeTimeout: Duration = .seconds(60)
     /// The most bytes of a file; a longer one is not read into memory. 32 MiB by default.
     public var maximumEncodedBytes = 32 << 20
-    /// How images are decoded: the limits of pixels and bytes, and additional formats. Sizes are those of the requests.
+    /// How images are decoded: the limits of pixels and bytes, and additional formats. The requests set the sizes.
     public var decoding = ImageDecoder.Options()
     /// The most previews of one image, which are made of a progressive JPEG if a caller observes its phases; 0 for
     /// none. 5 by default.
@@ -133,10 +133,10 @@ extension ImageLoader {
     /// How long the error of a failed load is returned without a new request; zero sends a request each time. 10
     /// seconds by default.
     public var failureAge: Duration = .seconds(10)
-    /// The cache policy of requests for which neither the request nor the session sets one. By default a stored
-    /// response is used, even if it is stale, when the network cannot be reached.
+    /// The cache policy of requests for which neither the request nor the session sets one. By default, if the network
+    /// cannot be reached, a stored response is used even if it is stale.
     public var cachePolicy: CachePolicy = .returnCacheDataIfOffline
-    /// The clock for the age of failures and the duration of loads; tests may set one of their own.
+    /// The clock for the age of failures and the duration of loads; tests may set their own.
     public var clock: any Clock<Duration> = ContinuousClock()
 
     /// Makes the default configuration.
@@ -150,7 +150,7 @@ extension ImageLoader {
   /// Loads an image and returns its phases, from the placeholder to the image or the error.
   ///
   /// Loading begins at once, and is cancelled when the stream is released. A slow reader gets only the latest phase,
-  /// but always the last one. For a view that shows one image after another there is ``ImageSlot``.
+  /// but always the last one. For a view that shows one image after another, use ``ImageSlot``.
   public func phases(for request: ImageRequest) -> AsyncStream<ImagePhase> {
     let (stream, continuation) = AsyncStream.makeStream(of: ImagePhase.self, bufferingPolicy: .bufferingNewest(1))
     if let image = cachedImage(for: request) {
@@ -171,7 +171,7 @@ extension ImageLoader {
     return stream
   }
 
-  /// Loads the image of a URL, in full size, and returns its phases.
+  /// Loads the full-size image of a URL, and returns its phases.
   public func phases(for url: URL) -> AsyncStream<ImagePhase> { phases(for: ImageRequest(url)) }
 
   /// Returns a publisher of the phases, which never fails. Each subscriber begins a load, or joins a running one, when
@@ -189,7 +189,7 @@ extension ImageLoader {
     TaskPublisher { () async throws(ImageLoadError) in try await self.image(for: request) }
   }
 
-  /// Returns a publisher of a URL's image in full size.
+  /// Returns a publisher of a URL's full-size image.
   public func imagePublisher(for url: URL) -> TaskPublisher<LoadedImage, ImageLoadError> {
     imagePublisher(for: ImageRequest(url))
   }
@@ -198,7 +198,7 @@ extension ImageLoader {
 // MARK: - Removal
 
 extension ImageLoader {
-  /// Removes everything of a partition, when its user signs out: images in memory, responses in the session's cache,
+  /// Removes all data of a partition when its user signs out: images in memory, responses in the session's cache,
   /// remembered failures. Its running loads fail as cancelled.
   ///
   /// - Throws: errors of the store of the session's cache.

@@ -2,7 +2,7 @@ public import MartletEngine
 
 /// The state of an image that is being loaded, for a view that shows it.
 ///
-/// The order: loading, perhaps several times; previews, if the file and the configuration allow them; success or
+/// The order is: loading, perhaps several times; previews, if the file and the configuration allow them; success or
 /// failure. An image in memory is a success at once, without a placeholder before it.
 @nonexhaustive public enum ImagePhase: Sendable {
   /// No image was requested.
@@ -30,7 +30,7 @@ public import MartletEngine
     if case .success(let image) = self { image } else { nil }
   }
 
-  /// Why the load failed; nil if it did not.
+  /// The reason why the load failed; nil if it did not.
   public var error: ImageLoadError? {
     if case .failure(let error) = self { error } else { nil }
   }

@@ -8,7 +8,7 @@ import Synchronization
 /// ```
 ///
 /// Images are loaded into the loader's memory with the priority ``ImagePriority/low``. A caller that requests one of
-/// them joins its load, which then has the caller's priority. A failed image is not loaded again while it stays in the
+/// them joins its load, which then gets the caller's priority. A failed image is not loaded again while it stays in the
 /// window. When the prefetcher is released, all its loads are cancelled.
 public final class ImagePrefetcher: Sendable {
   private let loader: ImageLoader
@@ -20,11 +20,11 @@ public final class ImagePrefetcher: Sendable {
   deinit { prefetch([]) }
 
   /// Sets the window of images that may be needed next. Images that are new in it and not in memory are loaded, in this
-  /// order; loads of images that are no longer in it are cancelled, unless another caller waits for them. Requests
-  /// other than plain GETs are skipped, because their images are not cached. Images that are already in memory do not
-  /// change the loader's statistics.
+  /// order. Loads of images that have left it are cancelled, unless another caller waits for them. Requests other than
+  /// plain GETs are skipped, because their images are not cached. Images that are already in memory do not change the
+  /// loader's statistics.
   ///
-  /// How many images the window may have depends on their size and on the limit of the cache: if they do not fit, the
+  /// The window's possible size depends on the size of the images and the limit of the cache: if they do not fit, the
   /// images that were loaded first are removed.
   public func prefetch(_ window: some Sequence<ImageRequest>) {
     let wanted = window.map { (key: loader.key(for: $0), request: $0.priority(.low)) }.filter { $0.key.instance == 0 }
@@ -33,7 +33,7 @@ public final class ImagePrefetcher: Sendable {
     let obsolete = tasks.withLock { tasks in
       let obsolete = tasks.filter { !keys.contains($0.key) }
       for key in obsolete.keys { tasks[key] = nil }
-      // tasks are only created under the lock; they run later
+      // Tasks are only created under the lock; they run later.
       for (key, request) in missing where tasks[key] == nil {
         tasks[key] = Task { [loader] in _ = try? await loader.image(for: request) }
       }

@@ -8,10 +8,10 @@ public import MartletSemantics
 /// let image = try await loader.image(for: request)
 /// ```
 public struct ImageRequest: Sendable {
-  /// The HTTP request. Its URL, its partition and all its own fields are part of the image's key: with a field that
-  /// names a tenant, each tenant has images of its own; with a field that differs each time, loads are not shared.
+  /// The HTTP request. Its URL, its partition and all its own fields belong to the image's key. So with a field that
+  /// names a tenant, each tenant has separate images; with a field that differs each time, loads are not shared.
   ///
-  /// Its cache policy says where the image may come from: with a `reload…` policy, neither images in memory nor
+  /// Its cache policy determines where the image may come from: with a `reload…` policy, neither images in memory nor
   /// remembered failures are used. If several callers share a load, the request of the first one is sent. A request
   /// other than a plain GET is sent each time, and its image is neither shared nor cached.
   public var http: HTTPRequest
@@ -21,7 +21,7 @@ public struct ImageRequest: Sendable {
   public var contentMode: ContentMode
   /// The processors of the decoded image, in this order; none by default.
   public var processors: [any ImageProcessor]
-  /// Whether all frames of an animation are decoded, to ``LoadedImage/animation``; by default only the first is.
+  /// Whether all frames of an animation are decoded, to ``LoadedImage/animation``; by default only the first frame is.
   public var isAnimated = false
   /// The priority; ``ImagePriority/normal`` by default. A load has the highest priority of its callers.
   public var priority: ImagePriority = .normal
@@ -67,7 +67,7 @@ public struct ImageRequest: Sendable {
   }
 }
 
-/// The order in which waiting images are loaded and decoded. Of equal priorities, the first request is next.
+/// The order in which waiting images are loaded and decoded. Among equal priorities, the first request is next.
 public enum ImagePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
   /// For images that may be needed later, such as those of an ``ImagePrefetcher``.
   case low
@@ -80,7 +80,7 @@ public enum ImagePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The result that is made of an image file: its size, frames and processors.
+/// The result to make from an image file: its size, frames and processors.
 struct Rendition: Sendable, Hashable {
   var targetSize: PixelSize?
   var contentMode = ImageRequest.ContentMode.fit

@@ -2,7 +2,7 @@ public import MartletCombine
 import MartletEngine
 import Synchronization
 
-/// The image of a view that shows one after another, such as a cell of a list.
+/// The image of a view that shows one image after another, such as a cell of a list.
 ///
 /// ```swift
 /// let slot = ImageSlot(loader: loader)
@@ -16,7 +16,7 @@ import Synchronization
 public final class ImageSlot: Sendable {
   private struct State: Sendable {
     var key: ImageKey?
-    /// The number of requests so far, to recognize phases of an earlier one.
+    /// The number of requests so far, which identifies phases of an earlier one.
     var generation: UInt64 = 0
     var task: Task<Void, Never>?
   }
@@ -44,7 +44,7 @@ public final class ImageSlot: Sendable {
 
   /// Shows the image of a request in place of the previous one; nil shows nothing.
   ///
-  /// If the image is in memory, ``phase`` has it when this returns. If the request is the current one already, its load
+  /// If the image is in memory, ``phase`` has it when this returns. If the request is already the current one, its load
   /// continues; if that has failed, it is tried again, unless the loader remembers the failure.
   public func show(_ request: ImageRequest?) {
     let key = request.map(loader.key)

@@ -3,12 +3,11 @@ import MartletSemantics
 
 /// The running loads and their waiters. It is a value that the loader's lock protects.
 ///
-/// A load is one download, of which as many renditions are made as there are waiters for. It ends when it has no more
-/// waiters.
+/// A load is one download, from which the renditions for its waiters are made. It ends when it has no more waiters.
 struct LoadTable: Sendable {
   typealias Number = UInt64
 
-  /// What callers have to agree in to share a download.
+  /// The properties that callers must share to share a download.
   struct Identity: Sendable, Hashable {
     let request: RequestIdentity
     let instance: UInt64
@@ -23,7 +22,7 @@ struct LoadTable: Sendable {
     let rendition: Rendition
     let processors: [any ImageProcessor]
     let priority: ImagePriority
-    /// The image; nil if the caller has to stop waiting and to load by itself.
+    /// The image; nil if the caller has to stop waiting and load by itself.
     let result: OneShot<LoadedImage?>
     let observer: LoadObserver?
   }
@@ -42,7 +41,7 @@ struct LoadTable: Sendable {
     let load: Number
     let waiter: UInt64
     let work: RunningWork<Void>
-    /// The priority of a new load, which the caller has to start; nil if the load was running already.
+    /// The priority of a new load, which the caller has to start; nil if the load was already running.
     let new: PriorityBox?
   }
 
@@ -52,7 +51,7 @@ struct LoadTable: Sendable {
     let work: RunningWork<Void>
     var waiters: [UInt64: Waiter] = [:]
     var phase = Phase.queued
-    /// The lowest priority of the load, whatever its waiters have.
+    /// The lowest priority of the load, whatever its waiters' priorities.
     var minimumPriority = ImagePriority.low
     var task: Task<Void, Never>?
 
@@ -63,9 +62,9 @@ struct LoadTable: Sendable {
   private var numbers: [Identity: Number] = [:]
   private var lastNumber: UInt64 = 0
 
-  /// Adds a waiter to the load of that identity; makes the load if none is running.
+  /// Adds a waiter to the load with this identity; makes the load if none is running.
   ///
-  /// - Parameter mayQueue: whether the waiter may join a load that is queued; if not, nil is returned for such a load.
+  /// - Parameter mayQueue: whether the waiter may join a queued load; if not, the result is nil for such a load.
   mutating func join(
     _ waiter: Waiter, for identity: Identity, mayQueue: Bool, _ work: @autoclosure () -> RunningWork<Void>
   ) -> Membership? {
@@ -83,7 +82,7 @@ struct LoadTable: Sendable {
     return Membership(load: lastNumber, waiter: lastNumber, work: load.work, new: load.priority)
   }
 
-  /// Stores the task of a load. Returns false if the load has ended already, so that the task is to be cancelled.
+  /// Stores the task of a load. Returns false if the load has already ended, so that the task must be cancelled.
   mutating func setTask(_ task: Task<Void, Never>, of load: Number) -> Bool {
     loads[load]?.task = task
     return loads[load] != nil
@@ -141,7 +140,7 @@ struct LoadTable: Sendable {
   /// Returns the number of waiters.
   func waiting(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.waiters.count } ?? 0 }
 
-  /// Sets the lowest priority of a load, whatever its waiters have.
+  /// Sets the lowest priority of a load, whatever its waiters' priorities.
   mutating func setMinimumPriority(_ priority: ImagePriority, of identity: Identity) {
     guard let load = numbers[identity] else { return }
     loads[load]?.minimumPriority = priority
@@ -153,7 +152,7 @@ struct LoadTable: Sendable {
     let removed = loads.removeValue(forKey: load)
     if let removed {
       numbers[removed.identity] = nil
-      removed.work.finish(.success(()))  // only marks the work as finished: each waiter has a result of its own
+      removed.work.finish(.success(()))  // only marks the work as finished: each waiter has its own result
     }
     return removed
   }

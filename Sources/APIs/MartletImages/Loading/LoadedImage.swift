@@ -10,12 +10,12 @@ public struct LoadedImage: Sendable {
   public var info: ImageInfo?
   /// The bytes of the file; 0 for an image that was not decoded from a file.
   public var encodedBytes: Int
-  /// Where the image came from.
+  /// The source of the image.
   public var source: ImageSource
   /// How long the caller waited.
   public var duration: Duration
 
-  /// Makes an image of a bitmap, for an ``ImageCache``.
+  /// Makes an image from a bitmap, for an ``ImageCache``.
   public init(_ bitmap: Bitmap) {
     self.init(bitmap: bitmap, info: nil, encodedBytes: 0, source: .memory)
   }
@@ -34,7 +34,7 @@ public struct LoadedImage: Sendable {
   }
 }
 
-/// Where an image came from.
+/// The source of an image.
 @nonexhaustive public enum ImageSource: Sendable, Hashable, CustomStringConvertible {
   /// From memory: it was decoded before.
   case memory

@@ -1,7 +1,7 @@
 import MartletEngine
 import Synchronization
 
-/// Limits how many operations run at a time. Those that wait begin by their priority.
+/// Limits how many operations run at a time. Waiting operations begin by priority.
 final class PrioritySemaphore: Sendable {
   private struct State {
     var freeSlots: Int
@@ -14,7 +14,7 @@ final class PrioritySemaphore: Sendable {
 
   /// Runs an operation when a slot is free.
   ///
-  /// - Throws: what the operation throws, or `CancellationError` if the task is cancelled before it runs.
+  /// - Throws: the operation's error, or `CancellationError` if the task is cancelled before it runs.
   func run<Value>(_ priority: PriorityBox, _ operation: () async throws -> Value) async throws -> Value {
     try await takeSlot(priority)
     defer { giveBackSlot() }
@@ -47,7 +47,7 @@ final class PrioritySemaphore: Sendable {
         if next == nil { state.freeSlots += 1 }
         return next
       }
-      // a waiter that was cancelled meanwhile does not take the slot
+      // A waiter that was cancelled in the meantime does not take the slot.
       guard let next, !next.element.answer(.success(())) else { return }
     }
   }

@@ -12,8 +12,8 @@
 /// }
 /// ```
 public protocol ImageProcessor: Sendable {
-  /// What the processor does, with all its settings: `blur(radius: 8)`. Part of the key under which a result is cached, so two
-  /// processors with the same identifier must return the same.
+  /// The processor's action with all its settings: `blur(radius: 8)`. It is part of the key of a cached result, so two
+  /// processors with the same identifier must return the same result.
   var identifier: String { get }
 
   /// Returns the transformed image. Called on a decoding thread, never on one that runs Swift's tasks.
@@ -28,15 +28,15 @@ public protocol ImageProcessor: Sendable {
 /// ])
 /// ```
 ///
-/// All work on upright pixels, and the colour of transparent pixels has no effect on visible ones. They never fail, except
-/// for ``Resize`` to a size above the limit of memory.
+/// All of them process upright pixels, and the colour of transparent pixels has no effect on visible ones. They never
+/// fail, except ``Resize`` to a size above the memory limit.
 public enum ImageProcessors {
   /// Applies several processors, one after another.
   public struct Composition: ImageProcessor, CustomStringConvertible {
     /// The processors in their order.
     public let processors: [any ImageProcessor]
 
-    /// Makes a processor of several; without any, it returns the image unchanged.
+    /// Makes a processor from several; without any, it returns the image unchanged.
     public init(_ processors: [any ImageProcessor]) { self.processors = processors }
 
     /// The identifiers of all processors in their order.

@@ -1,21 +1,21 @@
 extension ImageProcessors {
   /// Scales an image to another size.
   ///
-  /// To make a thumbnail of a file, ``ImageDecoder/Options/fitting`` is cheaper: it scales while it decodes.
+  /// For a thumbnail of a file, ``ImageDecoder/Options/fitting`` is cheaper: it scales while it decodes.
   public struct Resize: ImageProcessor, Hashable {
-    /// How an image of other proportions is scaled.
+    /// How an image with other proportions is scaled.
     public enum Mode: String, Sendable, Hashable {
-      /// To the whole image inside the size.
+      /// So that the whole image is inside the size.
       case fit
-      /// To exactly the size, filled; what does not fit is cropped on both sides.
+      /// So that the image fills exactly the size; the rest is cropped on both sides.
       case fill
-      /// To exactly the size, with the proportions changed.
+      /// To exactly the size, changing the proportions.
       case stretch
     }
 
     /// The size in pixels; sides below 1 count as 1.
     public let size: PixelSize
-    /// How an image of other proportions is scaled; ``Mode-swift.enum/fit`` by default.
+    /// How an image with other proportions is scaled; ``Mode-swift.enum/fit`` by default.
     public let mode: Mode
     /// Whether a smaller image is enlarged; by default it keeps its size.
     public let enlarges: Bool
@@ -152,8 +152,8 @@ extension ImageProcessors {
       let (width, height) = (image.size.width, image.size.height)
       var values = [SIMD4<Float>](repeating: .zero, count: width * height)
       for y in 0..<height { for x in 0..<width { values[y * width + x] = image.premultiplied(x, y) } }
-      // Three boxes of 2r+1 pixels have the variance of a Gaussian with σ² = r(r+1), so σ = radius/2 asks for r ≈ radius/2.
-      // Beyond the longer side there are only repeated pixels.
+      // Three boxes of 2r+1 pixels have the variance of a Gaussian with σ² = r(r+1), so σ = radius/2 requires r ≈
+      // radius/2. Beyond the longer side there are only repeated pixels.
       let reach = min(max(1, radius / 2), max(width, height))
       for _ in 0..<3 {
         for y in 0..<height { Blur.average(&values, from: y * width, step: 1, count: width, reach) }
@@ -164,7 +164,7 @@ extension ImageProcessors {
       return result
     }
 
-    /// Replaces each value of a row or column by the mean of those up to `reach` away, computed by a running sum.
+    /// Replaces each value of a row or column by the mean of those at most `reach` away, with a running sum.
     private static func average(
       _ values: inout [SIMD4<Float>], from start: Int, step: Int, count: Int, _ reach: Int
     ) {

@@ -4,9 +4,9 @@ import MartletSemantics
 /// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///
 /// A login is optional. After a 401 the token is renewed; without a token, a guest token is requested. If the service
-/// refuses, the user is logged out without an error and the 401 is the response; if it cannot be reached, the token is
-/// kept and the task fails. A logout takes effect at once, whatever the service responds; responses to logins and
-/// renewals that were sent before it are discarded.
+/// refuses, the user is logged out without an error and the 401 is the response. If the service cannot be reached, the
+/// token is kept and the task fails. A logout takes effect at once, whatever the service responds; responses to earlier
+/// logins and renewals are discarded.
 ///
 /// ```swift
 /// let account = AccountAuthenticator(token: stored) { token in save(token) }
@@ -16,10 +16,10 @@ import MartletSemantics
 /// await account.logOut()
 /// ```
 ///
-/// The paths are those of ``Endpoints``. A token is read as OAuth writes it (RFC 6749 §5.1: `access_token`,
+/// The paths are those of ``Endpoints``. A token is read in OAuth's form (RFC 6749 §5.1: `access_token`,
 /// `refresh_token`, `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and
-/// `refresh`. It is sent with its type, whatever that is, except for types that need a proof with each request, such as
-/// DPoP: these are an error.
+/// `refresh`. It is sent with its type, whatever that is. Types that need a proof with each request, such as DPoP, are
+/// an error.
 public actor AccountAuthenticator: Authenticator {
   /// The requests of an account.
   public struct Endpoints: Sendable {
@@ -40,12 +40,12 @@ public actor AccountAuthenticator: Authenticator {
 
   /// The current token; nil while no user is logged in.
   public private(set) var token: AccessToken?
-  /// An anonymous identifier of the user, for analytics say; a new one after each logout.
+  /// An anonymous identifier of the user, for example for analytics; a new one after each logout.
   public private(set) var userIdentifier = UUID()
   private let endpoints: Endpoints
   private let session: (any NetworkSession)?
   private let tokenChanged: @Sendable (AccessToken?) -> Void
-  /// Counts logins and logouts: a renewal that was sent before the last one is discarded.
+  /// Counts logins and logouts: a renewal from before the last one is discarded.
   private var generation = 0
   private var loginsBegun = 0
   /// The login whose response counts; nil after a logout.
@@ -70,7 +70,7 @@ public actor AccountAuthenticator: Authenticator {
 
   /// Logs in.
   ///
-  /// - Throws: the failure of the request; `CancellationError` if another login or a logout began meanwhile.
+  /// - Throws: the failure of the request; `CancellationError` if another login or a logout began in the meantime.
   public func logIn(_ credentials: some Encodable & Sendable) async throws {
     try await begin(endpoints.login.body(credentials))
   }
@@ -151,11 +151,11 @@ public actor AccountAuthenticator: Authenticator {
 }
 
 extension NetworkResponse {
-  /// Whether the service refused the request: not a network failure, nor a failure of the server.
+  /// Whether the service refused the request: neither a network failure nor a failure of the server.
   fileprivate var isRefused: Bool { statusCode.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false }
 }
 
-/// The token of a response, under any of the member names that services use.
+/// The token in a response, under any of the usual member names.
 private struct AccountToken: Decodable, Sendable {
   let token: AccessToken
 

@@ -19,16 +19,16 @@ public import Martlet
 /// }
 /// ```
 ///
-/// Requests that ``authenticate()`` itself sends through the session are neither authorized nor, after a 401,
-/// authenticated again. For requests whose 401 is the response, such as a login, see
+/// Requests that ``authenticate()`` itself sends through the session are not authorized, and a 401 does not
+/// authenticate them again. For requests whose 401 is the response, such as a login, see
 /// ``NetworkRequest/unauthenticated()``.
 public protocol Authenticator: Sendable {
   /// Returns the request with credentials. Called before every attempt to the environment's origin, unless the request
-  /// has an `Authorization` field of its own. If it throws, the task fails. Returns the request unchanged by default.
+  /// has its own `Authorization` field. If it throws, the task fails. Returns the request unchanged by default.
   func authorize(request: HTTPRequest) async throws -> HTTPRequest
 
-  /// Gets new credentials after a 401. One call at a time runs for all requests that got a 401 meanwhile, and is not
-  /// cancelled with any of them; new requests wait for it. Afterwards each request is sent again once.
+  /// Gets new credentials after a 401. One call at a time runs for all requests that got a 401 in the meantime, and
+  /// cancelling one of them does not cancel it; new requests wait for it. Afterwards each request is sent again once.
   ///
   /// - Throws: ``NetworkError/unauthenticated``, the default, if there are none: the 401 is then the response. Any
   ///   other error fails the tasks with an `HTTPError` of kind `.authenticationFailed`; an `HTTPError` about a failed

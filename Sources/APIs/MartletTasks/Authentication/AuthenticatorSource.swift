@@ -4,8 +4,8 @@ import Martlet
 struct AuthenticatorSource: CredentialSource {
   let scope: CredentialScope
   let authenticator: @Sendable () -> (any Authenticator)?
-  /// What is renewed is the outcome of an authentication. A failed one is an outcome too: those who waited for it hear of
-  /// it, and the next 401 is a reason for another.
+  /// The renewed value is the outcome of an authentication. A failure is an outcome too: its waiters receive it, and
+  /// the next 401 causes another authentication.
   private let renewal: Renewal<Result<Void, any Error>>
   private let progress = CallLocal(Progress())
 
@@ -56,7 +56,7 @@ struct AuthenticatorSource: CredentialSource {
   }
 }
 
-/// Marks a request that no authenticator has to do with.
+/// Marks a request that the authenticator leaves alone.
 struct Unauthenticated: Interceptor {}
 
 extension HTTPRequest {

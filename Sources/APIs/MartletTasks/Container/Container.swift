@@ -23,15 +23,15 @@ public final class Container: Sendable {
   /// The container of the app; within ``withOverrides(_:perform:)``, the container made there.
   public static var shared: Container { scoped ?? global }
 
-  /// Makes an empty container, for a test say.
+  /// Makes an empty container, for example for a test.
   public init() { parent = nil }
 
   private init(over parent: Container) { self.parent = parent }
 
-  /// The dependency with a name; the default, which is then stored, if there is none.
+  /// The dependency with a name; if there is none, the default, which is then stored.
   ///
-  /// An app declares a property for each, as above; `#function` is its name. A dependency of another type under the
-  /// same name is ignored.
+  /// An app declares a property for each dependency, as above; `#function` is its name. A dependency of another type
+  /// under the same name is ignored.
   public subscript<Value>(
     name: String, default makeDefault: @autoclosure () -> Dependency<Value>
   ) -> Dependency<Value> {
@@ -69,7 +69,7 @@ public final class Container: Sendable {
 }
 
 extension Container {
-  /// The session that sends the requests of tasks; a ``StandardNetworkSession`` by default. Tests replace it by
+  /// The session that sends the requests of tasks; a ``StandardNetworkSession`` by default. Tests replace it with
   /// `MockSession.install()` of `MartletTasksTesting`.
   public var networkSession: Dependency<any NetworkSession> {
     get { self["networkSession", default: .single { StandardNetworkSession() }] }
@@ -103,8 +103,8 @@ public struct Dependency<Value: Sendable>: Sendable {
   }
 
   /// A dependency that is made when it is first resolved, and kept. Threads that resolve it at the same time get the
-  /// same value, but the closure may have run for each of them: it does not run under a lock, so that it can resolve
-  /// other dependencies.
+  /// same value, but the closure may have run for each of them: it runs without a lock, so that it can resolve other
+  /// dependencies.
   public static func single(_ make: @escaping @Sendable () -> Value) -> Dependency {
     let kept = Kept<Value>()
     return Dependency(resolve: { kept.value(make) }, isKept: true)
@@ -113,15 +113,15 @@ public struct Dependency<Value: Sendable>: Sendable {
   /// The same as ``single(_:)``: `Container.shared.cart = .replace { LocalCart() }`.
   public static func replace(_ make: @escaping @Sendable () -> Value) -> Dependency { single(make) }
 
-  /// Wraps the dependency: `Container.shared.networkSession.decorate { Logged($0) }`. One that was made each time still
-  /// is.
+  /// Wraps the dependency: `Container.shared.networkSession.decorate { Logged($0) }`. If it was made each time, it
+  /// still is.
   public mutating func decorate(_ decoration: @escaping @Sendable (Value) -> Value) {
     let decorated: @Sendable () -> Value = { [resolve] in decoration(resolve()) }
     self = isKept ? .single(decorated) : .factory(decorated)
   }
 }
 
-/// A value that is made once. It is made outside of the lock, because making it may resolve other dependencies.
+/// A value that is made once. It is made outside the lock, because making it may resolve other dependencies.
 private final class Kept<Value: Sendable>: Sendable {
   private let kept = Mutex<Value?>(nil)
 
@@ -168,17 +168,17 @@ extension Container {
     }
   }
 
-  /// Convert a service's values to an app's.
+  /// Conversion of a service's values to an app's.
   public enum Mappers {}
-  /// Provide values.
+  /// Sources of values.
   public enum Repositories {}
-  /// Do work for the whole app.
+  /// Work for the whole app.
   public enum Services {}
-  /// Navigate between screens.
+  /// Navigation between screens.
   public enum Coordinators {}
-  /// Provide what screens show.
+  /// The content of screens.
   public enum DataSources {}
-  /// Are screens.
+  /// Screens.
   public enum Views {}
 
   /// The app's mappers.

@@ -1,7 +1,7 @@
 public import Martlet
 
 extension NetworkRequest {
-  /// Returns the request as the engine sends it.
+  /// Returns the request in the engine's form.
   ///
   /// - Throws: the first error of its modifiers, or `.invalidRequest` if there is no base URL.
   public func rendered(in environment: NetworkEnvironment) throws(HTTPError) -> HTTPRequest {
@@ -24,7 +24,8 @@ extension NetworkRequest {
     return HTTPRequest(method, url, fields: fields, body: content, options: options)
   }
 
-  /// The request if it is for its own base URL, without a path or query besides: most of the work is to compose a URL.
+  /// The request if it only uses its own base URL, without additional path or query: composing a URL is most of the
+  /// work.
   private var renderedAsItIs: HTTPRequest? {
     guard path.isEmpty, query.isEmpty, let baseURL, baseURL.baseURL == nil,
       !baseURL.absoluteString.utf8.contains(UInt8(ascii: "#"))
@@ -34,7 +35,7 @@ extension NetworkRequest {
   }
 }
 
-/// The parts of a base URL. They are taken out of it once: that takes longer than to make the URL of a request of them.
+/// The parts of a base URL, extracted once: that takes longer than making a request's URL from them.
 struct RequestBase: Sendable {
   /// nil if the URL is neither http nor https.
   let origin: Origin?

@@ -9,13 +9,13 @@ public import Martlet
 ///   .body(cart)
 /// ```
 ///
-/// The order of modifiers matters only among path pieces, among query items and among headers. What cannot be sent,
-/// such as a value that cannot be encoded or a path with `..`, is kept and becomes the error of the task that runs the
-/// request.
+/// The order of modifiers matters only among path pieces, among query items and among headers. If a modifier gets
+/// something that cannot be sent, such as a value that cannot be encoded or a path with `..`, its error is kept and
+/// fails the task that runs the request.
 public struct NetworkRequest: Sendable {
   /// The method, GET by default.
   public var method: HTTPMethod
-  /// The base of the path; nil, the default, for that of the session's ``NetworkEnvironment``.
+  /// The base of the path; nil, the default, means that of the session's ``NetworkEnvironment``.
   public var baseURL: URL?
   var path = RequestPath()
   var query: [(name: String, value: String?)] = []
@@ -23,7 +23,7 @@ public struct NetworkRequest: Sendable {
   var content = RequestBody.empty
   var options = RequestOptions()
   var isAuthenticated = true
-  /// Why the request cannot be sent: the first error of its modifiers.
+  /// The reason why the request cannot be sent: the first error of its modifiers.
   var fault: HTTPError?
 
   /// Makes a request relative to the environment's base URL.
@@ -146,6 +146,6 @@ extension NetworkRequest {
   public func options(_ change: (inout RequestOptions) -> Void) -> NetworkRequest { with { change(&$0.options) } }
 
   /// Sends the request without the session's ``Authenticator``: it is not authorized, and a 401 is the response. For
-  /// logins, say.
+  /// example, for logins.
   public func unauthenticated() -> NetworkRequest { with { $0.isAuthenticated = false } }
 }

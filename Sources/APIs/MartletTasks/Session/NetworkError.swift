@@ -1,12 +1,12 @@
 public import Martlet
 
-/// Why a task failed, apart from errors of the call (`HTTPError`) and of decoding (`DecodingError`).
+/// The reason why a task failed, other than errors of the call (`HTTPError`) and of decoding (`DecodingError`).
 @nonexhaustive public enum NetworkError: Error, Sendable, Hashable {
   /// The service responded with an error; the message is from its body.
   case service(ServiceMessage)
   /// There are no credentials; see ``Authenticator/authenticate()``.
   case unauthenticated
-  /// An unknown error, for mappings of an app.
+  /// An unknown error, for an app's mappings.
   case unknown
 }
 
@@ -36,7 +36,7 @@ public struct ServiceMessage: Sendable, Hashable {
   public let text: String
   /// The service's code, nil if there is none.
   public let code: String?
-  /// The body as it came.
+  /// The original body.
   public let data: Data
 
   /// Reads the message of a response.
@@ -52,8 +52,8 @@ public struct ServiceMessage: Sendable, Hashable {
   }
 }
 
-/// The members that services use; one of an unexpected type is ignored. Every member is read once, so that the time for
-/// a deeply nested body is linear.
+/// The members that services use; a member of an unexpected type is ignored. Every member is read once, so that the
+/// time for a deeply nested body is linear.
 private struct MessageMembers: Decodable {
   var best: String?
   var code: String?

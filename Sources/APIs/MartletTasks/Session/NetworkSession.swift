@@ -2,7 +2,7 @@ public import Martlet
 
 /// Sends the requests of tasks.
 public protocol NetworkSession: Sendable {
-  /// Decodes responses to requests without a decoder of their own.
+  /// Decodes responses to requests without their own decoder.
   var decoder: any NetworkResponseDecoder { get }
 
   /// Sends a request. A failure is part of the response.
@@ -14,8 +14,8 @@ extension NetworkRequest {
   ///
   /// - Parameters:
   ///   - type: the type to decode.
-  ///   - session: sends the request; nil, the default, for the container's session when the task runs.
-  ///   - decoder: decodes the body; nil, the default, for the session's decoder.
+  ///   - session: sends the request; nil, the default, means the container's session when the task runs.
+  ///   - decoder: decodes the body; nil, the default, means the session's decoder.
   public func task<Value: Decodable & Sendable>(
     expecting type: Value.Type = Value.self, session: (any NetworkSession)? = nil,
     decoder: (any NetworkResponseDecoder)? = nil
@@ -47,7 +47,7 @@ extension NetworkRequest {
   }
 }
 
-/// Uses the decoder of a session that may be known only when the task runs.
+/// Uses the decoder of a session that may only be known when the task runs.
 private struct SessionDecoder: NetworkResponseDecoder {
   let session: (any NetworkSession)?
 
@@ -58,18 +58,18 @@ private struct SessionDecoder: NetworkResponseDecoder {
   }
 }
 
-/// Decodes the value of a response. It also decides what is a failure: it may throw for a 200 and return a value for a
-/// 404.
+/// Decodes the value of a response. It also decides what counts as a failure: it may throw for a 200 and return a value
+/// for a 404.
 ///
 /// A request's decoder takes precedence over its session's.
 public protocol NetworkResponseDecoder: Sendable {
   /// Decodes the value.
   ///
-  /// - Throws: why there is no value: an error with the service's message, a decoding error.
+  /// - Throws: the reason why there is no value: an error with the service's message, or a decoding error.
   func decode<Value: Decodable & Sendable>(_ type: Value.Type, from response: HTTPResponse, data: Data) throws -> Value
 }
 
-/// Decodes the bodies of 2xx responses as JSON; `Data` gets the bytes, and an empty body is nil for an optional. For
+/// Decodes the bodies of 2xx responses as JSON. `Data` gets the bytes, and an empty body is nil for an optional. For
 /// all other statuses it throws ``NetworkError/service(_:)``.
 public struct JSONResponseDecoder: NetworkResponseDecoder {
   private let decoder: JSONDecoder

@@ -3,19 +3,19 @@ public import Martlet
 /// Sends the requests of tasks with an `HTTPSession`.
 ///
 /// Every attempt gets the headers of the ``NetworkEnvironment``, its signature, and the credentials of the
-/// ``Authenticator``, in this order. After a 401 the authenticator gets new credentials, once for all requests that
-/// were refused meanwhile, and each of them is sent again once. Other origins than the environment's get none of these.
+/// ``Authenticator``, in this order. After a 401 the authenticator gets new credentials, once for all requests refused
+/// in the meantime, and each of them is sent again once. Only the environment's origin gets any of these.
 ///
 /// ```swift
 /// Container.shared.networkSession = .single { StandardNetworkSession(decoder: ShopDecoder()) }
 /// ```
 ///
-/// Environment and authenticator are resolved when a request runs: replacing them in the container has an effect at
+/// Environment and authenticator are resolved when a request runs: replacing them in the container takes effect at
 /// once.
 ///
-/// It can be subclassed to replace it, as `MockSession` in `MartletTasksTesting` does. A subclass must protect its
-/// mutable state with a lock.
-// SAFETY: all its properties are constants of types that are `Sendable`; an open class cannot say so itself.
+/// It can be subclassed in order to replace it, as `MockSession` in `MartletTasksTesting` does. A subclass must protect
+/// its mutable state with a lock.
+/// SAFETY: all its properties are constants of `Sendable` types; an open class cannot declare that itself.
 open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   public let decoder: any NetworkResponseDecoder
   private let environment: @Sendable () -> NetworkEnvironment
@@ -24,7 +24,7 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   /// Makes a session.
   ///
   /// - Parameters:
-  ///   - decoder: decodes responses to requests without a decoder of their own; JSON by default.
+  ///   - decoder: decodes responses to requests without their own decoder; JSON by default.
   ///   - environment: base URL, common headers, signature; the container's by default.
   ///   - authenticator: adds credentials; the container's by default.
   ///   - configuration: cookies, cache, retries, listeners and more of the `HTTPSession`.
@@ -55,7 +55,7 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   }
 }
 
-/// What the requests to one deployment of a service have in common: production, a test system.
+/// The common parts of requests to one deployment of a service, such as production or a test system.
 ///
 /// ```swift
 /// Container.shared.environment = .single {
@@ -63,9 +63,9 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
 /// }
 /// ```
 ///
-/// Headers, signature and credentials are sent to the origin of ``baseURL`` only.
+/// Headers, signature and credentials are sent only to the origin of ``baseURL``.
 public struct NetworkEnvironment: Sendable {
-  /// The base of all paths: `https://api.example.com/v2`. If it is nil, a request needs a base URL of its own.
+  /// The base of all paths: `https://api.example.com/v2`. If it is nil, a request needs its own base URL.
   public var baseURL: URL? { didSet { base = baseURL.flatMap { RequestBase($0) } } }
   /// Headers of every request that does not set them itself. None by default.
   public var headers: HTTPFields
@@ -89,7 +89,7 @@ public struct NetworkEnvironment: Sendable {
   func isOrigin(of request: HTTPRequest) -> Bool { origin.map { $0 == request.origin } ?? false }
 }
 
-/// Signs requests, with an HMAC of some of their parts, say.
+/// Signs requests, for example with an HMAC of some of their parts.
 public protocol RequestSigner: Sendable {
   /// Returns the request with its signature. Called before every attempt, so that a retry gets a new one; the request
   /// has its common headers and no credentials yet. If it throws, the task fails.

@@ -1,7 +1,7 @@
 import Martlet
 public import MartletCombine
 
-/// Asynchronous work that starts when the task is run, each time anew; cancelling a run cancels the work.
+/// Asynchronous work that starts again each time the task is run; cancelling a run cancels the work.
 ///
 /// Tasks are combined with operators, like publishers:
 ///
@@ -15,15 +15,15 @@ public protocol AsyncTask<Value>: Sendable {
 
   /// Runs the task.
   ///
-  /// - Throws: why there is no value.
+  /// - Throws: the failure if there is no value.
   func value() async throws -> Value
 }
 
-/// A task made of a closure.
+/// A task made from a closure.
 public struct AsyncWork<Value: Sendable>: AsyncTask {
   private let work: @Sendable () async throws -> Value
 
-  /// Makes a task of a closure, which is called once for each run.
+  /// Makes a task from a closure, which is called once for each run.
   public init(_ work: @escaping @Sendable () async throws -> Value) { self.work = work }
 
   @concurrent public func value() async throws -> Value { try await work() }
@@ -59,7 +59,7 @@ extension AsyncTask {
     _ next: @escaping @Sendable (Value) throws -> Next
   ) -> AsyncWork<Next.Value> { AsyncWork { try await next(await value()).value() } }
 
-  /// Returns a task that runs both at the same time, for both values. If one fails, the other is cancelled.
+  /// Returns a task that runs both tasks at the same time, for both values. If one fails, the other is cancelled.
   public func zip<Other: AsyncTask>(_ other: Other) -> AsyncWork<(Value, Other.Value)> {
     AsyncWork {
       try await withThrowingTaskGroup(of: (Value?, Other.Value?).self) { group in
@@ -86,8 +86,8 @@ extension AsyncTask {
     AsyncWork { do { return try await value() } catch { return try await handler(error).value() } }
   }
 
-  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes longer, including what was
-  /// added to it before. The work is cancelled then, and not waited for.
+  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes too long, including the
+  /// operators added before. The work is then cancelled, without waiting for its end.
   public func timeout(_ limit: Duration) -> AsyncWork<Value> {
     AsyncWork { try await within(limit, otherwise: { .failure($0) }, result).get() }
   }

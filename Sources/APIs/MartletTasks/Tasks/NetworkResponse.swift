@@ -6,7 +6,7 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
   public var result: Result<Value, any Error>
   /// The bytes of the body; empty if there was none.
   public var data: Data
-  /// The response; nil if there was none. Its body has been read, or discarded if the call failed later.
+  /// The response; nil if there was none. Its body has been read, or was discarded if the call failed later.
   public var response: HTTPResponse?
 
   /// Makes a response.
@@ -16,7 +16,7 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
     self.response = response
   }
 
-  /// Makes the result of a failed call, with the head of the last response if there was one.
+  /// Makes the result of a failed call, with the head of the last response, if any.
   init(failure: HTTPError) {
     let response = failure.response.flatMap { head in
       failure.request.map { HTTPResponse(status: head.status, fields: head.fields, url: $0.url) }

@@ -1,7 +1,7 @@
 import Martlet
 public import MartletCombine
 
-/// A request that is sent when the task is run, each time anew.
+/// A request that is sent each time the task is run.
 ///
 /// ```swift
 /// func shop() -> NetworkTask<Shop> { NetworkRequest().path("/shop").task() }
@@ -10,8 +10,8 @@ public import MartletCombine
 /// let response = await shop().execute()      // with the status, and the failure as a value
 /// ```
 ///
-/// A task is a value: `map`, `retry` and others return a new one. Nothing is sent before `value` or `execute` is
-/// called, and cancelling that call cancels the request. Further operators of ``AsyncTask`` (`flatMap`, `zip`) return
+/// A task is a value: `map`, `retry` and other operators return a new one. Nothing is sent before `value` or `execute`
+/// is called, and cancelling that call cancels the request. Other operators of ``AsyncTask`` (`flatMap`, `zip`) return
 /// tasks with a value, but without the response.
 public struct NetworkTask<Value: Sendable>: AsyncTask {
   let run: @Sendable () async -> NetworkResponse<Value>
@@ -62,7 +62,7 @@ extension NetworkTask {
   /// It repeats requests of every method. For requests that must not be sent twice, for delays and for `Retry-After`,
   /// use the session's retry policy instead.
   public func retry(_ times: Int) -> NetworkTask<Value> {
-    // the body is not decoded here: the status tells whether that would fail
+    // The body is not decoded here: the status tells whether decoding would fail.
     NetworkTask(decoder: decoder) { [fetch] in
       await repeating(times, where: { $0.error != nil || $0.response?.status.isSuccessful != true }, fetch)
     } run: { [run] in
@@ -79,8 +79,8 @@ extension NetworkTask {
     }
   }
 
-  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes longer, including what was
-  /// added to it before. The work is cancelled then, and not waited for.
+  /// Returns a task that fails with an `HTTPError` of kind `.deadlineExceeded` if it takes too long, including the
+  /// operators added before. The work is then cancelled, without waiting for its end.
   public func timeout(_ limit: Duration) -> NetworkTask<Value> {
     NetworkTask(decoder: decoder) { [fetch] in
       await within(limit, otherwise: { NetworkResponse(failure: $0) }, fetch)

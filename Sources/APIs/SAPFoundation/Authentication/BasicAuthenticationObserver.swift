@@ -9,9 +9,10 @@ import MartletSemantics
 /// ```
 ///
 /// The store is read, and the user asked, once for all requests that need a credential. A credential that the server
-/// accepts is then sent without another challenge. One that it refuses is deleted, and the user asked again; if that
-/// one is refused, too, it is deleted, and the caller gets the 401. Credentials are sent to the server that the app
-/// asked, never to another one after a redirect. The names of the initializer's parameters are not SAP's.
+/// accepts is then sent without another challenge. If the server refuses it, it is deleted, and the user is asked
+/// again; if that one is refused too, it is deleted, and the caller gets the 401. Credentials are sent only to the
+/// server that the app addressed, never to another one after a redirect. The names of the initializer's parameters are
+/// not SAP's.
 open class BasicAuthenticationObserver: SAPURLSessionObserver {
   private let credentials: BasicCredentials
 
@@ -19,9 +20,9 @@ open class BasicAuthenticationObserver: SAPURLSessionObserver {
   ///
   /// - Parameters:
   ///   - credentialStore: stores credentials; in memory by default.
-  ///   - credentialDiscovery: gets credentials from the user; without it, only stored ones are used. Requests that it
-  ///     makes with the same session get no credential from this observer; code that makes them on another queue needs
-  ///     the `CallContext`.
+  ///   - credentialDiscovery: gets credentials from the user; without it, only stored ones are used. Its own requests
+  ///     with the same session get no credential from this observer; requests from another queue need the
+  ///     `CallContext`.
   public init(
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
@@ -59,7 +60,7 @@ private final class BasicCredentials: Sendable {
 
   let servers: Servers
   private let discovery: Handed<(any BasicCredentialDiscovery)?>
-  /// The credentials that challenges were answered with.
+  /// The credentials that answered challenges.
   private let given: Locked<Set<BasicCredential>>
   private var store: Serialized<any BasicCredentialStoring> { servers.store }
 
@@ -73,7 +74,7 @@ private final class BasicCredentials: Sendable {
   }
 
   /// Returns the entry of the challenging server; nil if the user has signed out since, or if two credentials were
-  /// refused already: then the second is deleted.
+  /// already refused: then the second is deleted.
   func entry(for challenge: URLAuthenticationChallenge, _ url: URL, _ origin: Origin, begun: UInt64) -> Entry? {
     guard !servers.signOut.isAfter(begun) else { return nil }
     let entry = servers.entry(for: origin, url)
@@ -121,7 +122,7 @@ private final class BasicCredentials: Sendable {
     return credential
   }
 
-  /// Deletes a credential that was refused, unless it was replaced meanwhile.
+  /// Deletes a refused credential, unless it was replaced in the meantime.
   private func delete(_ refused: BasicCredential, _ entry: Entry) {
     let isStored = store.call { store in
       guard (try? store.credential(for: entry.url)) == refused else { return false }
@@ -162,8 +163,8 @@ extension BasicCredential: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Stores credentials. The URL is that of the request; distinguish URLs by host and port, at least. It is called by one
-/// thread at a time.
+/// Stores credentials. The URL is the request's; distinguish URLs at least by host and port. One thread at a time calls
+/// it.
 public protocol BasicCredentialStoring {
   /// Stores a credential, and replaces a previous one.
   func store(credential: BasicCredential, for url: URL) throws
@@ -174,8 +175,8 @@ public protocol BasicCredentialStoring {
   /// Deletes the credential for a URL.
   func delete(for url: URL) throws
 
-  /// Deletes all credentials, including those that an earlier run of the program stored, because the user signs out.
-  /// Does nothing by default: credentials of servers that this run has seen are deleted one by one anyway.
+  /// Deletes all credentials, including those from an earlier run of the program, because the user signs out. Does
+  /// nothing by default: credentials of servers that this run has seen are deleted one by one anyway.
   func clear()
 }
 

@@ -1,8 +1,8 @@
 import MartletEngine
 import MartletSemantics
 
-/// Answers the 401 challenges of a session's tasks: asks observers and the delegate for a credential, and lets the engine
-/// compute the answer with it.
+/// Answers the 401 challenges of a session's tasks: it asks observers and the delegate for a credential, and lets the
+/// engine compute the answer.
 final class ChallengeSource: CredentialSource {
   let scope = CredentialScope.any
   private let accepted: AcceptedPasswords
@@ -35,8 +35,8 @@ final class ChallengeSource: CredentialSource {
     return state
   }
 
-  /// Adds a password that the server has accepted before, without a challenge. Origins to which only a redirect leads
-  /// do not get one.
+  /// Adds a password that the server has accepted before, without a challenge. Origins reached only by a redirect do
+  /// not get one.
   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
     guard let task = call[SAPURLSessionTask.ofCall] else { return request }
     try task.session.signOut.check(task.begun)
@@ -51,7 +51,7 @@ final class ChallengeSource: CredentialSource {
     return try await passwords.authorize(request, in: call)
   }
 
-  /// Asks about the response's strongest scheme. If the answer is `.rejectProtectionSpace`, it asks about the next one.
+  /// Asks about the response's strongest scheme. After `.rejectProtectionSpace`, it asks about the next one.
   func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
     let state = Self.state(of: call, in: states)
     var rejection = rejection
@@ -133,7 +133,7 @@ extension SAPURLSession {
   }
 }
 
-/// The sender that Foundation requires of a challenge. Answers go to the completion handler, so it does nothing.
+/// The sender that Foundation requires for a challenge. Answers go to the completion handler, so it does nothing.
 final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendable {
   func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {}
   func continueWithoutCredential(for challenge: URLAuthenticationChallenge) {}
@@ -168,8 +168,8 @@ extension Rejection {
   }
 }
 
-/// The credentials that observers and the delegate gave for the session or for ever (`.forSession`, `.permanent`). They
-/// answer the later challenges of their protection space, until a server refuses them or the user signs out.
+/// The credentials that observers and the delegate gave for the session or permanently (`.forSession`, `.permanent`).
+/// They answer later challenges of their protection space, until a server refuses them or the user signs out.
 final class SessionCredentials: Sendable {
   private struct Entry {
     let credential: URLCredential
@@ -178,7 +178,7 @@ final class SessionCredentials: Sendable {
     let space: URLProtectionSpace
   }
 
-  /// The use of a credential: one that was given for Digest is not sent as a password.
+  /// The use of a credential: a credential given for Digest is not sent as a password.
   struct Key: Hashable {
     let space: ProtectionSpace
     let sendsPassword: Bool
@@ -197,7 +197,7 @@ final class SessionCredentials: Sendable {
 
   subscript(key: Key) -> URLCredential? { entries.withLock { $0[key]?.credential } }
 
-  /// Stores a credential for as long as its persistence says; a `.permanent` one in the storage, too.
+  /// Stores a credential for the time given by its persistence; a `.permanent` one in the storage, too.
   ///
   /// - Parameter begun: when the challenged task began.
   /// - Throws: ``HTTPError/signedOut``, also for a credential that is not stored.
@@ -214,7 +214,7 @@ final class SessionCredentials: Sendable {
     }
   }
 
-  /// Removes a credential that a server has refused, unless it was replaced meanwhile.
+  /// Removes a credential that a server has refused, unless it was replaced in the meantime.
   func remove(_ refused: URLCredential, for key: Key) {
     entries.withLock { entries in
       guard let old = entries[key], old.credential === refused else { return }

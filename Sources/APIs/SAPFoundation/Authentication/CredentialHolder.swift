@@ -2,23 +2,23 @@ import MartletEngine
 import MartletSemantics
 
 extension SAPURLSession {
-  /// Removes everything that the session keeps of a user: cookies, cached responses, CSRF tokens, access tokens,
+  /// Removes all data of a user that the session keeps: cookies, cached responses, CSRF tokens, access tokens,
   /// passwords, and the choice of client certificates. Call it when the user signs out, after `POST
   /// …/mobileservices/sessions/logout`.
   ///
-  /// It also empties the stores of observers, including those that were unregistered. Values that an earlier run of the
-  /// program stored there are removed, too, if the store can list its keys (``CodableStorage``).
+  /// It also empties the stores of observers, including unregistered ones. Values from an earlier run of the program
+  /// are removed there, too, if the store can list its keys (``CodableStorage``).
   ///
-  /// It needs no network. Nothing that began before the sign-out is kept if it completes later: logins, tokens and
+  /// It needs no network. Work that began before the sign-out leaves no data if it completes later. Logins, tokens and
   /// passwords are discarded, and the tasks that wait for them fail with `URLError.userAuthenticationRequired`; cookies
   /// that such tasks receive are not stored; and their 401 responses are returned without another challenge. Such a
   /// task sends nothing more: a redirect, a retry or a delayed start fails it with the same error. Requests that are
-  /// already sent are still answered: to end those, use ``invalidateAndCancel()`` and a new session, or wait until they
-  /// complete. An authenticator that sets cookies itself must not do so after it was cancelled.
+  /// already sent still get their response. To end those, use ``invalidateAndCancel()`` and a new session, or wait
+  /// until they complete. An authenticator that sets cookies itself must not do so after it was cancelled.
   ///
-  /// Credentials that observers or the delegate gave for the session or for ever are removed. Those that the app itself
-  /// added to the configuration's `urlCredentialStorage` stay, because that storage is usually shared by the whole
-  /// program.
+  /// Credentials that observers or the delegate gave for the session or permanently are removed. Those that the app
+  /// itself added to the configuration's `urlCredentialStorage` stay, because the whole program usually shares that
+  /// storage.
   public func clearCredentials() {
     signOut.set()
     cookieStorage?.removeCookies(since: .distantPast)
@@ -32,11 +32,11 @@ extension SAPURLSession {
     let keepers = observers.compactMap { ($0.events as? any CredentialHolder)?.keeper }
     for keeper in keepers + former.filter({ one in !keepers.contains { $0 === one } }) { keeper.removeCredentials() }
     urlCache?.removeAllCachedResponses()
-    // a login that was running until now may have set cookies meanwhile
+    // A login that was running until now may have set cookies in the meantime.
     cookieStorage?.removeCookies(since: .distantPast)
   }
 
-  /// Removes the answer to the TLS challenges of one origin: the next request to it asks again.
+  /// Removes the answer to the TLS challenges of one origin: its next request asks again.
   func removeTLSAnswer(for origin: Origin) {
     (transport.base as? any ChallengingTransport)?.removeAnswer(for: origin)
   }
@@ -44,7 +44,7 @@ extension SAPURLSession {
 
 /// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.
 protocol CredentialHolder: AnyObject {
-  /// What has the credentials.
+  /// The object that keeps the credentials.
   var keeper: any CredentialKeeper { get }
 
   /// Whether it answered a challenge with this credential since the last sign-out. Requests carry such a credential
@@ -56,20 +56,20 @@ extension CredentialHolder {
   func gave(_ credential: URLCredential) -> Bool { false }
 }
 
-/// The part of an observer that a sign-out needs: what it knows of the user, and its store.
+/// The part of an observer that a sign-out needs: its data about the user, and its store.
 ///
-/// A session holds it until the next sign-out if the observer leaves. Therefore it does not hold the observer, nor the
-/// app's object that asks the user, which may hold the session; the latter only while it is asking.
+/// If the observer leaves, a session holds this part until the next sign-out. Therefore it holds neither the observer
+/// nor the app's object that asks the user, which may hold the session; it holds the latter only while it is asking.
 protocol CredentialKeeper: AnyObject, Sendable {
-  /// Removes all credentials, in memory and in the store, and discards what is being obtained.
+  /// Removes all credentials, in memory and in the store, and discards those that are being obtained.
   func removeCredentials()
 }
 
-/// The credentials of one observer by origin, and the app's store for them. Each is looked up or asked for once for all
+/// The credentials of one observer by origin, and the app's store for them. Each is looked up or requested once for all
 /// requests that need it.
 final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   struct Entry: Sendable {
-    /// The URL under which the observer's store has the credential.
+    /// The URL under which the observer's store keeps the credential.
     let url: URL
     let renewal: Renewal<Value>
   }
@@ -82,7 +82,7 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   private let entries = Locked<[Origin: Entry]>([:])
 
   /// - Parameters:
-  ///   - name: what a credential is called in the log.
+  ///   - name: the name of a credential in the log.
   ///   - store: the app's store.
   ///   - delete: deletes the credential of a URL from the store.
   ///   - clear: deletes all others.
@@ -93,10 +93,10 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
     (self.name, self.store, self.delete, self.clear) = (name, store, delete, clear)
   }
 
-  /// The entry of an origin; nil if no request needed a credential for it yet.
+  /// The entry of an origin; nil if no request has needed a credential for it yet.
   subscript(origin: Origin) -> Entry? { entries.withLock { $0[origin] } }
 
-  /// Returns the entry of an origin, which has this URL from now on.
+  /// Returns the entry of an origin, and sets its URL to this one.
   func entry(for origin: Origin, _ url: URL) -> Entry {
     entries.withLock { entries in
       let entry = Entry(url: url, renewal: entries[origin]?.renewal ?? Renewal(nil))
@@ -117,8 +117,8 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
 }
 
 extension SAPURLSessionTask {
-  /// Returns the task's own URL and its origin if a challenge comes from that origin; nil if only a redirect leads to
-  /// the server.
+  /// Returns the task's own URL and its origin if a challenge comes from that origin; nil if the server was reached
+  /// only by a redirect.
   func askedServer(of challenge: URLAuthenticationChallenge) -> (url: URL, origin: Origin)? {
     let space = challenge.protectionSpace
     guard let url = originalRequest?.url, let origin = Origin(url), origin.scheme == space.protocol,
@@ -142,7 +142,7 @@ extension SAPURLSessionTask {
   }
 }
 
-/// Calls a function that takes a completion handler, and returns the first result that the handler is called with.
+/// Calls a function that takes a completion handler, and returns the handler's first result.
 func firstResult<Value: Sendable>(
   _ function: (_ completionHandler: @escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value? {
@@ -152,6 +152,6 @@ func firstResult<Value: Sendable>(
 }
 
 extension URL {
-  /// Returns the key under which a store has what belongs to the URL's origin: the prefix and the origin.
+  /// Returns the key for the URL's origin in a store: the prefix and the origin.
   func storageKey(_ prefix: String) -> String { prefix + (Origin(self)?.description ?? absoluteString) }
 }

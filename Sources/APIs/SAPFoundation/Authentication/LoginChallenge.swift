@@ -1,26 +1,26 @@
 import MartletEngine
 import MartletSemantics
 
-/// The common part of ``SAMLObserver`` and ``OTPObserver``: logs in when a response has a certain field, once for all
-/// requests, and sends them again (the engine's ``LoginInterceptor``).
+/// The common part of ``SAMLObserver`` and ``OTPObserver``: if a response has a certain field, it logs in once for all
+/// such requests, and sends them again (with the engine's ``LoginInterceptor``).
 ///
-/// Only responses of the origin that the app asked are challenges: no login begins after a redirect to another.
+/// Only responses of the origin that the app addressed are challenges: no login begins after a redirect to another.
 final class LoginChallenge: Sendable {
   private struct WeakObserver {
     weak var observer: (any LoginObserver)?
   }
 
   let interceptor: LoginInterceptor
-  /// What a sign-out ends.
+  /// The logins, which a sign-out ends.
   let logins: RunningLogins
   private let field: (name: String, value: String)
   private let observer: Locked<WeakObserver>
 
   /// - Parameters:
-  ///   - field: the field by which a server asks for a login, and its value.
+  ///   - field: the field with which a server demands a login, and its value.
   ///   - rejection: the error of a request that gets another challenge after the login.
   ///   - authenticate: logs the user in.
-  ///   - cancel: ends a login that is running.
+  ///   - cancel: ends a running login.
   init(
     field: (name: String, value: String), rejection: any Error & Sendable,
     authenticate: @escaping @Sendable (SAPURLSession, @escaping @Sendable ((any Error)?) -> Void) -> Void,
@@ -46,8 +46,7 @@ final class LoginChallenge: Sendable {
     logins.setInterceptor(interceptor)
   }
 
-  /// Sets the observer that decides whether a response is a challenge. It is not held strongly, because it holds this
-  /// object.
+  /// Sets the observer that decides whether a response is a challenge. It is held weakly, because it holds this object.
   func setObserver(_ observer: any LoginObserver) { self.observer.withLock { $0.observer = observer } }
 
   /// Whether a response has the status 200 and the field with its value, in upper or lower case.
@@ -85,7 +84,7 @@ final class RunningLogins: CredentialKeeper {
     }
   }
 
-  /// Ends a login that is running, and forgets an earlier one.
+  /// Ends a running login, and forgets an earlier one.
   func removeCredentials() {
     let (interceptor, cancel) = state.withLock { ($0.interceptor, $0.cancel) }
     interceptor?.forget()
@@ -93,7 +92,7 @@ final class RunningLogins: CredentialKeeper {
   }
 }
 
-/// An observer whose subclasses may decide which responses ask for a login.
+/// An observer whose subclasses may decide which responses demand a login.
 protocol LoginObserver: AnyObject {
   func isChallenge(dataTask: SAPURLSessionTask, response: URLResponse) -> Bool
 }

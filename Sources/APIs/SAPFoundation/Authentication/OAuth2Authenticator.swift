@@ -15,18 +15,18 @@ import MartletSemantics
 /// }
 /// ```
 public protocol LoginPagePresenting: AnyObject, Sendable {
-  /// Shows a page until it redirects to a URL that begins with `redirect`. That URL is not to be loaded.
+  /// Shows a page until it redirects to a URL that begins with `redirect`. Do not load that URL.
   ///
-  /// It is called on any thread, for one page at a time. The handler is to be called once, on any thread: with that
-  /// URL, with an error, or with nil for both if the user cancels.
+  /// It is called on any thread, for one page at a time. Call the handler once, on any thread: with that URL, with an
+  /// error, or with nil for both if the user cancels.
   func present(_ page: URL, until redirect: URL, completionHandler: @escaping @Sendable (URL?, (any Error)?) -> Void)
 
-  /// Closes the page, because the user signed out meanwhile. Call the handler with nil for both.
+  /// Closes the page, because the user signed out in the meantime. Call the handler with nil for both.
   func dismiss()
 }
 
 /// Obtains tokens with a login page (authorization code grant, RFC 6749 §4.1, with a proof key, RFC 7636), or for the
-/// client itself (client credentials grant, §4.4). Both are renewed with the refresh token if there is one (§6).
+/// client itself (client credentials grant, §4.4). Both are renewed with the refresh token, if there is one (§6).
 ///
 /// ```swift
 /// let authenticator = OAuth2Authenticator(
@@ -45,7 +45,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
 
   private let kind: Kind
   private let endpoint: TokenEndpoint
-  /// The result of the login page that is shown; nil if there is none.
+  /// The result of the current login page; nil if there is none.
   private let page = Locked<OneShot<URL>?>(nil)
 
   /// Makes an authenticator that logs a user in.
@@ -89,8 +89,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
   }
 
   public func authenticate(completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) {
-    // a `Task` of its own, in the caller's context: the token request must not wait for the requests that need the
-    // token
+    // A separate `Task` in the caller's context: the token request must not wait for the requests that need the token.
     Task {
       do { completionHandler(try await token(), nil) } catch { completionHandler(nil, error) }
     }
@@ -108,7 +107,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
     }
   }
 
-  /// Closes the login page, if one is shown.
+  /// Closes the current login page, if any.
   public func cancelAuthentication() {
     guard case .authorizationCode(_, let presenter) = kind, let page = page.withLock({ $0.take() }) else { return }
     page.answer(.failure(OAuth2Error.cancelled))
@@ -181,8 +180,8 @@ private struct TokenEndpoint: Sendable {
   /// Adds the client's authentication to the request.
   let identify: @Sendable (URLRequest) throws -> URLRequest
 
-  /// - Parameter old: the token that is renewed. Its scopes and refresh token stay valid unless the response has others
-  ///   (§5.1, §6).
+  /// - Parameter old: the token to renew. Its scopes and refresh token stay valid unless the response has others (§5.1,
+  ///   §6).
   func token(for grant: TokenGrant, following old: OAuth2Token? = nil) async throws -> OAuth2Token {
     var request = URLRequest(url: url)
     request.httpMethod = SAPURLSession.HTTPMethod.post
@@ -250,9 +249,9 @@ public enum OAuth2Error: Error, Sendable {
   case missingHTTPResponse
   /// The response is not a token. Do not show the data, which may contain part of a token.
   case parse(error: String, httpUrlResponse: HTTPURLResponse, data: Data)
-  /// A login page is shown already.
+  /// A login page is already shown.
   case authenticationInProgress
-  /// The login ended at a URL without a code, or with that of another request or server (`iss`, RFC 9207).
+  /// The login ended at a URL without a code, or with the code of another request or server (`iss`, RFC 9207).
   case authorizationCode
   /// The token was refused. Never thrown by this module: the caller gets the 401.
   case tokenRejected

@@ -15,7 +15,7 @@ import Synchronization
 /// - After a refused token was renewed, the request is sent again, once.
 /// - Tokens are sent to one origin: the backend's, by default that of the first request. They are never sent to another
 ///   origin after a redirect.
-/// - Changes that other code makes to the store take effect: a token that was deleted there is not sent any more.
+/// - Changes that other code makes to the store take effect: a token that was deleted there is no longer sent.
 open class OAuth2Observer: BuiltInObserver {
   private let backend: OAuth2Interceptor
 
@@ -115,7 +115,7 @@ private final class OAuth2Interceptor: Interceptor {
       if backend == nil, let origin = Origin(url) {
         let source = TokenSource(for: .origins([origin])) { [tokens] _ in
           do { return try await tokens.next(for: url).accessTokenOfEngine } catch {
-            // a lost network must be distinguishable from a refusal
+            // A lost network must be distinguishable from a refusal.
             throw (error as? URLError)?.underlyingHTTPError ?? error
           }
         }
@@ -131,15 +131,15 @@ private final class OAuth2Interceptor: Interceptor {
 /// The tokens of one observer in memory, and the app's store for them.
 final class OAuth2KeptTokens: CredentialKeeper {
   struct State {
-    /// The token that requests carry.
+    /// The token in requests.
     var current: OAuth2Token?
-    /// The token that was last read from or written to the store.
+    /// The last token read from or written to the store.
     var stored: OAuth2Token?
     /// The number of running authentications: one, and those that a sign-out has ended without waiting for them.
     var authentications = 0
     /// Ends an authentication; nil while none is running.
     var cancel: (@Sendable () -> Void)?
-    /// The URL under which the store has the token.
+    /// The URL under which the store keeps the token.
     fileprivate var url: URL?
     /// It holds the authenticator. The observer and its calls hold it.
     fileprivate weak var source: TokenSource?
@@ -154,14 +154,14 @@ final class OAuth2KeptTokens: CredentialKeeper {
 
   func setBackend(_ url: URL, _ source: TokenSource) { state.withLock { ($0.url, $0.source) = (url, source) } }
 
-  /// Removes the token, because the user signs out. A token that is being obtained is discarded.
+  /// Removes the token because the user signs out. A token that is being obtained is discarded.
   func removeCredentials() {
     let url = state.withLock { $0.url }
     let (cancel, source) = store.call { store in
       signOut.set()
       if let url { SessionLog.failure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
       store.clear()
-      // a token that the store could not delete is not used again
+      // A token that the store could not delete is not used again.
       let rest = url.flatMap { try? store.token(for: $0) }
       return state.withLock { state in
         (state.current, state.stored) = (nil, rest)
@@ -186,8 +186,8 @@ final class OAuth2Tokens: Sendable {
     kept = OAuth2KeptTokens(store)
   }
 
-  /// Reads the store, and calls the closure if its token was changed or deleted by other code. A store that throws has
-  /// no effect.
+  /// Reads the store, and calls the closure if other code has changed or deleted its token. A store that throws has no
+  /// effect.
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began.
   func readStore(for url: URL, begun: UInt64, onChange: (OAuth2Token?) -> Void) throws {
@@ -203,7 +203,7 @@ final class OAuth2Tokens: Sendable {
     }
   }
 
-  /// The token that follows: refreshed or obtained.
+  /// Returns the next token: refreshed or newly obtained.
   func next(for url: URL) async throws -> OAuth2Token {
     let begun = SignOutMark.now
     let token: OAuth2Token

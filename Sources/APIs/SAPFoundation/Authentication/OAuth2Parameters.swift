@@ -33,8 +33,8 @@ public struct OAuth2AuthenticationParameters: Sendable, Hashable {
   public let xsuaaAuthorizationURL: URL?
   /// How the code challenge is computed; nil sends none.
   public let codeChallengeMethod: CodeChallengeMethod?
-  /// The server's issuer identifier, with which an `iss` in the redirect must be equal (RFC 9207). With nil, the default,
-  /// an `iss` must have the origin of one of the endpoints. (Not in SAP's type.)
+  /// The server's issuer identifier. An `iss` in the redirect must be equal to it (RFC 9207). With nil, the default, an
+  /// `iss` must have the origin of one of the endpoints. (Not in SAP's type.)
   public var issuer: String?
 
   /// Makes parameters. SAP sends a proof key only with `xsuaaAuthorizationURL`; this module always does, unless
@@ -72,7 +72,7 @@ public struct OAuth2AuthenticationParameters: Sendable, Hashable {
 ///   tokenEndpointURL: tokens, clientID: "reports", clientSecret: secret)
 /// ```
 public struct OAuth2ClientCredentialsAuthenticationParameters: Sendable {
-  /// How the client authenticates (RFC 6749 §2.3.1). The names are those of OpenID Connect.
+  /// How the client authenticates (RFC 6749 §2.3.1). The names come from OpenID Connect.
   public enum ClientAuthentication: Sendable, Hashable {
     /// `client_secret_basic`: in `Authorization`, which every server has to support.
     case basic
@@ -109,10 +109,9 @@ public struct OAuth2ClientCredentialsAuthenticationParameters: Sendable {
   ///   - tokenEndpointURL: the token endpoint.
   ///   - clientID: the client's identifier.
   ///   - clientSecret: the client's secret.
-  ///   - requestingScopes: the requested scopes; none by default.
   ///   - clientAuthentication: how the client authenticates; in `Authorization` by default. (SAP's supports Basic
   ///     only.)
-  /// - Throws: ``OAuth2Error/invalidArgument(detail:)`` if identifier or secret are empty.
+  /// - Throws: ``OAuth2Error/invalidArgument(detail:)`` if the identifier or the secret is empty.
   public init(
     tokenEndpointURL: URL, clientID: String, clientSecret: String, requestingScopes: Set<String> = [],
     clientAuthentication: ClientAuthentication = .basic
@@ -133,8 +132,8 @@ public struct OAuth2ClientCredentialsAuthenticationParameters: Sendable {
 }
 
 extension URLRequest {
-  /// Sets `Authorization` for a client (RFC 6749 §2.3.1). Identifier and secret are form-encoded first, so that Basic
-  /// can carry any of them.
+  /// Sets `Authorization` for a client (RFC 6749 §2.3.1). Both identifier and secret are form-encoded first, so that
+  /// Basic can carry any of them.
   mutating func setBasic(_ clientID: String, _ secret: String) {
     let value = try? TokenGrant.basic(clientID: clientID, secret: secret)
     setValue(value, forHTTPHeaderField: SAPURLSession.HTTPHeader.authorization)

@@ -6,11 +6,11 @@ public struct OAuth2Token: Codable, Sendable, Hashable {
   public let accessToken: String
   /// The authentication scheme, usually `Bearer`.
   public let tokenType: String
-  /// The granted scopes, as far as the server says.
+  /// The granted scopes, if the server returns them.
   public let scopes: Set<String>
-  /// The date at which it expires; nil if the server does not say.
+  /// The date at which the token expires; nil if the server does not say.
   public let expiryDate: Date?
-  /// The token that renews it; nil if there is none.
+  /// The token that renews this one; nil if there is none.
   public let refreshToken: String?
 
   /// Makes a token.
@@ -36,11 +36,14 @@ extension OAuth2Token: CustomStringConvertible, CustomReflectable {
 
 /// Obtains and renews tokens, from a login page or a server.
 ///
-/// It may make requests with the session that needs the token. They are sent without a token, and a 401 is returned to
-/// it. Such requests are recognized if they are made within the call of `authenticate` or `refresh`, including
-/// completion handlers of other such requests; and requests for a token or the metadata of an OAuth 2 server (RFC 6749
-/// §3, RFC 8414) are recognized anywhere. Any other request that is made on another queue needs the context of the
-/// call, or its own `Authorization`:
+/// The implementation may make requests with the session that needs the token. They are sent without a token, and a 401
+/// is returned to the implementation. The session recognizes such requests in two cases:
+///
+/// - They are made within the call of `authenticate` or `refresh`. This includes completion handlers of other such
+///   requests.
+/// - They request a token or the metadata of an OAuth 2 server (RFC 6749 §3, RFC 8414). These are recognized anywhere.
+///
+/// Any other request that is made on another queue needs the context of the call, or its own `Authorization`:
 ///
 /// ```swift
 /// let context = SAPURLSession.CallContext.current     // in `authenticate`
@@ -49,23 +52,24 @@ extension OAuth2Token: CustomStringConvertible, CustomReflectable {
 /// }
 /// ```
 ///
-/// Otherwise it cannot be distinguished from the app's other requests: it waits for the token as long as for a response
-/// (`URLRequest.timeoutInterval`, 60 seconds by default), after a 401 five times as long, and is then sent without it.
+/// Otherwise the session cannot tell it from the app's other requests. Then it waits for the token as long as for a
+/// response (`URLRequest.timeoutInterval`, 60 seconds by default), and after a 401 five times as long. After that it is
+/// sent without a token.
 public protocol OAuth2Authentication {
-  /// Obtains a new token. The handler is to be called once, on any thread.
+  /// Obtains a new token. Call the handler once, on any thread.
   func authenticate(completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void)
 
-  /// Renews a token that has expired or was refused. The handler is to be called once, on any thread.
+  /// Renews a token that has expired or was refused. Call the handler once, on any thread.
   func refresh(token: OAuth2Token, completionHandler: @escaping @Sendable (OAuth2Token?, (any Error)?) -> Void)
 
-  /// Ends the authentication that ``authenticate(completionHandler:)`` has begun, because the user signed out
-  /// meanwhile.
+  /// Ends the authentication that ``authenticate(completionHandler:)`` has begun, because the user has signed out in
+  /// the meantime.
   func cancelAuthentication()
 }
 
-/// Stores tokens. It is called by one thread at a time. Its errors fail no request.
+/// Stores tokens. Only one thread at a time calls it. Its errors do not fail any request.
 public protocol OAuth2TokenStore {
-  /// Stores a token, and replaces a previous one.
+  /// Stores a token. It replaces a previous one.
   func store(token: OAuth2Token, for url: URL) throws
 
   /// Returns the token for a URL; nil if there is none.

@@ -1,36 +1,36 @@
 package import MartletEngine
 
-/// The field of a response that asks for a one-time password: `x-smp-authentication`.
+/// The response field that requests a one-time password: `x-smp-authentication`.
 public let OTPChallengeHeaderName = "x-smp-authentication"
 /// The field's value in such a response: `otp-challenge`.
 public let OTPChallengeHeaderValue = "otp-challenge"
 
-/// Lets the user enter a one-time password: shows the server's page for it, and stores the session cookies that the
-/// page sets.
+/// Lets the user enter a one-time password. It shows the server's page and stores the session cookies that the page
+/// sets.
 ///
 /// SAP has a class `OTPAuthenticator` with a web view instead. This module has no web view, so the app shows the page.
 /// Its URLs are in ``OTPParameters``.
 public protocol OTPAuthentication {
-  /// Asks the user, and stores the cookies that the page sets in the session:
+  /// Asks the user for the password. Store the cookies that the page sets in the session:
   /// `session.configuration.httpCookieStorage?.setCookie(cookie)`.
   ///
-  /// It is called on any thread, for one request at a time. The handler is to be called once, on any thread. Requests
-  /// of the session that are made within the call, or in a `Task` that begins there, do not wait for this login.
-  /// Requests that are made on another thread may wait for it, as long as `OAuth2Authentication` says, unless they are
-  /// made in the call's `CallContext`.
+  /// It is called on any thread, for one request at a time. Call the handler once, on any thread. Requests of the
+  /// session do not wait for this login if they are made within the call or in a `Task` that begins there. Requests
+  /// made on another thread may wait for it, unless they are made in the call's `CallContext`. ``OAuth2Authentication``
+  /// says how long.
   func authenticate(session: SAPURLSession, completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
-  /// Closes the page, because the user signed out meanwhile. Call the handler with ``OTPError/cancelled``.
+  /// Closes the page, because the user has signed out in the meantime. Call the handler with ``OTPError/cancelled``.
   func cancelAuthentication()
 }
 
-/// The page for a one-time password, and the field by which a server asks for one.
+/// The page for a one-time password, and the field with which a server requests one.
 public struct OTPParameters: Sendable, Hashable {
   /// The page to show.
   public let authorizationEndpointURL: URL
   /// The URL to which the page redirects when the login is complete.
   public let finishEndpointURL: URL
-  /// The field of a response that asks for a password.
+  /// The response field that requests a password.
   public let challengeHeaderName: String
   /// The field's value in such a response.
   public let challengeHeaderValue: String
@@ -51,9 +51,9 @@ public struct OTPParameters: Sendable, Hashable {
 public enum OTPError: Error, Sendable {
   /// The page could not be shown.
   case webView(error: any Error)
-  /// A page is shown already.
+  /// A page is already shown.
   case authenticationInProgress
-  /// The server asks again right after a password was entered.
+  /// The server requested a password again right after the user entered one.
   case credentialsRejected
   /// The app is in the background. Never thrown by this module.
   case backgroundAuthentication
@@ -61,7 +61,7 @@ public enum OTPError: Error, Sendable {
   case cancelled
 }
 
-/// Lets the user enter a one-time password when a server asks for one, and sends the request again. The caller gets
+/// Lets the user enter a one-time password when a server requests one, and sends the request again. The caller gets
 /// only the last response.
 ///
 /// ```swift
@@ -69,10 +69,14 @@ public enum OTPError: Error, Sendable {
 /// session.register(OTPObserver(authenticator: passwordPage))
 /// ```
 ///
-/// A server asks with status 200 and the field `x-smp-authentication: otp-challenge`. Everything else is as with
-/// ``SAMLObserver``: the user is asked once for all requests; a request that is challenged again fails with
-/// ``OTPError/credentialsRejected``; and cookies identify the user. The names of the initializer's parameters are not
-/// SAP's.
+/// A server requests a password with status 200 and the field `x-smp-authentication: otp-challenge`. Everything else is
+/// as with ``SAMLObserver``:
+///
+/// - The user is asked once for all requests.
+/// - A request that is challenged again fails with ``OTPError/credentialsRejected``.
+/// - Cookies identify the user.
+///
+/// The names of the initializer's parameters are not SAP's.
 open class OTPObserver: BuiltInObserver {
   private let challenge: LoginChallenge
 
@@ -80,7 +84,7 @@ open class OTPObserver: BuiltInObserver {
   ///
   /// - Parameters:
   ///   - authenticator: lets the user enter a password.
-  ///   - challengeHeaderName: the field of a response that asks for one; that of Mobile Services by default.
+  ///   - challengeHeaderName: the response field that requests one; that of Mobile Services by default.
   ///   - challengeHeaderValue: the field's value; that of Mobile Services by default.
   public init(
     authenticator: any OTPAuthentication, challengeHeaderName: String = OTPChallengeHeaderName,
@@ -102,8 +106,8 @@ open class OTPObserver: BuiltInObserver {
       challengeHeaderValue: authenticationParameters.challengeHeaderValue)
   }
 
-  /// Whether a response asks for a password. It is called on any thread, for every response of the origin that the app
-  /// asked, and should be fast.
+  /// Whether a response requests a password. It is called on any thread, for every response from the origin that the
+  /// app addressed, and should be fast.
   open func isChallenge(dataTask: SAPURLSessionTask, response: URLResponse) -> Bool {
     challenge.isAsked(by: response)
   }

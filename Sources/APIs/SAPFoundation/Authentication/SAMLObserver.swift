@@ -1,36 +1,36 @@
 package import MartletEngine
 
-/// The field of a response that asks for a login with SAML: `com.sap.cloud.security.login`.
+/// The response field that requests a login with SAML: `com.sap.cloud.security.login`.
 public let SAMLChallengeHeaderName = "com.sap.cloud.security.login"
 /// The field's value in such a response: `login-request`.
 public let SAMLChallengeHeaderValue = "login-request"
 
-/// Logs a user in with SAML: shows the identity provider's page, and stores the session cookies that the page sets.
+/// Logs a user in with SAML. It shows the identity provider's page and stores the session cookies that the page sets.
 ///
 /// This module has no web view, so the app shows the page: in a `WKWebView`, a browser, or a terminal. Its URLs are in
-/// ``SAMLAuthenticationParameters``. (SAP's protocol has a second method, which takes and returns cookies. It is never
-/// called here; a type that has it can conform, too.)
+/// ``SAMLAuthenticationParameters``. (SAP's protocol has a second method, which takes and returns cookies. This module
+/// never calls it. A type that has it can conform, too.)
 public protocol SAMLAuthentication {
-  /// Logs in, and stores the cookies that the page sets in the session:
+  /// Logs in. Store the cookies that the page sets in the session:
   /// `session.configuration.httpCookieStorage?.setCookie(cookie)`.
   ///
-  /// It is called on any thread, for one request at a time. The handler is to be called once, on any thread. Requests
-  /// of the session that are made within the call, or in a `Task` that begins there, do not wait for this login.
-  /// Requests that are made on another thread may wait for it, as long as `OAuth2Authentication` says, unless they are
-  /// made in the call's `CallContext`.
+  /// It is called on any thread, for one request at a time. Call the handler once, on any thread. Requests of the
+  /// session do not wait for this login if they are made within the call or in a `Task` that begins there. Requests
+  /// made on another thread may wait for it, unless they are made in the call's `CallContext`. ``OAuth2Authentication``
+  /// says how long.
   func authenticate(session: SAPURLSession, completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
-  /// Closes the page, because the user signed out meanwhile. Call the handler with ``SAMLError/cancelled``.
+  /// Closes the page, because the user has signed out in the meantime. Call the handler with ``SAMLError/cancelled``.
   func cancelAuthentication()
 }
 
-/// The page of a login with SAML, and the field by which a server asks for one.
+/// The page of a login with SAML, and the field with which a server requests one.
 public struct SAMLAuthenticationParameters: Sendable, Hashable {
   /// The page to show.
   public let authorizationEndpointURL: URL
   /// The URL to which the page redirects when the login is complete.
   public let finishEndpointURL: URL
-  /// The field of a response that asks for a login.
+  /// The response field that requests a login.
   public let challengeHeaderName: String
   /// The field's value in such a response.
   public let challengeHeaderValue: String
@@ -53,9 +53,9 @@ public enum SAMLError: Error, Sendable {
   case webView(error: any Error)
   /// An argument is not valid.
   case invalidArgument(detail: String)
-  /// A page is shown already.
+  /// A page is already shown.
   case authenticationInProgress
-  /// The server asks for a login again right after one.
+  /// The server requested a login again right after one.
   case credentialsRejected
   /// The app is in the background. Never thrown by this module.
   case backgroundAuthentication
@@ -65,7 +65,7 @@ public enum SAMLError: Error, Sendable {
   case webViewReloaded
 }
 
-/// Logs the user in with SAML when a server asks for it, and sends the request again. The caller gets only the last
+/// Logs the user in with SAML when a server requests it, and sends the request again. The caller gets only the last
 /// response.
 ///
 /// ```swift
@@ -73,15 +73,15 @@ public enum SAMLError: Error, Sendable {
 /// session.register(SAMLObserver(authenticator: loginPage))
 /// ```
 ///
-/// A server asks with status 200 and the field `com.sap.cloud.security.login: login-request`. One login runs for all
-/// requests that are challenged meanwhile. A request that is challenged again after the login fails with
+/// A server requests a login with status 200 and the field `com.sap.cloud.security.login: login-request`. One login
+/// serves all requests that are challenged while it runs. A request that is challenged again after the login fails with
 /// ``SAMLError/credentialsRejected``. If the authenticator fails, all requests that waited for it fail with its error,
 /// and the next request tries again. A body that can be read only once cannot be sent again: give uploads a closure
 /// that makes a new stream.
 ///
 /// Cookies identify the user, and the authenticator stores them in one session: register an observer with one session
-/// only. No login begins after a redirect to another origin. The names of the initializer's parameters are not SAP's,
-/// whose `init(settingsParameters:)` uses a web view.
+/// only. After a redirect to another origin, no login begins. The names of the initializer's parameters are not SAP's:
+/// its `init(settingsParameters:)` uses a web view.
 open class SAMLObserver: BuiltInObserver {
   private let challenge: LoginChallenge
 
@@ -89,7 +89,7 @@ open class SAMLObserver: BuiltInObserver {
   ///
   /// - Parameters:
   ///   - authenticator: logs the user in.
-  ///   - challengeHeaderName: the field of a response that asks for a login; that of Mobile Services by default.
+  ///   - challengeHeaderName: the response field that requests a login; that of Mobile Services by default.
   ///   - challengeHeaderValue: the field's value; that of Mobile Services by default.
   public init(
     authenticator: any SAMLAuthentication, challengeHeaderName: String = SAMLChallengeHeaderName,
@@ -113,8 +113,8 @@ open class SAMLObserver: BuiltInObserver {
       challengeHeaderValue: authenticationParameters.challengeHeaderValue)
   }
 
-  /// Whether a response asks for a login. It is called on any thread, for every response of the origin that the app
-  /// asked, and should be fast.
+  /// Whether a response requests a login. It is called on any thread, for every response from the origin that the app
+  /// addressed, and should be fast.
   open func isChallenge(dataTask: SAPURLSessionTask, response: URLResponse) -> Bool {
     challenge.isAsked(by: response)
   }

@@ -2,19 +2,19 @@ import MartletEngine
 import MartletSemantics
 
 #if os(Linux)
-/// Answers challenges for a client certificate with the user's: a stored one, or one that is obtained.
+/// Answers challenges for a client certificate with the user's certificate, which is stored or obtained.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// session.register(UserIdentityObserver(userIdentityDiscovery: enrolment, identityStore: UserIdentityStorage(store: secrets)))
 /// ```
 ///
-/// - One certificate is obtained at a time for a server; all requests that need it wait for it.
+/// - For each server, one certificate is obtained at a time; all requests that need it wait for it.
 /// - A certificate that cannot be read, or that the server refuses with a TLS alert about certificates (RFC 8446 §6.2),
-///   is deleted, another one is obtained, and the request is sent again. If that is refused, too, it is deleted, and
-///   all requests that waited for it fail: there is no loop. If obtaining fails, they fail with its error.
-/// - The certificate is used for the server that the app asked, never for another one after a redirect. A status such
-///   as 403 does not refuse the certificate.
+///   is deleted. Another one is obtained, and the request is sent again. If the server refuses that one, too, it is
+///   deleted, and all requests that waited for it fail: there is no loop. If obtaining fails, they fail with its error.
+/// - The certificate is used for the server that the app addressed, never for another one after a redirect. A status
+///   such as 403 does not mean that the certificate was refused.
 ///
 /// On Linux the challenge comes before the first connection to each secure origin: see ``SAPClientCertificate``.
 open class UserIdentityObserver: BuiltInObserver {
@@ -27,7 +27,7 @@ open class UserIdentityObserver: BuiltInObserver {
   ///   - userIdentityDiscovery: obtains certificates.
   ///   - identityStore: stores them; in memory by default.
   ///   - password: the password of the PKCS#12 containers; empty by default, as SAP documents. (SAP's initializer does
-  ///     not have it.)
+  ///     not have this parameter.)
   public init(
     userIdentityDiscovery: any UserIdentityObtaining, identityStore: any UserIdentityStoring = UserIdentityStorage(),
     password: String = ""
@@ -109,7 +109,7 @@ private final class UserIdentities: Interceptor {
       return try await obtain(for: entry.url, begun: begun)
     }.version
     guard version != nil, attempt.request.body.canBeSent else { return .accept }
-    // a request that failed later than the renewal, or a challenge before it, may have kept the refused one
+    // a request that failed after the renewal, or a challenge before it, may have kept the refused certificate
     task.session.removeTLSAnswer(for: origin)
     return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
   }
@@ -132,10 +132,10 @@ private final class UserIdentities: Interceptor {
 
 // MARK: - Certificates and their stores
 
-/// Stores a user's certificates. The URL is that of the request; distinguish URLs by host and port, at least. It is
-/// called by one thread at a time.
+/// Stores a user's certificates. The URL is that of the request; distinguish URLs by host and port, at least. Only one
+/// thread at a time calls it.
 public protocol UserIdentityStoring {
-  /// Stores a certificate with its key, as PKCS#12, and replaces a previous one.
+  /// Stores a certificate with its key, as PKCS#12. It replaces a previous one.
   func store(identity: Data, for url: URL) throws
 
   /// Returns the certificate for a URL; nil if there is none.
@@ -155,8 +155,8 @@ extension UserIdentityStoring {
 
 /// Obtains a certificate for the user, from a service or a file.
 public protocol UserIdentityObtaining {
-  /// Obtains a certificate with its key, as PKCS#12. The handler is to be called once, on any thread: with a
-  /// certificate, with an error, or with nil for both if there is none.
+  /// Obtains a certificate with its key, as PKCS#12. Call the handler once, on any thread: with a certificate, with an
+  /// error, or with nil for both if there is none.
   func obtainUserIdentity(completionHandler: @escaping @Sendable (Data?, (any Error)?) -> Void)
 }
 

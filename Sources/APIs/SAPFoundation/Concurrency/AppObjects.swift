@@ -1,10 +1,10 @@
-// What carries values and objects of the app, which need not be Sendable, between threads. A value of ours that changes
-// is in a `Locked`.
+// Types that carry values and objects of the app between threads, although these need not be Sendable. Mutable values
+// of this module are in a `Locked`.
 
 /// The values of a `context`. A change in place holds the lock, so that no change of another thread is lost. A closure
 /// within it (`merge`) may read the same context, and gets the values before the change.
 ///
-/// SAFETY: `values` is only used under the lock. The values themselves are shared, which the documentation of `context`
+/// SAFETY: `values` is only used under the lock. The values themselves are shared, as the documentation of `context`
 /// says.
 final class ContextValues: @unchecked Sendable {
   private let lock = NSRecursiveLock()
@@ -24,8 +24,7 @@ final class ContextValues: @unchecked Sendable {
   }
 }
 
-/// An object of the app's that is called by one thread at a time. It may call back into its caller: the lock is
-/// recursive.
+/// An object of the app that only one thread at a time calls. It may call back into its caller: the lock is recursive.
 ///
 /// SAFETY: `object` is a constant, and is only called under the lock.
 final class Serialized<Object>: @unchecked Sendable {
@@ -41,7 +40,7 @@ final class Serialized<Object>: @unchecked Sendable {
   }
 }
 
-// What these hold may be secret, so that a dump shows nothing of it.
+// Their content may be secret, so a dump shows nothing of it.
 
 extension ContextValues: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: [:]) }
@@ -51,7 +50,7 @@ extension Serialized: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A value that is not Sendable, on its way to the only code that uses it from now on.
+/// A value that is not Sendable, on its way to the code that alone uses it from then on.
 ///
 /// SAFETY: code that wraps a value does not use it any more.
 struct Handed<Value>: @unchecked Sendable {

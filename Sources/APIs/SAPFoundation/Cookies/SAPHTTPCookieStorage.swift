@@ -7,13 +7,13 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 
   public init(rawValue: Int) { self.rawValue = rawValue }
 
-  /// Stores cookies without an expiry date, too, for a program that continues its session when it is started again.
+  /// Also stores cookies without an expiry date, for a program that continues its session when it is started again.
   public static let persistSessionCookies = SAPHTTPCookieStorageOptions(rawValue: 1)
   /// Cookies without an expiry date are removed when the program ends.
   public static let `default`: SAPHTTPCookieStorageOptions = []
 }
 
-/// The cookies of a session, in memory and optionally in a store. They are sent and stored by the rules of RFC 6265bis.
+/// The cookies of a session, in memory and optionally in a store. RFC 6265bis determines how they are sent and stored.
 ///
 /// ```swift
 /// let configuration = URLSessionConfiguration.default
@@ -22,8 +22,8 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 /// ```
 ///
 /// Different storages share no cookies; sessions with the same storage share them. All methods may be called from any
-/// thread, and take effect for the next request. If the store fails or its content cannot be read, the cookies are in
-/// memory only, and the log says so.
+/// thread, and take effect for the next request. If the store fails or its content cannot be read, the cookies are only
+/// in memory, and the log says so.
 ///
 /// SAP's is a subclass of `HTTPCookieStorage`, which is not possible on Linux. This class has the same methods, and is
 /// assigned to a configuration in the same way. It is the same on Apple's platforms.
@@ -50,7 +50,7 @@ public final class SAPHTTPCookieStorage: Sendable {
     set { cookieJarStore.options = newValue }
   }
 
-  /// Which cookies of responses are stored; all by default. With `.never`, stored cookies are still sent.
+  /// Which cookies of responses are stored; all by default. With `.never`, stored cookies are still sent. The policy
   /// `.onlyFromMainDocumentDomain` has an effect only if the main document is known: then only cookies of its site are
   /// stored.
   public var cookieAcceptPolicy: HTTPCookie.AcceptPolicy {
@@ -87,7 +87,7 @@ public final class SAPHTTPCookieStorage: Sendable {
   }
 
   /// Stores a cookie, and replaces the one with its name, domain and path. A cookie that could never be sent is not
-  /// stored, and with `.never` none is.
+  /// stored. With `.never`, no cookie is stored.
   public func setCookie(_ cookie: HTTPCookie) {
     guard cookieAcceptPolicy != .never, let cookie = try? Cookie(cookie).checked(jar.publicSuffixes) else { return }
     change(cookie.domain) { list, limits in
@@ -97,13 +97,13 @@ public final class SAPHTTPCookieStorage: Sendable {
     }
   }
 
-  /// Stores cookies of a response, as ``setCookie(_:)`` does.
+  /// Stores cookies of a response, in the same way as ``setCookie(_:)``.
   ///
   /// - Parameters:
   ///   - cookies: the cookies.
   ///   - url: the response's URL; nil if it is not known.
-  ///   - mainDocumentURL: the page that made the request. With `.onlyFromMainDocumentDomain`, cookies of another site
-  ///     than the page's are not stored.
+  ///   - mainDocumentURL: the page that made the request. With `.onlyFromMainDocumentDomain`, only cookies of the
+  ///     page's site are stored.
   public func setCookies(_ cookies: [HTTPCookie], for url: URL?, mainDocumentURL: URL?) {
     if cookieAcceptPolicy == .onlyFromMainDocumentDomain, let url, let mainDocumentURL {
       guard jar.isSameSite(url, as: mainDocumentURL) else { return }
@@ -120,7 +120,7 @@ public final class SAPHTTPCookieStorage: Sendable {
     }
   }
 
-  /// Removes the cookies that were created at this date or later. `.distantPast` removes all, as at a sign-out: then
+  /// Removes the cookies that were created at this date or later. `.distantPast` removes all, as at a sign-out. Then
   /// cookies in later responses to requests that began before are not stored.
   public func removeCookies(since date: Date) {
     if date == .distantPast { jar.signOut.set() }
@@ -145,7 +145,7 @@ extension Cookie {
       isHTTPOnly: cookie.isHTTPOnly)
   }
 
-  /// The cookie as Foundation's; nil if it has no name, which Foundation does not support.
+  /// The cookie as one of Foundation's; nil if it has no name, which Foundation does not support.
   fileprivate var foundation: HTTPCookie? {
     var properties: [HTTPCookiePropertyKey: Any] = [
       .name: name, .value: value, .domain: isHostOnly ? domain : "." + domain, .path: path,

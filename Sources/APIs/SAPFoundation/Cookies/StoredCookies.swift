@@ -2,11 +2,11 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Cookies in memory, with a copy in a ``CodableStoring``. It is the store of the engine's cookie jar, and has
+/// Cookies in memory, with a copy in a ``CodableStoring``. This is the store of the engine's cookie jar. It has
 /// synchronous methods for ``SAPHTTPCookieStorage``.
 ///
-/// Copies are written one after another on a queue. Each has the current state, so that the last copy has the last
-/// change.
+/// A queue writes the copies one after another. Each copy has the state at the time of writing, so the last copy has
+/// the last change.
 final class StoredCookies: CookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]

@@ -49,7 +49,7 @@ extension ODataErrorPayload.Body {
 }
 
 extension ODataErrorPayload.Message {
-  /// Reads a text, an object of text and language, or nothing.
+  /// Reads a text, an object with a text and a language, or nothing.
   init(_ value: JSONValue?) {
     self.init(language: value?.first("lang", "xml:lang")?.text, value: value?.text ?? value?["value"]?.text ?? "")
   }
@@ -172,7 +172,7 @@ extension JSONValue {
     }
   }
 
-  /// The Boolean that is written as a Boolean or as text.
+  /// The Boolean, written as a Boolean or as text.
   var boolean: Bool? {
     switch self {
     case .bool(let value): value
@@ -181,7 +181,7 @@ extension JSONValue {
     }
   }
 
-  /// The elements of an array. null has none, and any other value is its own only element.
+  /// The elements of an array. null has none. Any other value is its own only element.
   var elements: [JSONValue] {
     switch self {
     case .array(let elements): elements
@@ -191,9 +191,9 @@ extension JSONValue {
   }
 }
 
-/// Reads XML as JSON, so that errors in both formats are read by the same code: an element with children becomes an
-/// object, one with text a string, repeated ones an array. Of attributes only the language is kept, and the `id` of an
-/// element without content.
+/// Reads XML as JSON, so that the same code reads errors in both formats. An element with children becomes an object,
+/// one with text a string, and repeated ones an array. Attributes are dropped, except for the language and the `id` of
+/// an element without content.
 final class XMLAsJSON: NSObject, XMLParserDelegate {
   fileprivate struct Element {
     var members: [String: JSONValue] = [:]
@@ -203,7 +203,7 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
   }
 
   private var open: [Element] = [Element()]
-  /// The greatest depth that is read, against malicious documents.
+  /// The greatest depth that is read, to protect against malicious documents.
   private static let maximumDepth = 64
 
   /// Returns the document as an object with the root element as its member; nil if it is not XML.

@@ -7,11 +7,17 @@ import MartletSemantics
 /// print(payload.error.message.value, payload.error.inner?.transactionId ?? "")
 /// ```
 ///
-/// All members of the payload type in SAP's published article are required, so that it decodes one of eight formats
+/// In SAP's published article, all members of the payload type are required, so it decodes only one of eight formats
 /// found in public code. Here every member except the error itself is optional. These variants are supported, too:
-/// `odata.error` as root; a message that is a string; an integer code; details as an object, as text or beside the
-/// inner error; and the vocabulary's annotations with any alias; in XML also OData's `details` and the `exc:exception`
-/// of the ABAP Development Tools. For responses that may not be JSON, use ``ODataServiceError``.
+///
+/// - `odata.error` as root;
+/// - a message that is a string;
+/// - an integer code;
+/// - details as an object, as text or beside the inner error;
+/// - the vocabulary's annotations with any alias;
+/// - in XML, also OData's `details` and the `exc:exception` of the ABAP Development Tools.
+///
+/// For responses that may not be JSON, use ``ODataServiceError``.
 public struct ODataErrorPayload: Sendable, Hashable, Decodable {
   /// The error.
   public let error: Body
@@ -42,7 +48,7 @@ public struct ODataErrorPayload: Sendable, Hashable, Decodable {
   public struct Inner: Sendable, Hashable {
     /// The service.
     public let application: Application?
-    /// The transaction by which an administrator can find the error.
+    /// The transaction with which an administrator can find the error.
     public let transactionId: String?
     /// The time of the error, in the server's format: `20200101000000.0000000`.
     public let timestamp: String?
@@ -84,8 +90,7 @@ public struct ODataErrorPayload: Sendable, Hashable, Decodable {
     public let target: String?
     /// The severity, if it is specified.
     public let severity: Severity?
-    /// Whether the error was raised by the change of state rather than by the data (V2); false if that is not
-    /// specified.
+    /// Whether the change of state raised the error rather than the data (V2); false if that is not specified.
     public let transition: Bool
   }
 

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The key of an entity in a URL, in OData's syntax (OData 4.01 URL conventions §4.3.1; 2.0 has the same).
+/// The key of an entity in a URL, in OData's syntax (OData 4.01 URL conventions §4.3.1; the same in 2.0).
 ///
 /// ```swift
 /// serviceURL.odataMedia("Images", "it's a/b")             // …/Images('it''s%20a%2Fb')/$value
@@ -46,7 +46,7 @@ extension ODataKey: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 }
 
 extension URL {
-  /// Returns the URL of an entity below this URL, which is a service's root, with or without a slash at its end. A
+  /// Returns the URL of an entity below this URL. This URL is a service's root, with or without a trailing slash. A
   /// query, such as `?sap-client=100`, is kept.
   public func odataEntity(_ set: String, _ key: ODataKey) -> URL { odata(set, key, "") }
 

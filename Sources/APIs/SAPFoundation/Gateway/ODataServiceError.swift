@@ -98,10 +98,11 @@ extension ODataErrorPayload.Body {
 }
 
 extension ResponseHead {
-  /// The messages that SAP Gateway sends beside a successful response, such as a warning: those of `sap-message` (OData
-  /// V2) or `sap-messages` (V4), with their details, in order. Empty if there is no such field, or it cannot be read.
+  /// The messages that SAP Gateway sends in addition to a successful response, such as a warning. They are those of
+  /// `sap-message` (OData V2) or `sap-messages` (V4), with their details, in order. Empty if there is no such field, or
+  /// it cannot be read.
   ///
-  /// An error among them is an ``ODataServiceError`` too.
+  /// An error among them is also an ``ODataServiceError``.
   ///
   /// ```swift
   /// let (_, response) = try await HTTPSession.shared.data(for: HTTPRequest(.post, url))
@@ -122,10 +123,10 @@ extension JSONValue {
 
 /// Extracts a readable text from a body without a known structure.
 enum ReadableText {
-  /// The most characters of a text. A longer text is a page rather than a message.
+  /// The maximum number of characters in a text. A longer text is a page rather than a message.
   private static let maximumLength = 500
 
-  /// Returns plain text unchanged, and of an HTML page its title and first heading.
+  /// Returns plain text unchanged. For an HTML page, returns its title and first heading.
   static func of(_ body: Data) -> String {
     let text = String(data: body, encoding: .utf8) ?? String(data: body, encoding: .isoLatin1) ?? ""
     let readable = isMarkup(body) ? headline(of: text) : text

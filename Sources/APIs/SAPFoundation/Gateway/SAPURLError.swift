@@ -1,7 +1,7 @@
 import MartletSemantics
 import MartletURLSession
 
-/// The error of a request, with the cases of SAP's article on images, and those that the article leaves out.
+/// The error of a request, with the cases of SAP's article on images, and further ones that the article omits.
 ///
 /// ```swift
 /// let session = SAPURLSession()
@@ -11,15 +11,17 @@ import MartletURLSession
 ///   .mapError { SAPURLError($0) }
 /// ```
 ///
-/// An app that declares an enum with this name in an extension of ``SAPURLSession``, as the article does, uses its own.
+/// If an app declares an enum with this name in an extension of ``SAPURLSession``, as the article does, it uses its
+/// own.
 public enum SAPURLError: Error {
   /// There is no response, because of a lost connection, an unknown host, a timeout or a cancellation.
   case requestFailed(URLError)
   /// The response is a redirect that was not followed (3xx).
   case redirection(HTTPURLResponse)
-  /// The service refused the request (4xx). The payload is the error in the body; nil if it has none that can be read.
+  /// The service refused the request (4xx). The payload is the error in the body; nil if there is none that can be
+  /// read.
   case client(response: HTTPURLResponse, payload: ODataErrorPayload?)
-  /// The service failed (5xx). The payload is the error in the body; nil if it has none that can be read.
+  /// The service failed (5xx). The payload is the error in the body; nil if there is none that can be read.
   case server(response: HTTPURLResponse, payload: ODataErrorPayload?)
   /// Another error: of an observer or a decoder; an error with a 2xx status (``ODataServiceError``); or a login page
   /// instead of the resource (``SAPLoginRequiredError``).
@@ -29,7 +31,7 @@ public enum SAPURLError: Error {
 }
 
 extension SAPURLError {
-  /// Makes an error from that of a publisher or a task.
+  /// Makes an error from the error of a publisher or a task.
   public init(_ error: any Error) {
     switch error {
     case let error as SAPURLError: self = error
@@ -78,7 +80,7 @@ extension SAPURLError {
     return data
   }
 
-  /// Returns the error in the body, or that in `sap-message`.
+  /// Returns the error in the body or in `sap-message`.
   private static func payload(_ head: ResponseHead, _ data: Data) -> ODataErrorPayload? {
     ODataErrorPayload(body: data)
       ?? ODataErrorPayload.Body.sapMessage(in: head.fields).map { ODataErrorPayload(error: $0) }

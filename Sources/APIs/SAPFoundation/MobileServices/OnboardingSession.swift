@@ -1,6 +1,6 @@
 /// The session of a user who has signed in. An app may add properties in a subclass.
 ///
-/// SAP's is made from an `OnboardingFlow`, which shows screens and does not exist here: a subclass calls
+/// In SAP's framework an `OnboardingFlow`, which shows screens, makes the session. There is none here: a subclass calls
 /// ``init(sapURLSession:settingsParameters:)`` instead.
 open class OnboardingSession {
   /// The session, with the observers that sign the user in.
@@ -29,16 +29,16 @@ open class OnboardingSession {
 ///
 /// It has the members that articles about SAP's framework use: ``onboardingSession``, ``open(completionHandler:)`` and
 /// `shared`, which an app declares itself in an extension. SAP's screens and steps, locking and passcodes are not
-/// supported, so that the initializer is not SAP's. It may be used from any thread.
+/// supported, so the initializer is not SAP's. Any thread may use the manager.
 public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
-  /// Opens a session, and signs the user in if that is necessary. The handler is to be called once, on any thread.
+  /// Opens a session, and signs the user in if necessary. Call the handler once, on any thread.
   public typealias Opener = @Sendable (_ done: @escaping @Sendable (T?, (any Error)?) -> Void) -> Void
 
   private struct State {
     var session: T?
-    /// The handlers of a session that is being opened; nil if none is.
+    /// The handlers that wait for a session to open; nil if none is being opened.
     var waiting: [@Sendable ((any Error)?) -> Void]?
-    /// The number of sign-outs. A session that was opened before the last one is not kept.
+    /// The number of sign-outs. A session that was opened before the last one is discarded.
     var signOuts = 0
   }
 
@@ -51,9 +51,9 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// The session; nil until it is open.
   public var onboardingSession: T? { state.withLock { $0.session } }
 
-  /// Opens the session, once for all calls meanwhile; does nothing if it is open. The handler gets nil, or the error of
-  /// the opener, after which the next call tries again. If the user signs out meanwhile, the error is
-  /// ``OnboardingError/ended``.
+  /// Opens the session, once for all calls in the meantime; does nothing if it is already open. The handler gets nil,
+  /// or the error of the opener, after which the next call tries again. If the user signs out in the meantime, the
+  /// error is ``OnboardingError/ended``.
   public func open(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     let (isOpen, begins, signOuts) = state.withLock { state in
       guard state.session == nil else { return (true, false, state.signOuts) }
@@ -65,8 +65,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     opener { [self] session, error in finish(session, error, signOuts) }
   }
 
-  /// Ends the session: removes everything that it keeps of the user (``SAPURLSession/clearCredentials()``), and cancels
-  /// its tasks.
+  /// Ends the session: removes all data of the user (``SAPURLSession/clearCredentials()``), and cancels its tasks.
   public func reset() {
     let (session, waiting) = state.withLock { state in
       state.signOuts += 1

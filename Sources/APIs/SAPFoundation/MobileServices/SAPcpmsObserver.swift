@@ -12,12 +12,12 @@ public import MartletSemantics
 ///
 /// The fields are not sent to another origin after a redirect. (SAP documents them for each request of the session,
 /// which would identify the device to every third party.) With settings or backends, they are sent to those origins
-/// only. A field that a request has already is not changed. The name of the version's field is not published; it can be
-/// set.
+/// only. If a request already has a field, its value is not changed. The name of the version's field is not published,
+/// so you can set it.
 public final class SAPcpmsObserver: SAPURLSessionObserving {
   /// The servers to which the fields are sent.
   public enum Audience: Sendable, Hashable {
-    /// Every server that the app asks, but no other origin after a redirect.
+    /// Every server that the app addresses, but no other origin after a redirect.
     case asked
     /// The origins of these URLs, and their subdomains if `subdomains` includes them.
     case backends([URL], subdomains: DefaultFieldsInterceptor.Subdomains = .excluded)
@@ -25,9 +25,9 @@ public final class SAPcpmsObserver: SAPURLSessionObserving {
 
   /// The app's identifier in Mobile Services.
   public let applicationID: String
-  /// The device's identifier; nil is not sent.
+  /// The device's identifier; none is sent if nil.
   public let deviceID: String?
-  /// The app's version; nil is not sent.
+  /// The app's version; none is sent if nil.
   public let applicationVersion: String?
   package let interceptor: any Interceptor
   private let audience: Audience
@@ -39,7 +39,7 @@ public final class SAPcpmsObserver: SAPURLSessionObserving {
   ///   - applicationID: the app's identifier in Mobile Services.
   ///   - deviceID: the device's identifier; ``SAPcpmsSettingsParameters/defaultDeviceID`` by default.
   ///   - applicationVersion: the app's version; none by default.
-  ///   - audience: the servers to which the fields are sent; by default those that the app asks.
+  ///   - audience: the servers to which the fields are sent; by default those that the app addresses.
   ///   - versionField: the field of the version; `X-SMP-APPVERSION` by default.
   public init(
     applicationID: String, deviceID: String? = SAPcpmsSettingsParameters.defaultDeviceID,

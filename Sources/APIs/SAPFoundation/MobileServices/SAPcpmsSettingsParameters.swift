@@ -50,8 +50,8 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
     Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
   }
 
-  /// An identifier for this device and this app, the same at every start. The machine's own identifier cannot be
-  /// derived from it. It is computed once.
+  /// An identifier for this device and this app, the same at every start. It does not reveal the machine's own
+  /// identifier. It is computed once.
   ///
   /// It is a hash of ``defaultApplicationID`` and the machine's identifier (`/etc/machine-id`), or the host name if the
   /// machine has no identifier. Apps with the same name on the same machine have the same identifier.
@@ -82,7 +82,7 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
 /// }
 /// ```
 ///
-/// The URL and the format of the service are not published. By default the URL is
+/// SAP does not publish the URL and the format of the service. By default the URL is
 /// `…/mobileservices/application/ID/endpoints` below the backend. The response has to be a JSON object of names and
 /// paths, or an array of objects with `name` and `path`. The other initializer takes any URL.
 open class SAPcpmsDestinations {

@@ -1,10 +1,10 @@
 import MartletSemantics
 
-/// The error of a user whom Mobile Services have blocked.
+/// The error when Mobile Services has blocked the user.
 public enum SAPcpmsUserBlockedError: String, Error, Sendable, Hashable, CaseIterable {
   /// Requests are refused.
   case traffic = "TRAFFIC_BLOCKED"
-  /// Requests are refused, and so are new registrations.
+  /// Requests and new registrations are refused.
   case trafficAndRegistration = "TRAFFIC_REG_BLOCKED"
   /// New registrations are refused.
   case registration = "REG_BLOCKED"
@@ -21,7 +21,7 @@ extension SAPcpmsUserBlockedError: LocalizedError {
   }
 }
 
-/// Recognizes responses for a user whom Mobile Services have blocked, and fails the requests.
+/// Recognizes responses for a user whom Mobile Services has blocked, and fails the requests.
 ///
 /// ```swift
 /// let session = SAPURLSession()
@@ -30,19 +30,19 @@ extension SAPcpmsUserBlockedError: LocalizedError {
 ///
 /// A user is blocked if the status **and** a field of a response say so: 403 alone may mean an invalid CSRF token, or a
 /// missing permission. Every blocked request fails with the ``SAPcpmsUserBlockedError``. The handler is called for the
-/// first one, and not again until the same origin has sent a response that does not block, to any request, including
-/// those of observers.
+/// first one. It is called again only after the same origin has sent a response that does not block. That may be a
+/// response to any request, including those of observers.
 ///
-/// The field's values are not published. The default values are those of the cases, and can be replaced.
+/// The field's values are not published. By default they are those of the cases, and you can replace them.
 open class SAPcpmsUserBlockedObserver: SAPURLSessionObserver {
   /// The status of a response that blocks; 403 by default.
   public let blockedHTTPStatusCode: Int
   /// The field of a response that blocks; `x-message-code` by default.
   public let blockedHTTPHeaderName: String
-  /// The handler that is called when the user is blocked, on the session's `delegateQueue`.
+  /// The handler for the case that the user is blocked. It is called on the session's `delegateQueue`.
   public let userBlockedHandler: (SAPcpmsUserBlockedError) -> Void
   private let errors: [String: SAPcpmsUserBlockedError]
-  /// The origins that block the user, for which the handler was called.
+  /// The origins that block the user and for which the handler was called.
   private let blocked = Locked(Set<Origin>())
 
   /// The default values of the field: those of the cases.

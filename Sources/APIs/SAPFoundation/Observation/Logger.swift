@@ -17,9 +17,9 @@ public import MartletEngine
 /// ```
 ///
 /// By default warnings and errors are logged, and messages without any handler are written to standard error. (SAP's
-/// defaults are not published. SAP's module `SAPCommon` is part of this module: remove its import.) In a file that
-/// imports another `Logger`, such as that of swift-log or Apple's `os`, write `SAPFoundation.Logger`. It may be used
-/// from any thread.
+/// defaults are not published. SAP's module `SAPCommon` is part of this module: remove its import.) If a file imports
+/// another `Logger`, such as that of swift-log or Apple's `os`, write `SAPFoundation.Logger`. Any thread may use a
+/// logger.
 public final class Logger: Sendable {
   /// The topmost logger. Its name is empty.
   public static let root = Logger("", below: nil)
@@ -43,8 +43,8 @@ public final class Logger: Sendable {
     state = Locked(State(level: parent == nil ? .warning : nil))
   }
 
-  /// Returns the logger with a name: always the same object. It exists until the program ends, so do not make names
-  /// from users' input.
+  /// Returns the logger with a name: always the same object. It exists until the program ends, so do not use names from
+  /// users' input.
   public static func shared(named name: String) -> Logger {
     let path = name.split(separator: ".").joined(separator: ".")
     guard !path.isEmpty else { return root }
@@ -63,10 +63,11 @@ public final class Logger: Sendable {
     set { state.withLock { $0.level = newValue } }
   }
 
-  /// Removes the logger's own level, so that it has its parent's again. The root's becomes `.warn`. (Not in SAP's API.)
+  /// Removes the logger's own level, so that its parent's applies again. The root's becomes `.warn`. (Not in SAP's
+  /// API.)
   public func removeLogLevel() { state.withLock { $0.level = nil } }
 
-  /// Whether messages go to the handlers of parents, too; true by default.
+  /// Whether messages also go to the handlers of parents; true by default.
   public var useParentHandlers: Bool {
     get { state.withLock { $0.usesParentHandlers } }
     set { state.withLock { $0.usesParentHandlers = newValue } }
@@ -75,7 +76,7 @@ public final class Logger: Sendable {
   /// The handlers of this logger, without those of its parents.
   public var handlers: [any LogHandler] { state.withLock { $0.handlers }.map(\.value) }
 
-  /// Adds a handler, unless the logger has it already.
+  /// Adds a handler, unless the logger already has it.
   public func add(handler: any LogHandler) {
     state.withLock { state in
       guard !state.handlers.contains(where: { $0.value === handler }) else { return }
@@ -137,8 +138,8 @@ public final class Logger: Sendable {
     return usesParents ? own + (parent?.reachedHandlers ?? []) : own
   }
 
-  /// The handler of messages for which there is no other. Its lock is held while any handler is called, so that
-  /// handlers get one message at a time. A handler may log while it is called.
+  /// The handler of messages that have no other. Its lock is held while any handler is called, so that handlers get one
+  /// message at a time. A handler may log while it is called.
   private static let publishing = Serialized<any LogHandler>(ConsoleLogHandler())
 }
 
@@ -157,7 +158,7 @@ extension LogLevel {
   public static let warn = LogLevel.warning
 }
 
-/// A message, as handlers get it.
+/// A message in the form in which handlers get it.
 public struct LogRecord: Sendable {
   /// The date at which it was logged.
   public let date: Date
@@ -188,7 +189,7 @@ public struct LogRecord: Sendable {
 /// Logger.root.add(handler: Collector())
 /// ```
 ///
-/// A handler is called by one thread at a time. Logging waits for it, so it should be fast.
+/// Only one thread at a time calls a handler. Logging waits for it, so it should be fast.
 public protocol LogHandler: AnyObject {
   /// The lowest level that it handles, in addition to the logger's level; `.off` for none.
   var logLevel: LogLevel { get set }
@@ -203,7 +204,7 @@ public protocol LogFormatter {
   func format(_ record: LogRecord) -> String
 }
 
-/// Formats a message as the logger's name, the text, and the error if there is one.
+/// Formats a message as the logger's name, the text, and the error if any.
 open class ConsoleLogFormatter: LogFormatter {
   /// Makes a formatter.
   public init() {}

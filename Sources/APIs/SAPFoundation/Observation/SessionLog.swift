@@ -1,7 +1,7 @@
 package import MartletEngine
 import Synchronization
 
-/// The log of all sessions. Lines have no secrets: keys of entities, which may be confidential, are replaced.
+/// The log of all sessions. Lines contain no secrets: keys of entities, which may be confidential, are replaced.
 package enum SessionLog {
   /// Where lines go; see ``SAPURLSession/logSink``.
   static var sink: any LogSink {
@@ -27,8 +27,8 @@ package enum SessionLog {
     do { try delete() } catch { write(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
   }
 
-  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. A key that
-  /// does not end is replaced with the rest of the line.
+  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. If a key
+  /// does not end, the rest of the line is replaced.
   private static func withoutKeys(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "(")) else { return line }
     var shown = ""

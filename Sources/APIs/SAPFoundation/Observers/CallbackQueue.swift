@@ -1,6 +1,6 @@
 /// Runs callbacks on a delegate queue, one after another, in the order in which they were added.
 ///
-/// An `OperationQueue` takes longer to begin an operation than most callbacks take, so that one operation runs all
+/// An `OperationQueue` takes longer to begin an operation than most callbacks take. Therefore one operation runs all
 /// callbacks that were added before it began. If a callback suspends the queue, the following ones wait.
 package final class CallbackQueue: Sendable {
   package typealias Callback = @Sendable () -> Void
@@ -24,8 +24,8 @@ package final class CallbackQueue: Sendable {
     if let operation { queue.addOperation(operation) }
   }
 
-  /// Returns a new operation to be added to the queue; nil if there is one that has not begun. One that the app has
-  /// cancelled (`cancelAllOperations`) does not run.
+  /// Returns a new operation to be added to the queue; nil if an earlier one has not begun yet. An operation that the
+  /// app has cancelled (`cancelAllOperations`) does not run.
   private func addOperation(to state: inout State) -> Operation? {
     if let operation = state.operation, !operation.isCancelled { return nil }
     let operation = BlockOperation { [self] in runWaiting() }

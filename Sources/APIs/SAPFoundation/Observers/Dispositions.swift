@@ -1,5 +1,5 @@
-// The answers of observers and delegate. `.allow` continues with the value that it carries, about which the next
-// handler is asked. Every other answer is final: no other handler is asked.
+// The answers of observers and delegate. `.allow` continues: the next handler decides about the value that it carries.
+// Every other answer is final, and no other handler is called.
 extension SAPURLSession {
   /// The answer about a request that is about to be sent.
   public enum RequestDisposition: Sendable {
@@ -7,7 +7,7 @@ extension SAPURLSession {
     case allow(URLRequest)
     /// Fails the task with exactly this error; nothing is sent.
     case cancel(any Error)
-    /// Responds without the network, from a mock or a store. Observers get the response as any other.
+    /// Responds without the network, from a mock or a store. Observers get this response like any other.
     case respond(URLResponse, Data)
   }
 
@@ -17,7 +17,8 @@ extension SAPURLSession {
     case allow(URLResponse)
     /// Fails the task with exactly this error.
     case cancel(any Error)
-    /// Discards the response and sends this request within the same task; its caller sees only the last response.
+    /// Discards the response and sends this request within the same task; the task's caller sees only the last
+    /// response.
     case resend(URLRequest)
     /// Writes the body to a file: see ``SAPURLSessionTask/downloadLocation``.
     case becomeDownload
@@ -45,7 +46,7 @@ extension SAPURLSession {
     case use(URLCredential)
     /// Leaves the answer to the next handler, and after the last one to the configuration's `urlCredentialStorage`.
     case performDefaultHandling
-    /// Leaves this challenge unanswered; the response's next challenge, if it has one, is asked about.
+    /// Leaves this challenge unanswered; the session tries the response's next challenge, if there is one.
     case rejectProtectionSpace
     /// Fails the task with exactly this error.
     case cancel(any Error)
@@ -83,7 +84,7 @@ extension SAPURLSession {
 
   /// The answer about a request whose ``SAPURLSessionTask/earliestBeginDate`` has come.
   public enum DelayedRequestDisposition: Sendable {
-    /// Sends the request as it is.
+    /// Sends the request unchanged.
     case continueLoading
     /// Sends this request instead.
     case useNewRequest(URLRequest)
@@ -92,17 +93,17 @@ extension SAPURLSession {
   }
 }
 
-/// The effect of an answer on the handlers that have not been asked yet.
+/// The effect of an answer on the handlers that have not been called yet.
 enum Resolution<Value> {
-  /// The next handler is asked about this value.
+  /// The next handler decides about this value.
   case next(Value)
   /// The task fails.
   case fail(any Error)
-  /// No other handler is asked.
+  /// No other handler is called.
   case final
 }
 
-/// An answer that takes part in asking one handler after another.
+/// An answer that one handler after another can give.
 protocol Disposition: Sendable {
   associatedtype Value: Sendable
   var resolution: Resolution<Value> { get }

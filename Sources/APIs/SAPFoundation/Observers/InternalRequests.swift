@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 
 /// Lets observers and delegate take part in the requests that an observer makes through the engine, for a CSRF token,
-/// for example. For each such call there is a task, so that observers authenticate and mark it as any other.
+/// for example. There is a task for each such call, so that observers authenticate and mark it like any other.
 final class InternalRequests: EventListener {
   private struct Owner {
     weak var session: SAPURLSession?
@@ -12,7 +12,7 @@ final class InternalRequests: EventListener {
   /// The task that was made for a call.
   private let made = CallLocal<SAPURLSessionTask?>(nil)
 
-  /// Sets the session; to be called once, because session and interceptor refer to each other.
+  /// Sets the session. Call it once. It exists because session and interceptor refer to each other.
   func setSession(_ session: SAPURLSession) { owner.withLock { $0.session = session } }
 
   /// Makes the task of a call that has none; nil if the session is gone.

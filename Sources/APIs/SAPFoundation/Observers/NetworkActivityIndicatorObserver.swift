@@ -8,8 +8,8 @@ import Synchronization
 /// for await isVisible in NetworkActivityIndicatorController.shared.visibility { spinner.isHidden = !isVisible }
 /// ```
 ///
-/// The tasks of all sessions with a ``NetworkActivityIndicatorObserver`` are counted together. It may be used from any
-/// thread.
+/// The tasks of all sessions with a ``NetworkActivityIndicatorObserver`` are counted together. Any thread may use the
+/// controller.
 public final class NetworkActivityIndicatorController: Sendable {
   /// The controller that observers use by default.
   public static let shared = NetworkActivityIndicatorController()
@@ -21,7 +21,7 @@ public final class NetworkActivityIndicatorController: Sendable {
   /// Makes a controller, for an app with several indicators.
   public init() { counter.onChange { [changes] _, isActive in changes.value.send(isActive) } }
 
-  /// Whether the indicator is to be shown: whether there is any activity.
+  /// Whether to show the indicator: whether there is any activity.
   public var isVisible: Bool { counter.isActive }
 
   /// The current and the later values of ``isVisible``. A slow reader gets only the latest value.
@@ -48,7 +48,7 @@ public final class NetworkActivityIndicatorController: Sendable {
 ///
 /// A task is counted from its first attempt until its body was read, or it failed, was cancelled or was failed by
 /// another observer. If its request is sent again, it is still counted once. A running task is counted until it
-/// completes even if the observer is unregistered.
+/// completes, even if the observer is unregistered before.
 ///
 /// A subclass may override any callback; counting does not depend on them.
 open class NetworkActivityIndicatorObserver: SAPURLSessionObserver {

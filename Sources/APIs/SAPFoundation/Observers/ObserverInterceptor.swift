@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletURLSession
 
-/// Asks the observers and the delegate about the requests and responses of a session's tasks, one after another.
+/// Calls the observers and the delegate, one after another, for the requests and responses of a session's tasks.
 struct ObserverInterceptor: ImmediateInterceptor {
   private let internalRequests: InternalRequests
 
@@ -17,7 +17,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return nil
   }
 
-  /// Asks the handlers, once the task is not suspended.
+  /// Calls the handlers, once the task is not suspended.
   private func preparation(of request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let task = call[SAPURLSessionTask.ofCall] ?? internalRequests.makeTask(for: request, in: call) else {
       return .send(request)
@@ -32,7 +32,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return response.map(Preparation.respond) ?? .send(request)
   }
 
-  /// Applies the changes of the handlers to a request. Returns the response, if one of them gives it.
+  /// Applies the changes of the handlers to a request. Returns the response if one of them gives it.
   private func ask(
     _ task: SAPURLSessionTask, about request: inout HTTPRequest, in call: Call
   ) async throws -> HTTPResponse? {
@@ -70,7 +70,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return nil
   }
 
-  /// Asks the handlers.
+  /// Calls the handlers.
   private func verdict(
     on received: Outcome, to task: SAPURLSessionTask, of attempt: Attempt, in call: Call
   ) async throws -> Verdict {
@@ -108,8 +108,8 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return .replace(response)
   }
 
-  /// Resends the request as the task asked for it, with what the handler's request changes of that. Fields that only
-  /// the last attempt had, such as a token, are not the handler's changes and are not sent again.
+  /// Resends the task's original request, with the changes that the handler's request makes to it. Fields that only the
+  /// last attempt had, such as a token, are not the handler's changes and are not sent again.
   private func resend(
     _ request: URLRequest, of task: SAPURLSessionTask, after attempt: Attempt
   ) throws -> Verdict {
@@ -134,7 +134,7 @@ extension SAPURLSessionTask {
   /// Returns the request as Foundation has it, with the properties of the task's own that the engine's has not.
   fileprivate func shown(_ request: HTTPRequest) -> URLRequest { ShownRequest(request, of: self).urlRequest }
 
-  /// Records the request that is sent now, and that it has a new backing task unless it only follows a redirect.
+  /// Records the request that is sent now. Records a new backing task, too, unless the request only follows a redirect.
   fileprivate func beginAttempt(with request: HTTPRequest, correlationID: String?) {
     let sent = ShownRequest(request, of: self)
     let number = session.nextNumber()
@@ -168,7 +168,7 @@ extension SAPURLSessionTask {
     return next
   }
 
-  /// Returns the response that the cache stores; nil if a handler does not want it stored.
+  /// Returns the response that the cache stores; nil if a handler forbids storing it.
   func resolveStorage(of response: HTTPResponse) async throws -> HTTPResponse? {
     // after the task has completed, the cache revalidates in the background
     guard mutable.withLock({ $0.phase != .completed }) else { return response }
@@ -186,7 +186,8 @@ extension SAPURLSessionTask {
   }
 }
 
-/// Makes a task known to its calls, keeps its counters and measurements, and reports them to observers and the delegate.
+/// Makes a task known to its calls, maintains its counters and measurements, and reports them to observers and
+/// delegate.
 struct TaskListener: EventListener {
   let task: SAPURLSessionTask
 

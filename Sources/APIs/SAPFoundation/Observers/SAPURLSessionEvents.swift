@@ -4,10 +4,10 @@ public import MartletEngine
 /// ``SAPURLSessionDelegate``, not to this protocol.
 ///
 /// Every method has a default implementation that changes nothing. Therefore the compiler does not report a misspelled
-/// method, which is never called. Subclass ``SAPURLSessionObserver`` and write `override`, and it does.
+/// method, which is never called. It does if you subclass ``SAPURLSessionObserver`` and write `override`.
 ///
-/// All methods are called on the session's `delegateQueue`, one after another. Each `completionHandler` has to be
-/// called once, on any thread; further calls are ignored. If it is never called, the task waits until it is cancelled.
+/// All methods are called on the session's `delegateQueue`, one after another. Call each `completionHandler` once, on
+/// any thread; further calls are ignored. If you never call it, the task waits until it is cancelled.
 public protocol SAPURLSessionEvents: AnyObject {
   /// A request with an ``SAPURLSessionTask/earliestBeginDate`` is about to begin.
   func sapURLSession(
@@ -19,7 +19,7 @@ public protocol SAPURLSessionEvents: AnyObject {
     _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void)
 
-  /// The task has a new backing task, one each time the request is sent, except to follow a redirect.
+  /// The task has a new backing task. It gets one each time the request is sent, except to follow a redirect.
   func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCreate sessionTask: URLSessionTask)
 
   /// The head of a response was received.
@@ -27,7 +27,7 @@ public protocol SAPURLSessionEvents: AnyObject {
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void)
 
-  /// A batch of the body was received. No more is read before the answer.
+  /// A batch of the body was received. The task reads no more before the answer.
   func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive data: Data,
     completionHandler: @escaping @Sendable (SAPURLSession.DataDisposition) -> Void)
@@ -39,7 +39,7 @@ public protocol SAPURLSessionEvents: AnyObject {
     completionHandler: @escaping @Sendable (SAPURLSession.HTTPRedirectDisposition) -> Void)
 
   /// A connection needs a client certificate, or a decision whether the server is trusted. If the answer is
-  /// `.performDefaultHandling`, the same observer or delegate is asked by the method for other challenges:
+  /// `.performDefaultHandling`, the same observer or delegate gets the method for other challenges:
   /// ``sapURLSession(_:task:didReceive:completionHandler:)``.
   func sapURLSession(
     _ session: SAPURLSession, didReceive challenge: URLAuthenticationChallenge,
@@ -62,8 +62,8 @@ public protocol SAPURLSessionEvents: AnyObject {
     session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void)
 
-  /// No connection can be made, and the task waits for one, because the configuration has `waitsForConnectivity`. It is
-  /// called once for each task.
+  /// No connection can be made, and the task waits for one, because the configuration has `waitsForConnectivity`. This
+  /// is called once for each task.
   func sapURLSession(_ session: SAPURLSession, taskIsWaitingForConnectivity task: SAPURLSessionTask)
 
   /// A stream for the body is needed, for the first time or because the request is sent again.
@@ -90,14 +90,14 @@ public protocol SAPURLSessionEvents: AnyObject {
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didWriteData bytesWritten: Int64,
     totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64)
 
-  /// A download is complete. The file is removed after all observers, the delegate and the completion handler have
-  /// returned: move it.
+  /// A download is complete. Move the file: it is removed after all observers, the delegate and the completion handler
+  /// have returned.
   func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL)
 }
 
 extension SAPURLSessionEvents {
-  /// Sends it as it is.
+  /// Sends the request unchanged.
   public func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, willBeginDelayedRequest request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.DelayedRequestDisposition) -> Void

@@ -118,17 +118,17 @@ open class SAPURLSessionObserver: SAPURLSessionObserving {
 }
 
 /// The superclass of the observers of this module that work as interceptors of the engine. Their `willSend` and their
-/// response callback are not called, and therefore final. All other callbacks can be overridden.
+/// response callback are not called, and are therefore final. You can override all other callbacks.
 ///
 /// Subclass ``SAPURLSessionObserver`` for an observer of your own.
 open class BuiltInObserver: SAPURLSessionObserver {
-  /// Final: it is not called, because the observer's interceptor prepares the request.
+  /// Final: this is never called, because the observer's interceptor prepares the request.
   public final override func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
     completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
   ) { completionHandler(.allow(request)) }
 
-  /// Final: it is not called, because the observer's interceptor reviews the response.
+  /// Final: this is never called, because the observer's interceptor reviews the response.
   public final override func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void

@@ -25,12 +25,12 @@ extension OptionalCopying {
 /// session.register(TokenObserver())
 /// ```
 ///
-/// Observers are asked in the order of registration, each after the previous one has answered. `.allow` continues with
-/// the value that it carries; any other answer is final, and the remaining observers and the delegate are not asked. An
-/// observer may be asked several times about a request that is sent again. It is also asked about requests that
-/// observers make with the same session: mark their tasks in ``SAPURLSessionTask/context`` to recognize them.
+/// Observers are called in the order of registration, each after the previous one has answered. `.allow` continues with
+/// the value that it carries. Any other answer is final, and the remaining observers and the delegate are not called.
+/// If a request is sent again, an observer may be called several times for it. An observer is also called for requests
+/// that observers make with the same session. To recognize them, mark their tasks in ``SAPURLSessionTask/context``.
 ///
-/// See ``SAPURLSessionEvents`` for the methods that the delegate has, too. All have defaults.
+/// See ``SAPURLSessionEvents`` for the methods that the delegate has as well. All have defaults.
 public protocol SAPURLSessionObserving: SAPURLSessionEvents, OptionalCopying {
   /// The session was invalidated, and its last task has completed.
   func sapURLSession(
@@ -41,8 +41,8 @@ public protocol SAPURLSessionObserving: SAPURLSessionEvents, OptionalCopying {
   func sapURLSessionDidFinishEvents(
     forBackgroundURLSession session: SAPURLSession, completionHandler: @escaping @Sendable () -> Void)
 
-  /// The task has completed. It is called once for a task, however often its request was sent. `.cancel` fails the task
-  /// with another error.
+  /// The task has completed. This is called once for a task, however often its request was sent. `.cancel` fails the
+  /// task with another error.
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
     completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void)
@@ -70,8 +70,8 @@ extension SAPURLSessionObserving {
 /// The delegate of a session. Its methods are called after those of all observers, unless an observer gave a final
 /// answer.
 ///
-/// The session holds its delegate strongly until it is invalidated and its last task has completed, as in Foundation:
-/// if the delegate holds the session, invalidate the session. All methods have defaults; see ``SAPURLSessionEvents``
+/// As in Foundation, the session holds its delegate strongly until it is invalidated and its last task has completed.
+/// If the delegate holds the session, invalidate the session. All methods have defaults; see ``SAPURLSessionEvents``
 /// for the others.
 public protocol SAPURLSessionDelegate: SAPURLSessionEvents {
   /// The session was invalidated, and its last task has completed.
@@ -80,7 +80,7 @@ public protocol SAPURLSessionDelegate: SAPURLSessionEvents {
   /// All events of a background session were delivered. Never called, because background sessions are not supported.
   func sapURLSessionDidFinishEvents(forBackgroundURLSession session: SAPURLSession)
 
-  /// The task has completed. It is called once for a task, however often its request was sent.
+  /// The task has completed. This is called once for a task, however often its request was sent.
   func sapURLSession(_ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?)
 }
 

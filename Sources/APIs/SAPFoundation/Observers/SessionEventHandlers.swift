@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// An observer or the delegate, with what the session needs to know of it at every request.
+/// An observer or the delegate, with the facts about it that the session needs at every request.
 ///
 /// SAFETY: it is called on the session's serial delegate queue and nowhere else; the other properties are constants.
 struct SessionEventHandler: @unchecked Sendable {
@@ -42,8 +42,8 @@ extension SAPURLSession {
     state.withLock { state in state.handlers.contains { $0.events === handler.events } }
   }
 
-  /// Asks one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
-  /// Requests that the handler makes are known to be made for the current calls.
+  /// Calls one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
+  /// Requests that the handler makes count as made for the current calls.
   func ask<Answer: Sendable>(
     _ handler: SessionEventHandler,
     _ question: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
@@ -73,10 +73,10 @@ extension SAPURLSession {
 }
 
 extension SAPURLSessionTask {
-  /// Asks the handlers one after another, each about the value that the previous one returned, until one gives a final
+  /// Calls the handlers one after another, each with the value that the previous one returned, until one gives a final
   /// answer.
   ///
-  /// - Parameter first: the answer if there are no handlers; it holds the value that the first handler is asked about.
+  /// - Parameter first: the answer if there are no handlers; it holds the value for the first handler.
   /// - Throws: exactly the error of a handler that fails the task.
   func resolve<Answer: Disposition>(
     _ first: Answer,
@@ -92,8 +92,8 @@ extension SAPURLSessionTask {
     return answer
   }
 
-  /// Asks the handlers for the answer to a challenge, until one gives another answer than `.performDefaultHandling`.
-  /// Each is asked by all of the methods that Foundation and SAP's guide have for challenges.
+  /// Calls the handlers for the answer to a challenge, until one gives another answer than `.performDefaultHandling`.
+  /// Foundation and SAP's guide have several methods for challenges; each handler is called by all of them.
   func resolve(_ challenge: URLAuthenticationChallenge) async throws -> SAPURLSession.AuthChallengeDisposition {
     let methods = ChallengeMethod.methods(for: challenge.protectionSpace)
     for handler in session.eventHandlers {

@@ -20,8 +20,8 @@ extension APIKeyCredential: CustomStringConvertible, CustomReflectable {
 
 /// Provides the API key of an app.
 public protocol APIKeyCredentialDiscovery {
-  /// Returns the key; nil if there is none. It is called before each request, by one thread at a time, and should be
-  /// fast.
+  /// Returns the key; nil if there is none. It is called before each request, by only one thread at a time, and should
+  /// be fast.
   ///
   /// - Parameters:
   ///   - appplicationId: the request's `X-SMP-APPID`; nil if no ``SAPcpmsObserver`` was registered before. (The
@@ -37,12 +37,12 @@ public protocol APIKeyCredentialDiscovery {
 /// session.register(APIKeyAuthenticationObserver(apiKey: key, backend: settings.backendURL))
 /// ```
 ///
-/// The key is sent to one origin: the backend's, by default that of the first request; never to another origin after a
-/// redirect. A request that has the field already keeps its value. If a server refuses the key with 401, the caller
-/// gets the 401: there is nothing to renew.
+/// The key is sent to one origin: the backend's, by default that of the first request. It is never sent to another
+/// origin after a redirect. If a request already has the field, its value is not changed. If a server refuses the key
+/// with 401, the caller gets the 401: there is nothing to renew.
 ///
-/// SAP publishes the class, its discovery and its `isAPIKeyAccessOnly`, which describes the configuration of Mobile
-/// Services, does not change requests, and is not part of this module. The name of the field,
+/// SAP publishes the class, its discovery and its `isAPIKeyAccessOnly`. That property describes the configuration of
+/// Mobile Services, does not change requests, and is not part of this module. The name of the field,
 /// ``APIKeyCredential/apiKey`` and all other names are not SAP's.
 open class APIKeyAuthenticationObserver: BuiltInObserver {
   /// `X-API-Key`.

@@ -10,25 +10,25 @@ import Synchronization
 /// session.register(CSRFTokenObserver(rootUrl: serviceURL))
 /// ```
 ///
-/// - A token is fetched once for all requests that need it, with the same session: its other observers are asked about
-///   that request. It has a correlation identifier of its own.
-/// - A token is valid with its session cookie only, so the session needs cookies. If the server opens another session
+/// - A token is fetched once for all requests that need it. The same session fetches it, so its other observers are
+///   called for that request. It has a correlation identifier of its own.
+/// - A token is only valid with its session cookie, so the session needs cookies. If the server opens another session
 ///   for a parallel request, that cookie is not stored, and the pair stays together; the cookie of a successful login
 ///   is stored.
-/// - A token is sent only to the origin that issued it. A request that has the field already keeps its value.
+/// - A token is sent only to the origin that issued it. If a request already has the field, its value is not changed.
 /// - After a 403 with `X-CSRF-Token: Required` the token is renewed and the request sent again, once; a streamed body
 ///   needs a new stream. A second refusal is returned to the caller. A refused token is not used again. If the server
-///   issues no token, requests are sent without.
+///   issues no token, requests are sent without one.
 public final class CSRFTokenObserver: SAPURLSessionObserving {
   package var interceptor: any Interceptor { csrf }
   private let csrf: CSRFInterceptor
   private let tokens: CSRFTokenStoreAdapter
   private let makeCopy: () -> CSRFTokenObserver
 
-  /// Makes an observer for services below one root URL, from which all tokens are fetched.
+  /// Makes an observer for services below one root URL. All tokens are fetched from this URL.
   ///
-  /// Requests to other paths of its host get a token when the server requires one, and later requests to the same path
-  /// or below it get one at once. So there can be several observers, one for each service of a host.
+  /// Requests to other paths of its host get a token when the server requires one. Later requests to the same path or
+  /// below it get one at once. So there can be several observers, one for each service of a host.
   ///
   /// - Parameters:
   ///   - rootUrl: the URL from which tokens are fetched.
@@ -112,10 +112,10 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore, CredentialKeeper {
 /// Stores CSRF tokens. The URLs are those from which tokens are fetched (``CSRFTokenURLProviding``), not those of
 /// requests.
 ///
-/// It is called by one thread at a time. Its errors fail no request: they are logged, and the observer continues
+/// Only one thread at a time calls it. Its errors do not fail any request: they are logged, and the observer continues
 /// without the store.
 public protocol CSRFTokenStoring {
-  /// Stores a token, and replaces a previous one.
+  /// Stores a token. It replaces a previous one.
   func store(token: String, for url: URL) throws
 
   /// Returns the token for a URL; nil if there is none.
@@ -124,8 +124,8 @@ public protocol CSRFTokenStoring {
   /// Deletes the token for a URL.
   func deleteToken(for url: URL) throws
 
-  /// Deletes all tokens, including those that an earlier run of the program stored, because the user signs out. Does
-  /// nothing by default: the tokens of URLs that this run has used are deleted one by one anyway.
+  /// Deletes all tokens at a sign-out, including those that an earlier run of the program stored. Does nothing by
+  /// default: the tokens of URLs that this run has used are deleted one by one anyway.
   func clear()
 }
 

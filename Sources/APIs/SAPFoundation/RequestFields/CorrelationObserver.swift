@@ -1,12 +1,12 @@
 package import MartletEngine
 public import MartletSemantics
 
-/// Adds an identifier for logs of servers to each task: by default in `X-CorrelationID`. (The name of the field is not
-/// published by SAP.)
+/// Adds an identifier for logs of servers to each task: by default in `X-CorrelationID`. (SAP does not publish the name
+/// of the field.)
 ///
-/// The identifier stays the same when the task is sent again, and is the task's ``SAPURLSessionTask/correlationID``. A
-/// request that has the field already keeps its value. Requests of observers, such as those for CSRF tokens, have their
-/// own identifiers.
+/// The identifier stays the same when the task is sent again, and is the task's ``SAPURLSessionTask/correlationID``. If
+/// a request already has the field, its value is not changed. Requests of observers, such as those for CSRF tokens,
+/// have their own identifiers.
 open class CorrelationObserver: BuiltInObserver {
   private let field: FieldName
 

@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Sets `Accept-Language` to the user's languages, and replaces the field of a request that has it already.
+/// Sets `Accept-Language` to the user's languages. This replaces a value that the request already has.
 ///
 /// ```swift
 /// let session = SAPURLSession()
@@ -10,14 +10,15 @@ import Synchronization
 /// session.register(LanguageObserver(language: "de_CH"))   // de-CH
 /// ```
 ///
-/// A subclass may override any callback. The field is set in ``sapURLSession(_:task:willSend:completionHandler:)``: one
-/// that does not call it leaves the request without.
+/// A subclass may override any callback. ``sapURLSession(_:task:willSend:completionHandler:)`` sets the field: an
+/// override that does not call it leaves the request without the field.
 open class LanguageObserver: SAPURLSessionObserver {
   private let choice: Mutex<String?>
 
-  /// The language, in any form that platforms use: `de-CH`, `de_CH`, `de_CH.UTF-8@euro`. nil, the default, means those
-  /// of the device in order of preference; if it has none, as many containers, requests are not changed. A change takes
-  /// effect with the next attempt. A text that is not a language fails the request with an error that names it.
+  /// The language, in any form that platforms use: `de-CH`, `de_CH`, `de_CH.UTF-8@euro`. nil, the default, means the
+  /// device's languages in order of preference. If the device has none, as in many containers, requests are not
+  /// changed. A change takes effect with the next attempt. A text that is not a language fails the request with an
+  /// error that names it.
   public var language: String? {
     get { choice.withLock { $0 } }
     set { choice.withLock { $0 = newValue } }

@@ -1,14 +1,14 @@
 package import MartletEngine
 import MartletSemantics
 
-/// Adds a ``Passport`` to every request, in `SAP-PASSPORT`, by which SAP's traces relate requests to each other.
+/// Adds a ``Passport`` to every request, in `SAP-PASSPORT`. With it, SAP's traces relate requests to each other.
 ///
 /// ```swift
 /// let session = SAPURLSession()
 /// session.register(SAPPassportObserver())
 /// ```
 ///
-/// A request that is sent again keeps its passport, and a request that has the field already keeps its value. No
+/// A request that is sent again keeps its passport. If a request already has the field, its value is not changed. No
 /// passport is sent to another origin after a redirect. If a ``SAPPassportManaging`` throws, the task fails with its
 /// error.
 open class SAPPassportObserver: BuiltInObserver {
@@ -45,8 +45,8 @@ private struct PassportInterceptor: Interceptor {
 
 /// The identification of a request in SAP's end-to-end traces: an Extended Passport.
 ///
-/// The format is that of OpenUI5, which is open source: 230 bytes, version 3, in hexadecimal digits. Its content in
-/// SAP's framework for iOS is not published; the names here follow SAP's documentation of passports elsewhere.
+/// The format is that of OpenUI5, which is open source: 230 bytes, version 3, in hexadecimal digits. SAP does not
+/// publish the content in its framework for iOS; the names here follow SAP's documentation of passports elsewhere.
 public struct Passport: Sendable, Hashable {
   /// The amount of tracing.
   public enum TraceLevel: Sendable, Hashable {
@@ -67,9 +67,9 @@ public struct Passport: Sendable, Hashable {
     }
   }
 
-  /// The component that sends the request: at most 32 characters of ASCII, of a longer name the last ones.
+  /// The component that sends the request: at most 32 characters of ASCII, the last ones of a longer name.
   public var component: String
-  /// The action of the component: at most 40 characters, of a longer name the last ones.
+  /// The action of the component: at most 40 characters, the last ones of a longer name.
   public var action: String
   /// The user's name: at most 32 characters. Empty by default, because it is sent unencrypted within the field.
   public var user: String
@@ -123,8 +123,8 @@ public struct Passport: Sendable, Hashable {
 
 /// Provides the passports of a session.
 public protocol SAPPassportManaging {
-  /// Returns the passport for the next request. If it throws, the request fails. It is called on any thread, by one
-  /// thread at a time.
+  /// Returns the passport for the next request. If it throws, the request fails. It is called on any thread, by only
+  /// one thread at a time.
   func getPassport() throws -> Passport
 
   /// Sets the passport.
@@ -135,8 +135,8 @@ public protocol SAPPassportManaging {
 }
 
 /// Makes passports with the app's name, the same root context while the app runs, and a new transaction for each
-/// request. A passport that was set is sent unchanged. (The content of the passports of SAP's manager, for metering, is
-/// not published.)
+/// request. A passport that was set is sent unchanged. (SAP does not publish the content of its manager's passports,
+/// which are for metering.)
 public final class MeteringPassportManager: SAPPassportManaging, Sendable {
   private let component: String
   private let rootContextID = UUID()

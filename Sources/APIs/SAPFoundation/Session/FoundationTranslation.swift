@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletURLSession
 
 // Translates between Foundation's requests and responses and the engine's. Foundation's fields are a dictionary, the
-// engine's are ordered lines: lines that an observer did not change stay exactly as they are.
+// engine's are ordered lines: lines that an observer did not change stay exactly the same.
 
 // MARK: Requests
 
@@ -16,7 +16,7 @@ extension HTTPRequest {
       body: body ?? original.httpBody.map { .data($0) } ?? .empty, options: session.options(for: original))
   }
 
-  /// Applies the changes that a handler made to the request that it was shown.
+  /// Applies the changes that a handler made to the request that it received.
   mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration)
     throws
   {
@@ -46,7 +46,7 @@ extension HTTPRequest {
 
 extension RequestOptions {
   /// Foundation's `timeoutIntervalForRequest` limits the time until the response and between two parts of its body. A
-  /// request with 60 seconds, the default, takes the configuration's.
+  /// request with 60 seconds, the default, uses the configuration's.
   mutating func apply(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
     let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
     responseTimeout = Self.limit(seconds)
@@ -64,14 +64,14 @@ extension RequestOptions {
       }
   }
 
-  /// Returns nil, no limit, for a week, which is Foundation's default, and more.
+  /// Returns nil, no limit, for a week or more. A week is Foundation's default.
   private static func limit(_ seconds: TimeInterval) -> Duration? {
     seconds > 0 && seconds < 7 * 24 * 3600 ? .seconds(seconds) : nil
   }
 }
 
 extension HTTPFields {
-  /// Changes the fields that differ between the two, and leaves all other lines as they are.
+  /// Changes the fields that differ between the two, and leaves all other lines unchanged.
   fileprivate mutating func applyChanges(from old: HTTPFields, to new: HTTPFields) {
     for (name, _) in old where !new.contains(name) { remove(name) }
     for (name, _) in new where old[values: name] != new[values: name] {
@@ -88,7 +88,7 @@ struct ShownRequest: Sendable {
   private let hasBody: Bool
   private let template: URLRequest?
 
-  /// - Parameter task: its own request has the properties that the engine's has not; nil for Foundation's defaults.
+  /// - Parameter task: its own request has the properties that the engine's lacks; nil for Foundation's defaults.
   init(_ request: HTTPRequest, of task: SAPURLSessionTask?) {
     head = request.head
     body = request.body.bytes
@@ -96,7 +96,7 @@ struct ShownRequest: Sendable {
     template = task?.mutable.withLock { $0.begunWith }
   }
 
-  /// The request as Foundation has it.
+  /// The request in Foundation's form.
   var urlRequest: URLRequest {
     var request = template ?? URLRequest(url: head.url)
     request.url = head.url
@@ -125,7 +125,7 @@ extension HTTPFields {
 }
 
 extension HTTPResponse {
-  /// The response as Foundation has it, with lines of the same name joined. Only changes of observers are taken back
+  /// The response in Foundation's form, with lines of the same name joined. Only changes by observers are copied back
   /// from it.
   var urlResponse: HTTPURLResponse? { head.urlResponse(from: url) }
 
@@ -135,7 +135,7 @@ extension HTTPResponse {
     if let response = response as? HTTPURLResponse { head = ReceivedHead.head(of: response) }
   }
 
-  /// Applies the changes that a handler made to the response that it was shown.
+  /// Applies the changes that a handler made to the response that it received.
   mutating func apply(_ changed: URLResponse, insteadOf shown: URLResponse?) {
     guard let changed = changed as? HTTPURLResponse, let shown = shown as? HTTPURLResponse else { return }
     let (old, new) = (ReceivedHead.head(of: shown), ReceivedHead.head(of: changed))

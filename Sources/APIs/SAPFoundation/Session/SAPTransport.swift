@@ -2,8 +2,8 @@ import Martlet
 import MartletEngine
 import MartletURLSession
 
-/// The transport of a session: waits for connectivity, refuses requests of tasks that began before a sign-out, and lets
-/// the transport below ask the observers and the delegate of the task about the connection.
+/// The transport of a session. It waits for connectivity, and refuses requests of tasks that began before a sign-out.
+/// It lets the transport below ask the task's observers and delegate about the connection.
 struct SAPTransport: Transport {
   let base: any Transport
   /// The same transport, if it asks observers and delegate about its connections.
@@ -48,8 +48,8 @@ protocol ChallengingTransport: Transport {
 }
 
 extension SAPURLSessionTask {
-  /// Sends a request. If the configuration says `waitsForConnectivity`, it is sent again for as long as no connection
-  /// can be made; nothing of the request was sent until then.
+  /// Sends a request. If the configuration says `waitsForConnectivity`, it is sent again until a connection can be
+  /// made; until then, nothing of the request was sent.
   fileprivate func retryingConnection(_ send: () async throws -> HTTPResponse) async throws -> HTTPResponse {
     guard session.waitsForConnectivity else { return try await send() }
     var delay = Duration.seconds(1)
@@ -76,8 +76,8 @@ extension SAPURLSessionTask {
 
 #if os(Linux)
 extension SAPTransport {
-  /// Returns the transport for a configuration: the default one, or Foundation's if the configuration has protocol classes of
-  /// the app's own.
+  /// Returns the transport for a configuration: the default one, or Foundation's if the configuration has protocol
+  /// classes of the app.
   static func transport(
     for configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
   ) -> any Transport {
@@ -94,8 +94,8 @@ extension SAPTransport {
     return IdentifiedTransport(settings)
   }
 
-  /// Returns the proxy of a `connectionProxyDictionary`; nil for none, so that the environment decides. One proxy is
-  /// used for all URLs: that for https, else that for http, else SOCKS.
+  /// Returns the proxy of a `connectionProxyDictionary`; nil if it has none, so that the environment decides. One proxy
+  /// is used for all URLs: that for https, otherwise that for http, otherwise SOCKS.
   private static func proxy(_ dictionary: [AnyHashable: Any]?) -> Proxy? {
     guard let dictionary else { return nil }
     func server(_ name: String) -> (host: String, port: Int)? {

@@ -3,8 +3,8 @@ import MartletSemantics
 import MartletSQLite
 import Synchronization
 
-/// A cache of the engine as a `URLCache`: the type of `session.configuration.urlCache`, and a value for a configuration
-/// whose sessions store responses on disk.
+/// A cache of the engine as a `URLCache`. `session.configuration.urlCache` has this type. Assign one to a configuration
+/// to make its sessions store responses on disk.
 ///
 /// ```swift
 /// let configuration = URLSessionConfiguration.default
@@ -12,12 +12,12 @@ import Synchronization
 /// let session = SAPURLSession(configuration: configuration)
 /// ```
 ///
-/// On Linux a `URLCache` with a directory and a `diskCapacity` has the same effect, except that a directory that cannot
-/// be used is only logged, not an error. Sessions with the same cache share it, and so do all sessions with the same
-/// directory, in other processes, too. By default a session stores responses in memory, and shares them with no other.
+/// On Linux a `URLCache` with a directory and a `diskCapacity` has the same effect, except that an unusable directory
+/// is only logged, not an error. All sessions with the same cache or the same directory share it, also in other
+/// processes. By default a session stores responses in memory, and does not share them.
 ///
 /// Removing takes effect at once, in this run and the next, and also for responses that are being received. Single
-/// responses are not returned, because which request may use them depends on its fields.
+/// responses are not returned, because a response's fields decide which request may use it.
 ///
 /// SAFETY: its properties are constants, and safe to use from any thread.
 public final class SAPURLCache: URLCache, @unchecked Sendable {
@@ -38,9 +38,9 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
   /// - Parameters:
   ///   - directory: the file's directory; it is made if it does not exist. Only the file's owner may read the file. It
   ///     is not encrypted.
-  ///   - diskCapacity: the most bytes of all responses, 256 MiB by default; one response may have a quarter of that.
-  ///     Within a process, the first capacity for a directory is used.
-  /// - Throws: `HTTPError` of kind `.file`, which names the file and what to do.
+  ///   - diskCapacity: the maximum size of all responses in bytes, 256 MiB by default; one response may have a quarter
+  ///     of that. Within a process, the first capacity for a directory is used.
+  /// - Throws: `HTTPError` of kind `.file`, which names the file and the remedy.
   public init(directory: URL, diskCapacity: Int = 256 << 20) throws(HTTPError) {
     cache = try DiskCaches.cache(in: directory, capacity: diskCapacity)
     super.init(memoryCapacity: 0, diskCapacity: diskCapacity, diskPath: directory.path)
@@ -58,15 +58,15 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
     removal.remove(.url(CacheKey(url).url), from: cache)
   }
 
-  /// Returns nil: which request may use a response depends on its fields.
+  /// Returns nil: a response's fields decide which request may use it.
   public override func cachedResponse(for request: URLRequest) -> CachedURLResponse? { nil }
 
   /// Does nothing: only responses of servers are stored.
   public override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {}
 }
 
-/// The caches on disk that are in use: one for each directory, so that a response that one session removes is not
-/// stored by another.
+/// The caches on disk that are in use. There is one for each directory, so that no session stores a response again that
+/// another has removed.
 private enum DiskCaches {
   private struct Known {
     weak var cache: HTTPCache?
@@ -86,7 +86,7 @@ private enum DiskCaches {
   }
 }
 
-/// Removes responses, at once if the store can; if not, later requests wait until they are removed.
+/// Removes responses, at once if the store can; otherwise later requests wait until they are removed.
 final class CacheRemoval: ImmediateInterceptor {
   let stages = InterceptorStages.prepare
   private struct Removal: Sendable {
@@ -115,7 +115,7 @@ final class CacheRemoval: ImmediateInterceptor {
     return { [request] in await self.preparation(of: request, in: call) }
   }
 
-  /// Waits for removals, and tries those again that failed.
+  /// Waits for removals, and repeats those that failed.
   private func preparation(of request: HTTPRequest, in call: Call) async -> Preparation {
     await last.withLock { $0 }?.value
     for removal in failed.withLock({ $0 }) {
@@ -137,7 +137,7 @@ final class CacheRemoval: ImmediateInterceptor {
 
 extension URLSessionConfiguration {
   /// The cache of a session with this configuration: the `SAPURLCache` that was assigned; one on disk if the assigned
-  /// `URLCache` has a directory; else a new one in memory with the capacity of the `URLCache`. nil if caching is
+  /// `URLCache` has a directory; otherwise a new one in memory with the capacity of the `URLCache`. nil if caching is
   /// disabled.
   var sessionCache: SAPURLCache? {
     guard let urlCache else { return nil }
@@ -155,20 +155,20 @@ extension URLSessionConfiguration {
 
 #if os(Linux)
 extension URLCache {
-  /// Makes a cache with a directory, as Foundation's initializer on Apple's platforms.
+  /// Makes a cache with a directory, like Foundation's initializer on Apple's platforms.
   ///
   /// - Parameters:
-  ///   - memoryCapacity: the most bytes in memory.
-  ///   - diskCapacity: the most bytes in the directory.
+  ///   - memoryCapacity: the maximum number of bytes in memory.
+  ///   - diskCapacity: the maximum number of bytes in the directory.
   ///   - directory: the directory of responses on disk. Without one, a ``SAPURLSession`` stores them in memory.
   public convenience init(memoryCapacity: Int, diskCapacity: Int, directory: URL? = nil) {
     self.init(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, diskPath: directory?.path)
   }
 
-  /// The directory that the cache was made with; nil for none, for which Foundation uses a default directory.
+  /// The directory that was passed when the cache was made. With nil, Foundation uses a default directory.
   ///
-  /// Foundation has no property for it, so that it is read by reflection. The default directory is one with the
-  /// program's name in `org.swift.foundation.URLCache`.
+  /// Foundation has no property for it, so it is read by reflection. The default directory is one with the program's
+  /// name in `org.swift.foundation.URLCache`.
   fileprivate var namedDirectory: URL? {
     var mirror: Mirror? = Mirror(reflecting: self)
     while let current = mirror {

@@ -1,8 +1,8 @@
 import MartletEngine
 
-// Each method runs a task of the session, which observers and delegate take part in as in any other, and throws the
-// error that the task fails with. Cancelling the Swift task cancels it, with `URLError.cancelled`. A status is not an
-// error.
+// Each method runs a task of the session, with observers and delegate as for any other task, and throws the error that
+// the task fails with. Cancelling the Swift task cancels the session's task, with `URLError.cancelled`. A status is not
+// an error.
 extension SAPURLSession {
   /// Sends a request, and collects the body of the response. A body of more than 1 GiB is an error.
   ///
@@ -24,7 +24,7 @@ extension SAPURLSession {
     try await content { uploadTask(with: request, from: bodyData, completionHandler: $0) }
   }
 
-  /// Sends a request with a file as its body, which is read as it is sent, and collects the body of the response.
+  /// Sends a request with a file as its body, and collects the body of the response. The file is read as it is sent.
   @concurrent public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, URLResponse) {
     try await content { uploadTask(with: request, fromFile: fileURL, completionHandler: $0) }
   }
@@ -128,10 +128,10 @@ extension SAPURLSession {
 // MARK: - Bytes
 
 extension SAPURLSession {
-  /// The bytes of a response's body, received as they are read: a slow reader makes the server wait.
+  /// The bytes of a response's body. They are received as they are read: a slow reader makes the server wait.
   ///
-  /// It can be iterated once. When the sequence and its iterators are released, or the Swift task that iterates is
-  /// cancelled, the session's task is cancelled.
+  /// They can be iterated once. The session's task is cancelled when the sequence and its iterators are released, or
+  /// when the Swift task that iterates is cancelled.
   public struct AsyncBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
 
@@ -185,7 +185,7 @@ private final class StreamReader: Sendable {
   }
 }
 
-/// Passes a body from a task to a reader, chunk by chunk. It holds at most one chunk that was not read.
+/// Passes a body from a task to a reader, chunk by chunk. It holds at most one unread chunk.
 final class ByteStream: Sendable {
   private struct State {
     var chunk: Data?
@@ -269,7 +269,7 @@ extension SAPURLSession {
   ///
   /// Each subscriber has a task of its own, which is made when it first requests a value. The publisher completes
   /// exactly once; a response without a body publishes empty data. Cancelling the subscription cancels the task. (SAP's
-  /// publisher may complete neither with a value nor with an error, and does not cancel the task of a cancelled
+  /// publisher may complete with neither a value nor an error, and does not cancel the task of a cancelled
   /// subscription.)
   public final class DataTaskPublisher: Publisher, Sendable {
     public typealias Output = (data: Data, response: URLResponse)

@@ -4,7 +4,7 @@ import MartletURLSession
 
 extension SAPURLSession {
   /// A copy of the configuration that the session was made with; changes to it have no effect on the session. A session
-  /// that is made with it shares the cookies and the cache.
+  /// made with this copy shares the cookies and the cache.
   public var configuration: Configuration {
     let configuration = Configuration.copy(of: foundationConfiguration)
     configuration.urlCache = urlCache
@@ -23,8 +23,7 @@ extension SAPURLSession {
   /// ```
   ///
   /// `HTTPCookieStorage` cannot be subclassed on Linux, so `httpCookieStorage` is a ``SAPHTTPCookieStorage`` here. A
-  /// variable that is declared as `URLSessionConfiguration` has Foundation's property, which has none of the session's
-  /// cookies.
+  /// variable declared as `URLSessionConfiguration` has Foundation's property, which has none of the session's cookies.
   ///
   /// SAFETY: it has no properties of its own, and its superclass is used as anywhere else.
   public final class Configuration: URLSessionConfiguration, SAPCookieStorageConfigured, @unchecked Sendable {
@@ -35,7 +34,7 @@ extension SAPURLSession {
       set { super.httpCookieStorage = newValue }
     }
 
-    /// It is deprecated because the only initializer that a subclass can call is.
+    /// This is deprecated because the only initializer that a subclass can call is deprecated, too.
     @available(*, deprecated)
     fileprivate init(copyOf original: URLSessionConfiguration) {
       super.init()
@@ -87,13 +86,13 @@ extension SAPCookieStorageConfigured where Self: SAPURLSession.Configuration {
   }
 }
 
-/// Adds properties to `URLSessionConfiguration` whose names Foundation has already: an `httpCookieStorage` of this
+/// Adds properties to `URLSessionConfiguration` whose names Foundation already has: an `httpCookieStorage` of this
 /// module's type, and `waitsForConnectivity`, which is unavailable on Linux.
 public protocol SAPConfiguring: AnyObject {}
 
 extension URLSessionConfiguration: SAPConfiguring {}
 
-/// The key of one of this module's settings in a configuration. It is equal to no key of another type.
+/// The key of one of this module's settings in a configuration. It never equals a key of another type.
 struct SettingKey: Hashable {
   let name: String
 
@@ -101,7 +100,7 @@ struct SettingKey: Hashable {
   static let waitsForConnectivity = SettingKey(name: "waitsForConnectivity")
 }
 
-// Settings for which Foundation's configuration has no property are stored in its `connectionProxyDictionary`: it takes
+// Settings for which Foundation's configuration has no property are stored in its `connectionProxyDictionary`. It takes
 // any value, and is copied with the configuration.
 extension URLSessionConfiguration {
   subscript(setting key: SettingKey) -> Any? {
@@ -122,13 +121,13 @@ extension URLSessionConfiguration {
 
 #if os(Linux)
 extension SAPConfiguring where Self: URLSessionConfiguration {
-  /// Whether a task waits if no connection can be made, because the server's name cannot be resolved or the server does
-  /// not accept connections, instead of failing at once; false by default. Foundation has this property on Apple's
-  /// platforms only.
+  /// Whether a task waits if no connection can be made, instead of failing at once; false by default. This is the case
+  /// if the server's name cannot be resolved or the server does not accept connections. Foundation has this property on
+  /// Apple's platforms only.
   ///
-  /// Observers and the delegate are notified once (`taskIsWaitingForConnectivity`). The connection is tried again after a
-  /// second, then after intervals that double up to 30 seconds, until it is made, the task is cancelled, or
-  /// `timeoutIntervalForResource` has passed.
+  /// Observers and the delegate are notified once (`taskIsWaitingForConnectivity`). The session tries the connection
+  /// again after a second, then after intervals that double up to 30 seconds. It stops when the connection is made, the
+  /// task is cancelled, or `timeoutIntervalForResource` has passed.
   public var waitsForConnectivity: Bool {
     get { self[setting: .waitsForConnectivity] as? Bool ?? false }
     set { self[setting: .waitsForConnectivity] = newValue ? true : nil }
@@ -141,7 +140,7 @@ extension SAPConfiguring where Self: URLSessionConfiguration {
   /// name has another type, by which the compiler chooses: `configuration.httpCookieStorage = sapCookieStorage`.
   ///
   /// To disable cookies, assign nil, which sets Foundation's property. The storage is kept within
-  /// `connectionProxyDictionary`, so that copies of the configuration have it: to set both, assign the dictionary
+  /// `connectionProxyDictionary`, so that copies of the configuration have it. If you set both, assign the dictionary
   /// first.
   @_disfavoredOverload
   public var httpCookieStorage: SAPHTTPCookieStorage? {
@@ -188,8 +187,9 @@ extension URLSessionConfiguration {
   }
 }
 
-/// Adds `httpAdditionalHeaders` to requests that do not have these fields, before observers are asked. Fields for one
-/// origin, such as `Authorization`, are not sent to another origin after a redirect, as if they were the request's own.
+/// Adds `httpAdditionalHeaders` to requests that do not have these fields, before observers are called. Fields for one
+/// origin, such as `Authorization`, are treated like the request's own: they are not sent to another origin after a
+/// redirect.
 private struct AdditionalFields: Interceptor {
   let stages = InterceptorStages.prepare
   private var fields = HTTPFields()

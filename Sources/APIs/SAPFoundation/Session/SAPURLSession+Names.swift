@@ -7,7 +7,7 @@ extension SAPURLSession {
   public enum HTTPMethod {
     /// `GET`: transfers a representation.
     public static let get = "GET"
-    /// `HEAD`: as GET, without the body.
+    /// `HEAD`: like GET, without the body.
     public static let head = "HEAD"
     /// `POST`: processes the request's body.
     public static let post = "POST"
@@ -19,11 +19,11 @@ extension SAPURLSession {
     public static let merge = "MERGE"
     /// `DELETE`: removes the resource.
     public static let delete = "DELETE"
-    /// `OPTIONS`: asks for the resource's communication options.
+    /// `OPTIONS`: requests the resource's communication options.
     public static let options = "OPTIONS"
     /// `TRACE`: returns the request.
     public static let trace = "TRACE"
-    /// `CONNECT`: asks a proxy for a tunnel.
+    /// `CONNECT`: requests a tunnel from a proxy.
     public static let connect = "CONNECT"
   }
 

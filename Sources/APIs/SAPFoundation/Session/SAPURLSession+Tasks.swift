@@ -1,8 +1,8 @@
 // Every task begins with `resume()`. If the session was invalidated, it fails with
 // `SAPURLSessionError.invalidURLSession`.
 extension SAPURLSession {
-  /// Makes a task that gets a URL. The handler gets the whole body, which is empty if there was none, and the response,
-  /// with the changes of observers; or the error.
+  /// Makes a task that gets a URL. The handler gets the response, with the changes of observers, and the whole body,
+  /// which may be empty; or the error.
   public func dataTask(
     with url: URL, completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionTask {
@@ -29,7 +29,7 @@ extension SAPURLSession {
   }
 
   /// Makes a task that sends a request, with handlers for the response, for each batch of the body, and for the
-  /// completion. No more of the body is read before a batch's handler has returned, so that a slow handler makes the
+  /// completion. After each batch, the next one is read only when the handler has returned, so a slow handler makes the
   /// server wait.
   ///
   /// The handlers do not get a response that is discarded because the request is sent again.
@@ -96,9 +96,9 @@ extension SAPURLSession {
     SAPURLSessionDownloadTask(request, of: self, to: .file(completionHandler))
   }
 
-  /// Makes a task that continues a download that was stopped by
-  /// ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)``. If the resource has changed since, the download
-  /// begins again. Invalid data fail the task with ``SAPURLSessionError/invalidRequest``.
+  /// Makes a task that continues a download that ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)`` has
+  /// stopped. If the resource has changed since, the download begins again. Invalid data fail the task with
+  /// ``SAPURLSessionError/invalidRequest``.
   public func downloadTask(
     withResumeData resumeData: Data,
     completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void

@@ -1,7 +1,7 @@
 public import MartletEngine
 
 // The path of a data task: `dataTask(with:completionHandler:)` makes a `SAPURLSessionTask`, whose `resume()` starts a
-// `TaskRun`. That makes one call of the engine, in which an `ObserverInterceptor` asks the observers and the delegate.
+// `TaskRun`. That makes one call of the engine, in which an `ObserverInterceptor` calls the observers and the delegate.
 
 /// Makes tasks that run through observers: SAP's documented session, on Martlet's engine.
 ///
@@ -13,8 +13,8 @@ public import MartletEngine
 ///
 /// - The configuration is read once, when the session is made: later changes to it have no effect.
 /// - Completion handlers, observers and the delegate are called on ``delegateQueue``. They may start tasks of the
-///   session and answer when those have completed. Code that blocks the queue until a task completes deadlocks, as with
-///   Foundation's session.
+///   session and answer when those have completed. As with Foundation's session, code that blocks the queue until a
+///   task completes causes a deadlock.
 /// - A session stays in memory until its running tasks have completed. Its delegate is held strongly until the session
 ///   is invalidated and its last task has completed, as in Foundation.
 /// - `streamTask` and background sessions are not supported.
@@ -27,8 +27,8 @@ public final class SAPURLSession: Sendable {
   let cookieStorage: SAPHTTPCookieStorage?
   /// The session's cache as a `URLCache`; nil if it has none.
   let urlCache: SAPURLCache?
-  /// The serial queue on which completion handlers, observers and the delegate are called. By default one of the
-  /// session's own. One operation of it makes all calls that wait; while the queue is suspended none is made.
+  /// The serial queue on which completion handlers, observers and the delegate are called; by default one of the
+  /// session's own. One operation makes all calls that wait. While the queue is suspended, no call is made.
   public let delegateQueue: OperationQueue
   /// The callbacks for ``delegateQueue``.
   let callbacks: CallbackQueue
@@ -38,11 +38,11 @@ public final class SAPURLSession: Sendable {
   let transport: SAPTransport
   /// The credentials that were given for the whole session.
   let credentials = SessionCredentials()
-  /// Tasks that began before the last sign-out send no more requests.
+  /// The sign-outs: tasks that began before the last one send no more requests.
   let signOut = SignOutMark()
   /// The passwords that servers have accepted. Later requests carry them without a challenge.
   let acceptedPasswords = AcceptedPasswords()
-  /// The most bytes that a task collects for its completion handler: the engine's own limit.
+  /// The maximum number of bytes that a task collects for its completion handler: the engine's own limit.
   let collectLimit = RequestOptions().collectLimit
   /// The options of a request that leaves everything to the configuration.
   private let standardOptions: RequestOptions
@@ -91,9 +91,9 @@ public final class SAPURLSession: Sendable {
   ///     defaults. A session whose configuration has `protocolClasses`, and every session on Apple's platforms, runs on
   ///     Foundation's URLSession, which ignores all of these settings; the log has a warning for each setting that is
   ///     not the default.
-  ///   - credentials: sources for schemes that challenges to observers and delegate do not have, such as the
-  ///     `NegotiateSource` of the product `MartletKerberos`. For the origins in its scope a source is asked first;
-  ///     observers and the delegate are asked if it has no answer. None by default.
+  ///   - credentials: sources for schemes that challenges to observers and delegate do not support, such as the
+  ///     `NegotiateSource` of the product `MartletKerberos`. For the origins in its scope, a source is asked first. If
+  ///     it has no answer, observers and the delegate are called. None by default.
   ///   - delegate: called after the observers; held strongly until the session is invalidated. None by default.
   ///   - delegateQueue: the queue of all callbacks; it has to be serial. One of the session's own by default.
   public convenience init(
@@ -137,8 +137,9 @@ public final class SAPURLSession: Sendable {
     return queue
   }
 
-  /// The calls for which the current code runs. Code of an observer, an authenticator or a handler that continues on
-  /// another queue, and makes requests there which the call waits for, takes it along: see `MartletEngine.CallContext`.
+  /// The calls for which the current code runs. Code of an observer, an authenticator or a handler may continue on
+  /// another queue and make requests there for which the call waits. Pass the context to such code: see
+  /// `MartletEngine.CallContext`.
   public typealias CallContext = MartletEngine.CallContext
 
   /// Whether the session can start tasks: true until it is invalidated.
@@ -153,14 +154,15 @@ public final class SAPURLSession: Sendable {
     set { state.withLock { $0.description = newValue } }
   }
 
-  /// Values that an app keeps with the session. It may be used from any thread, so the values have to be safe to use
+  /// Values that an app keeps with the session. Any thread may use this property, so the values must be safe to use
   /// from any thread, too.
   public var context: [String: Any] {
     get { contextValues.all }
     _modify { yield &contextValues.all }
   }
 
-  /// Returns the options of a task's call. To make them anew takes longer than to see that the request has none of its own.
+  /// Returns the options of a task's call. Making new ones takes longer than checking that the request has none of its
+  /// own.
   func options(for request: URLRequest) -> RequestOptions {
     let isStandard =
       request.timeoutInterval == 60 && request.cachePolicy == .useProtocolCachePolicy && request.httpShouldHandleCookies
@@ -190,13 +192,13 @@ public final class SAPURLSession: Sendable {
 // MARK: Observers
 
 extension SAPURLSession {
-  /// The registered observers in their order: a copy, which later changes do not affect.
+  /// The registered observers in their order. This is a copy that later changes do not affect.
   public var observers: [any SAPURLSessionObserving] { state.withLock { $0.observers.compactMap(\.observer) } }
 
-  /// Adds an observer after those that are registered already.
+  /// Adds an observer after those that are already registered.
   ///
-  /// It is asked from now on, by running tasks too. Registering the same object twice has no effect but a warning in
-  /// the log. (SAP's session ends the program.)
+  /// It takes part from now on, in running tasks too. Registering the same object twice has no effect except a warning
+  /// in the log. (SAP's session ends the program.)
   public func register(_ observer: any SAPURLSessionObserving) {
     let handler = SessionEventHandler(observer)
     let isNew = state.withLock { state in
@@ -210,16 +212,16 @@ extension SAPURLSession {
     }
   }
 
-  /// Removes an observer. It is not asked any more from now on; one that is not registered has no effect. It may be
-  /// called from within a callback. The session releases the observer when the tasks that are asking it have ended;
-  /// until the next sign-out it keeps the observer's store, because ``clearCredentials()`` still removes what the
-  /// observer stored of a user.
+  /// Removes an observer. It is not called any more from now on. For an observer that is not registered, this has no
+  /// effect. You may call it from within a callback. The session releases the observer when the tasks that are calling
+  /// it have ended. It keeps the observer's store until the next sign-out, because ``clearCredentials()`` still removes
+  /// the user's data there.
   public func unregister(_ observer: any SAPURLSessionObserving) {
     state.withLock { state in
       state.observers.removeAll { $0.events === observer }
       state.retire(SessionEventHandler(observer))
     }
-    // passwords that it gave must not be sent any more
+    // the session must not send the observer's passwords any more
     if observer is any CredentialHolder { acceptedPasswords.removeAll() }
   }
 
@@ -232,11 +234,11 @@ extension SAPURLSession {
 // MARK: Invalidation
 
 extension SAPURLSession {
-  /// Starts no more tasks, and lets running tasks complete. Then observers and the delegate are notified, and released.
+  /// Starts no more tasks, and lets running tasks complete. Then it notifies and releases observers and the delegate.
   public func finishTasksAndInvalidate() { invalidate { _ in } }
 
-  /// Starts no more tasks, and cancels running tasks. When they have completed, observers and the delegate are told,
-  /// and released.
+  /// Starts no more tasks, and cancels running tasks. When they have completed, it notifies and releases observers and
+  /// the delegate.
   public func invalidateAndCancel() { invalidate { $0.cancel() } }
 
   private func invalidate(_ end: (SAPURLSessionTask) -> Void) {
@@ -281,12 +283,12 @@ extension SAPURLSession {
 }
 
 extension SAPURLSession {
-  /// The sink for the log of all sessions: by default the loggers below `SAP.Foundation.SAPURLSession`, whose levels
-  /// and handlers determine what is written (see ``Logger``). A sink that the app sets gets all levels that it has
-  /// enabled, whatever the levels of the loggers.
+  /// The sink for the log of all sessions. By default these are the loggers below `SAP.Foundation.SAPURLSession`, whose
+  /// levels and handlers determine what is written (see ``Logger``). A sink that the app sets gets all levels that it
+  /// has enabled, whatever the levels of the loggers.
   ///
-  /// Every line in a sink begins with `SAP.Foundation.SAPURLSession`. Lines have no secrets: tokens, cookies, values of
-  /// queries and keys of entities are replaced.
+  /// Every line in a sink begins with `SAP.Foundation.SAPURLSession`. Lines contain no secrets: tokens, cookies, values
+  /// of queries and keys of entities are replaced.
   public static var logSink: any LogSink {
     get { SessionLog.sink }
     set { SessionLog.sink = newValue }

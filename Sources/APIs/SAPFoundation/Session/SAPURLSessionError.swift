@@ -12,7 +12,7 @@ public enum SAPURLSessionError: Error, Sendable, Hashable {
   case unexpectedHTTPMethod
   /// The session was invalidated.
   case invalidURLSession
-  /// No CSRF token was received. The text says from where, if that is known. (The spelling is SAP's.)
+  /// No CSRF token was received. The text names the source, if that is known. (The spelling is SAP's.)
   case failedToRetriveCSRFToken(String?)
 }
 
@@ -40,7 +40,7 @@ extension SAPURLSessionError: CustomStringConvertible, CustomDebugStringConverti
   /// The description.
   public var errorDescription: String? { description }
 
-  /// What to do.
+  /// The remedy.
   public var failureReason: String? {
     switch self {
     case .invalidRequest: "Check the request's URL, and the stream or file that is its body."

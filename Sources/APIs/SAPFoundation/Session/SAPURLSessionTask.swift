@@ -1,12 +1,12 @@
 public import MartletEngine
 import MartletSemantics
 
-/// A task of a session: one request, which is sent as often as it takes to get its response.
+/// A task of a session: one request, which is sent as often as necessary to get its response.
 ///
 /// It begins with ``resume()``. Its completion handler is called once, on the session's `delegateQueue`. A task fails
 /// with exactly the error that an observer gave, or with a `URLError` whose `underlyingHTTPError` has the details.
 ///
-/// SAFETY: all stored properties are constants, and what changes is behind a lock.
+/// SAFETY: all stored properties are constants, and the changing state is behind a lock.
 public class SAPURLSessionTask: @unchecked Sendable {
   /// A unique identifier, which stays the same when the request is sent again.
   public var taskID: UUID {
@@ -39,16 +39,16 @@ public class SAPURLSessionTask: @unchecked Sendable {
 
   /// Values that an app or an observer keeps with the task, also when the request is sent again.
   ///
-  /// It may be used from any thread, so the values have to be safe to use from any thread, too. A closure that changes
-  /// it (`merge`) reads it as it was before. Tasks that an observer makes do not inherit it.
+  /// Any thread may use this property, so the values must be safe to use from any thread, too. A closure that changes
+  /// it (`merge`) reads the values before the change. Tasks that an observer makes do not inherit it.
   public var context: [String: Any] {
     get { contextValues.all }
     _modify { yield &contextValues.all }
   }
 
-  /// The context for requests that this task waits for. An observer that makes such requests on a queue of its own
-  /// wraps that code in `perform`, so that they never wait for the task. Requests that are made within a callback have
-  /// the context already.
+  /// The context for requests that this task waits for. If an observer makes such requests on a queue of its own, wrap
+  /// that code in `perform`, so that they never wait for the task. Requests made within a callback already have the
+  /// context.
   public var callContext: SAPURLSession.CallContext { mutable.withLock { $0.call?.context ?? $0.parent } }
 
   // MARK: Control
@@ -63,8 +63,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
     }
   }
 
-  /// Suspends the task: it sends nothing more, and reads no more of a body, so that the server has to wait, too. A
-  /// download to a file is suspended only between two attempts.
+  /// Suspends the task: it sends nothing more, and reads no more of a body, so the server has to wait, too. A download
+  /// to a file is suspended only between two attempts.
   public func suspend() {
     mutable.withLock { if $0.phase == .running { $0.phase = .suspended } }
   }
@@ -85,7 +85,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
     let canStart = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current
-    let (work, isCancelled) = mutable.withLock { state in  // the new task changes the state only after this
+    let (work, isCancelled) = mutable.withLock { state in  // the new task changes the state only afterwards
       if !context.isEmpty { state.parent = context }
       let work = state.parent.perform {
         Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }
@@ -110,7 +110,7 @@ extension SAPURLSessionTask {
     }
   }
 
-  /// A task of Foundation's type for the current or last attempt; nil before the first. **Do not call `resume` on it.**
+  /// A task of Foundation's type for the current or last attempt; nil before the first. **Do not call its `resume`.**
   ///
   /// Its properties are those of this task, and its `cancel` cancels this task; its `resume` and `suspend` do nothing.
   public var urlSessionTask: URLSessionTask? {
@@ -126,8 +126,8 @@ extension SAPURLSessionTask {
     if case .made(let task) = mutable.withLock({ $0.backing }) { task } else { nil }
   }
 
-  /// The request as it was sent last, with the changes of observers and redirects. The original request before the
-  /// first attempt.
+  /// The last request that was sent, with the changes of observers and redirects. The original request before the first
+  /// attempt.
   public var currentRequest: URLRequest? {
     mutable.withLock { $0.sent }?.urlRequest ?? mutable.withLock { $0.begunWith }
   }
@@ -135,8 +135,8 @@ extension SAPURLSessionTask {
   /// The response, with the changes of observers; nil until there is one.
   public var response: URLResponse? { mutable.withLock { $0.response } }
 
-  /// The identifier that a ``CorrelationObserver`` gave the task, for error reports; nil without such an observer and
-  /// before the first attempt.
+  /// The identifier from a ``CorrelationObserver``, for error reports; nil without such an observer and before the
+  /// first attempt.
   public var correlationID: String? { mutable.withLock { $0.correlationID } }
 
   /// Whether the response came from a cache or from an observer.
@@ -157,8 +157,8 @@ extension SAPURLSessionTask {
     set { mutable.withLock { $0.description = newValue } }
   }
 
-  /// The earliest date at which the request is sent; at once by default. It is read when the task begins. Then
-  /// observers and the delegate are asked whether the request is still right (`willBeginDelayedRequest`).
+  /// The earliest date at which the request is sent; at once by default. It is read when the task begins. On that date
+  /// observers and the delegate decide whether the request is still right (`willBeginDelayedRequest`).
   public var earliestBeginDate: Date? {
     get { mutable.withLock { $0.earliestBeginDate } }
     set { mutable.withLock { $0.earliestBeginDate = newValue } }
@@ -173,7 +173,7 @@ extension SAPURLSessionTask {
   /// The length of the response's body in bytes; -1 if it is not known.
   public var countOfBytesExpectedToReceive: Int64 { mutable.withLock { $0.counts.expectedToReceive } }
 
-  /// The measurements of the attempts, in order, as far as the transport measures.
+  /// The measurements of the attempts, in order, if the transport measures them.
   public var metrics: [TransferMetrics] { mutable.withLock { $0.metrics } }
 
   /// The progress of receiving the response's body. It changes on the session's `delegateQueue`. Cancelling it cancels
@@ -189,7 +189,7 @@ extension SAPURLSessionTask {
     }
   }
 
-  /// The file with the body, if an observer made the task a download (`.becomeDownload`). It is removed when the
+  /// The file with the body, if an observer made the task a download (`.becomeDownload`). The file is removed when the
   /// completion handler has returned.
   public var downloadLocation: URL? { mutable.withLock { $0.location } }
 }
@@ -198,7 +198,7 @@ extension SAPURLSessionTask {
 
 /// A task that writes the response's body to a file.
 ///
-/// SAFETY: as its superclass, it has constants only.
+/// SAFETY: like its superclass, it has constants only.
 public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Sendable {
   private let resumption: DownloadResumption?
 
@@ -216,7 +216,7 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
 
   /// Cancels the task, and returns the data with which
   /// ``SAPURLSession/downloadTask(withResumeData:completionHandler:)`` continues the download. The data are nil if that
-  /// is not possible: nothing was received, the server sent no strong validator, or the task has completed already.
+  /// is not possible: nothing was received, the server sent no strong validator, or the task has already completed.
   ///
   /// The handler is called on the session's `delegateQueue` when the task has completed.
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
@@ -227,7 +227,7 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
     if isOver { session.callbacks.add { completionHandler(nil) } } else { cancel() }
   }
 
-  /// Downloads to a temporary file. Responses with another status than 2xx are written to the file, too.
+  /// Downloads to a temporary file. Responses with a status other than 2xx are written to the file, too.
   func send(_ request: HTTPRequest) async throws {
     let location = Self.makeTemporaryFile()
     let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
@@ -245,8 +245,8 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
     mutable.withLock { $0.location = location }
   }
 
-  /// Keeps a partial file only if it can be continued: by the resume data that were asked for, or by those in the error
-  /// of a lost connection.
+  /// Keeps a partial file only if it can be continued: with the resume data that the app requested, or with those in
+  /// the error of a lost connection.
   private func keep(_ resumption: DownloadResumption?) {
     let isKept = mutable.withLock { state in
       state.resumption = state.resumeHandlers.isEmpty ? nil : resumption

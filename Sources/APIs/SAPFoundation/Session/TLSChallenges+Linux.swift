@@ -3,9 +3,9 @@ public import Martlet
 public import MartletEngine
 import MartletSemantics
 
-/// The default transport with the TLS challenges that observers and the delegate answer: which client certificate is
-/// used, and whether a server is refused. There is one transport for each client certificate, because a
-/// connection is made with one certificate or none.
+/// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
+/// certificate, and may refuse a server. There is one transport for each client certificate, because a connection is
+/// made with one certificate or none.
 ///
 /// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to a
 /// secure origin; the certificate is sent if the server requests one.
@@ -23,7 +23,7 @@ package final class IdentifiedTransport: ChallengingTransport {
   private struct State {
     /// The answers by origin; `.some(nil)` for no certificate.
     var identities: [Origin: Identity?] = [:]
-    /// How often the answer of an origin was removed: an answer to an earlier challenge is not kept.
+    /// The number of times that an origin's answer was removed: an answer to an earlier challenge is not kept.
     var removals: [Origin: Int] = [:]
     var transports: [TransportKey: DefaultTransport] = [:]
     var lastNumber = 0
@@ -37,7 +37,7 @@ package final class IdentifiedTransport: ChallengingTransport {
   }
 
   private struct TransportKey: Hashable {
-    /// The number of the client certificate; nil for that of the configuration, if it has one.
+    /// The number of the client certificate; nil for that of the configuration, if any.
     let identity: Int?
     /// Whether observers and the delegate are asked about servers.
     let asksAboutServers: Bool
@@ -59,7 +59,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     let asksAboutServers = task.session.eventHandlers.contains { $0.mayRefuseServers }
     let transport = transport(with: identity, asksAboutServers: asksAboutServers)
     do { return try await transport.send(request, in: call) } catch {
-      // the next request asks for another certificate, unless another one is in use already
+      // the next request gets a challenge for another certificate, unless another one is already in use
       if HTTPError(wrapping: error).isTLSFailure, number(for: origin) == identity?.number {
         removeAnswer(for: origin)
       }
@@ -101,7 +101,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
     return try state.withLock { [certificate] state in
       try signOut.check(task.begun)
-      // the certificate may be the one that was refused meanwhile: only this request uses it
+      // the certificate may be the one that was refused in the meantime: only this request uses it
       let isCurrent = state.removals[origin] == removals
       if isCurrent, let first = state.identities[origin] { return first }
       let identity = certificate.map { state.identity(of: $0) }
@@ -127,7 +127,7 @@ package final class IdentifiedTransport: ChallengingTransport {
         }
       }
       let made = DefaultTransport(settings)
-      // not for a certificate that was removed meanwhile: nothing would remove its transport
+      // not for a certificate that was removed in the meantime: its transport would never be removed
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made
       }
@@ -147,7 +147,7 @@ extension URLAuthenticationChallenge {
 
 // MARK: - Client certificates
 
-/// A client certificate with its key, as a credential, which Foundation does not have on Linux: the answer to a
+/// A client certificate with its key, as a credential, which Foundation does not have on Linux. It is the answer to a
 /// challenge with ``authenticationMethod``.
 ///
 /// ```swift
@@ -165,17 +165,17 @@ extension URLAuthenticationChallenge {
 /// The challenge comes before the first connection to each secure origin, because a handshake does not wait for the
 /// answer; the certificate is sent to servers that request one. If the container cannot be read, the task fails with a
 /// `URLError` whose `underlyingHTTPError` is of kind `.badClientCertificate`; if the password is wrong, of kind
-/// `.badClientCertificatePassword`. The next request to the origin asks again. For challenges about servers see
-/// ``SAPServerTrust``.
+/// `.badClientCertificatePassword`. Then the next request to the origin gets a new challenge. For challenges about
+/// servers see ``SAPServerTrust``.
 ///
 /// SAFETY: it has constants only.
 public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
   /// `NSURLAuthenticationMethodClientCertificate`, whose name is not available on Linux.
   public static let authenticationMethod = "NSURLAuthenticationMethodClientCertificate"
 
-  /// The certificate, as the engine takes it.
+  /// The certificate in the engine's form.
   public let certificate: ClientCertificate
-  /// The number that ``UserIdentityObserver`` gave it; nil for any other certificate.
+  /// The number that ``UserIdentityObserver`` gave to it; nil for any other certificate.
   let number: Int?
 
   /// Makes a credential from a certificate in any form.
@@ -203,7 +203,7 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 
 // MARK: - Server trust
 
-/// The certificates of a server and the system's judgement of them: the counterpart of Foundation's `SecTrust`.
+/// A server's certificates and the system's judgement of them: the counterpart of Foundation's `SecTrust`.
 ///
 /// Observers and the delegate get it with a challenge whose method is `SAPServerTrust.authenticationMethod`, and
 /// can refuse the server:
@@ -224,11 +224,11 @@ public final class SAPClientCertificate: URLCredential, @unchecked Sendable {
 /// - `.rejectProtectionSpace` fails the task with `URLError.serverCertificateUntrusted`, `.cancel` with its error,
 ///   before anything is sent to the server. `.use` with any credential and `.performDefaultHandling` accept the
 ///   system's judgement.
-/// - A server that the system refuses cannot be accepted with `URLCredential(trust:)`: that has no effect then but a
+/// - A server that the system refuses cannot be accepted with `URLCredential(trust:)`: this has no effect except a
 ///   warning in the log. Add its authority to `TLSSettings.additionalAuthorities`; for development see
 ///   `acceptedForDevelopment(at:)`.
-/// - The challenge comes when a new connection has certificates that were not asked about yet: see `ServerTrust.Check`.
-///   It does not come if only observers of this module are registered, or if the session has `protocolClasses`.
+/// - The challenge comes when a new connection has certificates that were not checked yet: see `ServerTrust.Check`. It
+///   does not come if only observers of this module are registered, or if the session has `protocolClasses`.
 public typealias SAPServerTrust = ServerTrust
 
 extension ServerTrust {
@@ -236,7 +236,7 @@ extension ServerTrust {
   public static let authenticationMethod = "NSURLAuthenticationMethodServerTrust"
 
   /// Returns the answer that accepts this server although the system refuses its certificates, if its host is one of
-  /// these: for development only, because anybody between the app and the server can read and change everything then.
+  /// these. Use it for development only: anybody between the app and the server can then read and change everything.
   ///
   /// ```swift
   /// func answer(_ trust: SAPServerTrust) -> SAPURLSession.AuthChallengeDisposition {
@@ -244,10 +244,10 @@ extension ServerTrust {
   /// }
   /// ```
   ///
-  /// Each new connection asks again, and each acceptance is a warning in the log. It has no effect but a warning for
-  /// another host, for a key that is not in `TLSSettings.pinnedPublicKeys`, and if the session has a client certificate
-  /// for the server, which an unknown server must not get. For a server that the system trusts it is
-  /// `URLCredential(trust:)`.
+  /// The challenge comes again for each new connection, and each acceptance is a warning in the log. It has no effect
+  /// except a warning in these cases: for another host; for a key that is not in `TLSSettings.pinnedPublicKeys`; and if
+  /// the session has a client certificate for the server, because an unknown server must not get it. For a server that
+  /// the system trusts, it is `URLCredential(trust:)`.
   ///
   /// - Parameter hosts: names and addresses as in URLs; there are no wildcards.
   public func acceptedForDevelopment(at hosts: Set<String>) -> URLCredential {
@@ -260,7 +260,7 @@ extension ServerTrust {
 /// SAFETY: it has constants only.
 private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
   private let trust: ServerTrust
-  /// Whether the host is one of those that are named.
+  /// Whether the host is one of the named hosts.
   private let isNamed: Bool
 
   init(_ trust: ServerTrust, hosts: Set<String>) {
@@ -272,7 +272,7 @@ private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
 
   required init?(coder: NSCoder) { nil }
 
-  /// Why it does not accept a server; nil if it does.
+  /// The reason why it does not accept a server; nil if it does.
   ///
   /// - Parameter canAccept: whether a server that the system refuses can be accepted.
   func objection(to server: ServerTrust, canAccept: Bool) -> String? {
@@ -287,18 +287,18 @@ private final class DevelopmentCredential: URLCredential, @unchecked Sendable {
 }
 
 extension URLProtectionSpace {
-  /// The server that a challenge with `SAPServerTrust.authenticationMethod` is about; nil for any other challenge.
+  /// The server of a challenge with `SAPServerTrust.authenticationMethod`; nil for any other challenge.
   public var sapServerTrust: SAPServerTrust? { (self as? TrustedSpace)?.trust }
 }
 
 extension URLCredential {
-  /// Makes the answer that accepts a server, as far as the system trusts it.
+  /// Makes the answer that accepts a server if the system trusts it.
   public convenience init(trust: SAPServerTrust) { self.init(user: "", password: "", persistence: .none) }
 }
 
 /// The protection space of a challenge about a server.
 ///
-/// SAFETY: its own property is a constant; those of Foundation's class are as well.
+/// SAFETY: its own property is a constant, and so are those of Foundation's class.
 private final class TrustedSpace: URLProtectionSpace, @unchecked Sendable {
   let trust: ServerTrust
 

@@ -1,8 +1,8 @@
 import MartletEngine
 import MartletSemantics
 
-/// Runs a task from `resume()` to its completion handler: one call of the engine, in which observers and delegate take
-/// part.
+/// Runs a task from `resume()` to its completion handler. This is one call of the engine, in which observers and
+/// delegate take part.
 struct TaskRun: Sendable {
   let task: SAPURLSessionTask
   private var session: SAPURLSession { task.session }
@@ -25,7 +25,7 @@ struct TaskRun: Sendable {
       notifyOfDownload(failure)
       return finish(data, failure, isFinal: false)
     }
-    // observers are asked in a task of its own, because this one may have been cancelled
+    // observers are called in a task of its own, because this one may have been cancelled
     let completion = task.mutable.withLock { state in
       let completion = Task { [data, failure] in await complete(data, failure, asking: observers) }
       state.work = completion
@@ -62,7 +62,7 @@ struct TaskRun: Sendable {
       try checkSize(received, of: body)
       return received
     }
-    // observers are asked about the body, too, so that it is read within the context of the call
+    // observers also get the body, so it is read within the context of the call
     return try await task.callContext.perform { try await read(&chunks, of: body, to: delivery) }
   }
 
@@ -79,7 +79,7 @@ struct TaskRun: Sendable {
     return request
   }
 
-  /// Waits for the task's `earliestBeginDate`, and returns the request that the handlers want to be sent then.
+  /// Waits for the task's `earliestBeginDate`, and returns the request that the handlers then choose.
   private func requestToStartWith() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
     try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 1e10)))
@@ -91,7 +91,7 @@ struct TaskRun: Sendable {
     return original
   }
 
-  /// Reads the body, asking the handlers about each batch. Returns the bytes for a completion handler that takes the
+  /// Reads the body, and calls the handlers for each batch. Returns the bytes for a completion handler that takes the
   /// whole body.
   private func read(
     _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: CallbackDelivery
@@ -153,7 +153,7 @@ struct TaskRun: Sendable {
     }
   }
 
-  /// Tells observers and the delegate that a download is complete.
+  /// Notifies observers and the delegate that a download is complete.
   private func notifyOfDownload(_ failure: (any Error)?) {
     guard failure == nil, let download = task as? SAPURLSessionDownloadTask, let location = task.downloadLocation else {
       return
@@ -161,7 +161,7 @@ struct TaskRun: Sendable {
     session.notify { [session] in $0.sapURLSession(session, downloadTask: download, didFinishDownloadingTo: location) }
   }
 
-  /// Tells an observer that the task has completed, and returns its answer. A cancelled task does not wait for it.
+  /// Notifies an observer that the task has completed, and returns its answer. A cancelled task does not wait for it.
   private func answer(
     of observer: SessionEventHandler, to failure: (any Error)?
   ) async -> SAPURLSession.CancellableDisposition {
@@ -175,16 +175,16 @@ struct TaskRun: Sendable {
   }
 }
 
-// MARK: - What a run needs of its task
+// MARK: - The parts of a task that a run uses
 
 extension SAPURLSessionTask {
-  /// When the task began, in the order of calls and sign-outs.
+  /// The time at which the task began, in the order of calls and sign-outs.
   var begun: UInt64 { mutable.withLock { $0.begun } }
 
   /// The error that an observer, the delegate or the completion failed the task with; the first one counts.
   var failure: (any Error)? { mutable.withLock { $0.error } }
 
-  /// Fails the task with this error, and returns the error to throw: an earlier one if there is one.
+  /// Fails the task with this error, and returns the error to throw: an earlier one if any.
   func fail(_ error: any Error) -> any Error {
     mutable.withLock { state in
       state.error = state.error ?? error

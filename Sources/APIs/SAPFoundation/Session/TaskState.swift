@@ -14,13 +14,13 @@ struct TaskState {
   /// The effect of ``SAPURLSessionTask/resume()``.
   enum Resumption {
     case start
-    /// What waits for the task to be resumed.
+    /// The waiting code, to be released now that the task is resumed.
     case release([OneShot<Void>])
     case nothing
   }
 
   var phase = Phase.idle
-  /// When the task began, in the order of calls and sign-outs.
+  /// The time at which the task began, in the order of calls and sign-outs.
   var begun = SignOutMark.now
   var isCancelled = false
   /// Sends the request, and completes the task afterwards.
@@ -30,14 +30,14 @@ struct TaskState {
   var delivery: CallbackDelivery
   var isDownload = false
   var location: URL?
-  /// The request that the task was begun with: its original one, or the one that a handler gave for a delayed task.
+  /// The task's first request: its original one, or the one that a handler gave for a delayed task.
   var begunWith: URLRequest?
   /// The request of the current or last attempt.
   var sent: ShownRequest?
   var response: URLResponse?
   /// Whether the response did not come over the network.
   var isAnsweredLocally = false
-  /// The identifier by which servers log the task.
+  /// The identifier with which servers log the task.
   var correlationID: String?
   var error: (any Error)?
   /// The engine's call.
@@ -45,7 +45,7 @@ struct TaskState {
   /// The calls for which the task was made.
   var parent = CallContext.current
   var backing = Backing.none
-  /// Whether handlers were told that the task waits for a connection.
+  /// Whether handlers were notified that the task waits for a connection.
   var toldOfWaiting = false
   /// Whether the next attempt only follows a redirect.
   var followsRedirect = false
@@ -57,7 +57,7 @@ struct TaskState {
   var earliestBeginDate: Date?
   var resumption: DownloadResumption?
   var resumeHandlers: [@Sendable (Data?) -> Void] = []
-  /// The task's identifier and its values, once they were asked for.
+  /// The task's identifier and its values, once they were requested.
   var identifier: UUID?
   var contextValues: ContextValues?
 
@@ -73,8 +73,7 @@ struct TaskState {
     var expectedToReceive: Int64 = -1
   }
 
-  /// The task of Foundation's type for the current or last attempt. It takes long to make, so that it is made when it is
-  /// asked for.
+  /// The task of Foundation's type for the current or last attempt. It takes long to make, so it is made on demand.
   enum Backing {
     /// There was no attempt.
     case none

@@ -20,7 +20,7 @@ extension SAPURLSessionTask {
     case .stream(let make): return .stream(length: length) { [self] in try await newStream(make) }
     case nil:
       guard let stream = request.httpBodyStream else { return nil }
-      let first = Locked<InputStream?>(stream)  // it can be read once; to send it again, a handler has to give another
+      let first = Locked<InputStream?>(stream)  // it can be read once; to send it again, a handler must give another
       return .stream(length: length) { [self] in
         guard let stream = first.withLock({ $0.take() }) else { return try await newStream { nil } }
         return try StreamChunks(opening: stream)
@@ -28,7 +28,7 @@ extension SAPURLSessionTask {
     }
   }
 
-  /// Returns a new stream for the body: that of the last handler that gives one, else the task's own.
+  /// Returns a new stream for the body: that of the last handler that gives one, otherwise the task's own.
   ///
   /// - Parameter makeOwn: makes the task's own stream.
   private func newStream(_ makeOwn: @Sendable () -> InputStream?) async throws -> StreamChunks {

@@ -3,31 +3,31 @@ public import MartletSQLite
 
 /// Stores values of any `Codable` type by key: cookies, tokens, credentials.
 ///
-/// The stores of this module may be used from any thread; SAP's may not. An app's own store that belongs to one
-/// observer or cookie storage is called by one thread at a time. While it is called, it may use the session, but not
-/// wait for it.
+/// Any thread may use the stores of this module, unlike SAP's. If an app's own store belongs to one observer or cookie
+/// storage, only one thread at a time calls it. During such a call, the store may use the session, but must not wait
+/// for it.
 public protocol CodableStoring: AnyObject {
   /// Returns the value for a key; nil if there is none.
   ///
   /// - Throws: an error of the store, for example if the file cannot be read or the value has another type.
   func get<T: Codable>(_ type: T.Type, for key: String) throws -> T?
 
-  /// Stores a value, and replaces a previous one.
+  /// Stores a value. It replaces a previous one.
   func put<T: Codable>(_ value: T, for key: String) throws
 
-  /// Removes the value for a key. It is no error if there is none.
+  /// Removes the value for a key. A missing value is not an error.
   func remove(for key: String) throws
 }
 
 /// Stores bytes by key, for a ``CodableStorage``.
 public protocol DataStoring {
-  /// Stores bytes, and replaces previous ones.
+  /// Stores bytes. They replace previous ones.
   func put(data: Data, for key: String) throws
 
   /// Returns the bytes for a key; nil if there are none.
   func data(for key: String) throws -> Data?
 
-  /// Removes the bytes for a key. It is no error if there are none.
+  /// Removes the bytes for a key. A missing value is not an error.
   func removeData(for key: String) throws
 
   /// Returns all keys.
@@ -50,8 +50,8 @@ public protocol CoderProtocol {
 /// try storage.put(settings, for: "settings")
 /// ```
 ///
-/// It may be used from any thread if its store may, as ``MemoryDataStore`` and ``SQLiteDataStore`` may. (SAP's may
-/// not.)
+/// Any thread may use it if this is true of its store, as it is of ``MemoryDataStore`` and ``SQLiteDataStore``. (It is
+/// not of SAP's.)
 open class CodableStorage: CodableStoring {
   private let store: any DataStoring
   private let coder: any CoderProtocol
@@ -109,7 +109,7 @@ open class PlistCoder: CoderProtocol {
   open func encode<Value: Encodable>(_ value: Value) throws -> Data { try encoder.encode([value]) }
 }
 
-/// Stores bytes in memory, as long as the store exists. It may be used from any thread.
+/// Stores bytes in memory, as long as the store exists. Any thread may use it.
 public final class MemoryDataStore: DataStoring, Sendable {
   private let values = MemoryKeyValueStore()
 
@@ -128,8 +128,8 @@ public final class MemoryDataStore: DataStoring, Sendable {
 /// Stores bytes in a file, for any number of threads and processes at once.
 ///
 /// The file is that of a ``MartletSQLite/SQLiteKeyValueStore``, and has its limits: only its owner may read it, it is
-/// not encrypted, and it has to be on a local disk. A damaged file is renamed, and replaced by an empty one. Reads take
-/// microseconds; a write waits for other writes, at most five seconds.
+/// not encrypted, and it has to be on a local disk. A damaged file is renamed and replaced with an empty one. Reads
+/// take microseconds; a write waits for other writes, at most five seconds.
 public final class SQLiteDataStore: DataStoring, Sendable {
   private let values: SQLiteKeyValueStore
 
@@ -137,8 +137,8 @@ public final class SQLiteDataStore: DataStoring, Sendable {
   ///
   /// - Parameters:
   ///   - file: a file URL.
-  ///   - onSetAside: called when a damaged file was replaced by an empty one; does nothing by default.
-  /// - Throws: `HTTPError` of kind `.file`, as all methods do. It names the file and what to do.
+  ///   - onSetAside: called when a damaged file was replaced with an empty one; does nothing by default.
+  /// - Throws: `HTTPError` of kind `.file`, like all methods. It names the file and the remedy.
   public init(
     at file: URL, onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
   ) throws(HTTPError) {

@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// Encrypts the values of another store, with AES-256-GCM and a key of the caller.
+/// Encrypts the values of another store, with AES-256-GCM and the caller's key.
 ///
 /// ```swift
 /// let key = EncryptedDataStore.makeKey()      // once; do not keep it beside the file
@@ -8,18 +8,18 @@ import MartletEngine
 /// let secrets = CodableStorage(store: try EncryptedDataStore(store: file, key: key))
 /// ```
 ///
-/// - The key has 32 random bytes (``makeKey()``). Do not keep it beside the file, but in a keychain or a secret of the
+/// - The key has 32 random bytes (``makeKey()``). Do not keep it beside the file; use a keychain or a secret of the
 ///   machine. A password is not a key.
-/// - Every value has a new random nonce, so that equal values have different bytes; a key may be used for 2^32 writes.
-/// - A value is authenticated with its name: reading bytes that were changed, cut, or moved to another name is an
-///   error, and so is reading with another key. Reading changes nothing in the store. It is not detected if a value was
-///   removed, or replaced by an earlier value.
+/// - Every value has a new random nonce, so equal values have different bytes; a key may be used for 2^32 writes.
+/// - A value is authenticated with its name. It is an error to read bytes that were changed, cut, or moved to another
+///   name, or to read with another key. Reading changes nothing in the store. The store does not detect that a value
+///   was removed, or replaced with an earlier value.
 /// - **Names are not encrypted**, and neither are the lengths of values. The names that this module uses contain hosts:
 ///   `oauth2-token https://host`.
-/// - Reading a value that was stored without encryption is an error of its own: read it with the inner store, and write
-///   it again.
+/// - Reading a value that was stored without encryption is a separate error: read it with the inner store, and write it
+///   again.
 ///
-/// It may be used from any thread if its store may. The format is this module's own.
+/// Any thread may use it if this is true of its store. The format is this module's own.
 public final class EncryptedDataStore: DataStoring {
   private let store: any DataStoring
   private let key: Data
@@ -90,7 +90,7 @@ public enum EncryptedDataStoreError: Error, Sendable, Hashable {
 }
 
 extension EncryptedDataStoreError: LocalizedError, CustomStringConvertible {
-  /// The problem, and what to do.
+  /// The problem and the remedy.
   public var description: String {
     switch self {
     case .invalidKey(let length): "the key has \(length) bytes, but AES-256 needs 32: make one with makeKey()"

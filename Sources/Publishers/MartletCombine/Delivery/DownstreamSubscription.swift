@@ -2,7 +2,7 @@
 import Combine
 #endif
 
-/// The subscription that every publisher of this module gives its subscriber. It queues values until they are
+/// The subscription that every publisher of this module gives to its subscriber. It queues values until they are
 /// requested, delivers them one after another, whatever threads they come from, and completes once.
 ///
 /// A publisher with stored values sets a closure from which values are pulled; a publisher that receives values sends
@@ -53,7 +53,7 @@ final class DownstreamSubscription<Value, Failure: Error>: Subscription, Sendabl
     self.run = run.map { Locked($0) }
   }
 
-  /// Sets the closures that are called when values are requested, and when the subscription is cancelled. To be called
+  /// Sets the closures that are called when values are requested, and when the subscription is cancelled. Call this
   /// before the subscriber receives the subscription.
   func connect(
     pull: (() -> PullResult?)? = nil, onDemand: ((Subscribers.Demand) -> Void)? = nil, onCancel: (() -> Void)? = nil
@@ -71,7 +71,7 @@ final class DownstreamSubscription<Value, Failure: Error>: Subscription, Sendabl
   /// Whether the subscription has ended.
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// What to do with a value that was not requested.
+  /// The treatment of a value that was not requested.
   enum WithoutDemand {
     case keep
     case discard
@@ -79,8 +79,8 @@ final class DownstreamSubscription<Value, Failure: Error>: Subscription, Sendabl
     case keepLatest
   }
 
-  /// Queues a value, to be delivered by ``drain()``. A publisher with several subscribers or threads queues values
-  /// under its own lock and delivers them afterwards, so that the order is the same for all subscribers.
+  /// Queues a value, for delivery by ``drain()``. A publisher with several subscribers or threads queues values under
+  /// its own lock and delivers them afterwards, so that the order is the same for all subscribers.
   func enqueue(_ value: Value, withoutDemand: WithoutDemand) {
     let replaced = state.withLock { state -> Value? in
       guard !state.isClosed, state.ending == nil else { return nil }
@@ -109,7 +109,7 @@ final class DownstreamSubscription<Value, Failure: Error>: Subscription, Sendabl
     drain()
   }
 
-  /// Delivers a value when it is requested, and replaces an older one that was not.
+  /// Delivers a value when it is requested. It replaces an older value that was not requested.
   func sendLatest(_ value: Value) {
     enqueue(value, withoutDemand: .keepLatest)
     drain()

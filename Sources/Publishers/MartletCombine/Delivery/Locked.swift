@@ -3,8 +3,8 @@ import Synchronization
 /// A value behind a lock, which need not be Sendable: the values and closures of publishers, and objects of an app.
 ///
 /// A dump of it shows nothing, because the value may be a secret.
-// SAPFoundation and MartletRunLoop compile this file too, by a link: a generic class of another module is not specialised,
-// and each access to a task's state then took a thousand instructions.
+// SAPFoundation and MartletRunLoop also compile this file, through a link. A generic class of another module is not
+// specialised, and each access to a task's state then took a thousand instructions.
 final class Locked<Value>: Sendable {
   private let mutex: Mutex<Content<Value>>
 
@@ -26,9 +26,9 @@ final class Locked<Value>: Sendable {
   }
 
   // SAFETY: the locked value is only accessed while the mutex is locked, and results are returned on the thread that
-  // computed them. Objects that are taken out of it are shared: whether they may cross threads is up to the user of the
-  // publisher, as in Combine. SAPFoundation keeps only objects in it that are safe to call from any thread, or are called
-  // on one queue.
+  // computed them. Objects that are taken out of it are shared: as in Combine, the user of the publisher decides
+  // whether they may cross threads. SAPFoundation keeps only objects in it that are safe to call from any thread, or
+  // are called on one queue.
   private struct Content<Kept>: @unchecked Sendable {
     var value: Kept
   }

@@ -61,7 +61,7 @@ final class UpstreamSubscriber<Input, Failure: Error>: Subscriber, Subscription,
 }
 
 extension DownstreamSubscription {
-  /// Returns a subscriber that forwards values, completion, demand and cancellation without a change.
+  /// Returns a subscriber that forwards values, completion, demand and cancellation unchanged.
   func makeUpstreamSubscriber() -> UpstreamSubscriber<Value, Failure> {
     let receiver = UpstreamSubscriber<Value, Failure> { value in
       self.send(value)

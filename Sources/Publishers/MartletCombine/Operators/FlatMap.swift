@@ -9,7 +9,7 @@ extension Publishers {
     public typealias Failure = Upstream.Failure
     /// The upstream publisher.
     public let upstream: Upstream
-    /// The maximum number of publishers to which it is subscribed at the same time.
+    /// The maximum number of publishers that are subscribed to at the same time.
     public let maxPublishers: Subscribers.Demand
     /// Creates the publisher of a value.
     public let transform: (Upstream.Output) -> NewPublisher
@@ -47,7 +47,7 @@ extension Publishers {
   }
 }
 
-/// How many of the created publishers are subscribed to at the same time.
+/// The number of created publishers that are subscribed to at the same time.
 private enum Concurrency {
   case max(Subscribers.Demand)
   /// One: a new publisher cancels the previous one.
@@ -79,7 +79,7 @@ extension Publisher {
   }
 }
 
-/// The active publishers. One value is requested from each at a time, and the next after it was delivered, so that a
+/// The active publishers. One value is requested from each at a time, and the next one after its delivery, so that a
 /// slow subscriber slows all of them down.
 private final class Children<Output, Failure: Error> {
   private let downstream: DownstreamSubscription<Output, Failure>

@@ -8,7 +8,8 @@ public protocol ConnectablePublisher<Output, Failure>: Publisher {
 }
 
 extension Publishers {
-  /// The publisher that `multicast` returns: a subject that all subscribers share, attached upstream once it is connected.
+  /// The publisher that `multicast` returns: a subject that all subscribers share. It is attached upstream once
+  /// connected.
   public final class Multicast<Upstream: Publisher, SubjectType: Subject>: ConnectablePublisher
   where Upstream.Output == SubjectType.Output, Upstream.Failure == SubjectType.Failure {
     /// The output type.
@@ -17,7 +18,7 @@ extension Publishers {
     public typealias Failure = Upstream.Failure
     /// The upstream publisher.
     public let upstream: Upstream
-    /// Creates the subject, once, when it is first needed.
+    /// Creates the subject, once, on first use.
     public let createSubject: () -> SubjectType
     private let subject = Locked<SubjectType?>(nil)
 
@@ -62,8 +63,8 @@ extension Publishers {
     public func connect() -> any Cancellable { shared.connect() }
   }
 
-  /// The publisher that ``ConnectablePublisher/autoconnect()`` returns. It is connected with the first subscriber, and
-  /// disconnected when the last has cancelled.
+  /// The publisher that ``ConnectablePublisher/autoconnect()`` returns. The first subscriber connects it. It is
+  /// disconnected when the last one has cancelled.
   public final class Autoconnect<Upstream: ConnectablePublisher>: Publisher {
     /// The output type.
     public typealias Output = Upstream.Output
@@ -75,7 +76,7 @@ extension Publishers {
 
     private struct State {
       var subscribers = 0
-      /// The number of connections, to detect that a connection is not needed any more while it is being made.
+      /// The number of connections, to detect that a connection is no longer needed while it is being made.
       var generation = 0
       var connection: (any Cancellable)?
 
@@ -119,8 +120,8 @@ extension Publishers {
     }
   }
 
-  /// One upstream subscription for several subscribers: it begins with the first of them and is cancelled with the
-  /// last. A value is delivered to the subscribers that have requested it when it arrives; later subscribers receive
+  /// One upstream subscription for several subscribers. It begins with the first subscriber and is cancelled with the
+  /// last. A value is delivered to the subscribers that have requested it when it arrives. Later subscribers receive
   /// only the completion.
   public final class Share<Upstream: Publisher>: Publisher {
     /// The output type.
@@ -144,8 +145,8 @@ extension Publishers {
 }
 
 extension Publisher {
-  /// Shares one subscription to this publisher among several subscribers: `multicast` with a ``PassthroughSubject``,
-  /// and ``ConnectablePublisher/autoconnect()``.
+  /// Shares one subscription to this publisher among several subscribers. It combines `multicast` with a
+  /// ``PassthroughSubject`` and ``ConnectablePublisher/autoconnect()``.
   public func share() -> Publishers.Share<Self> { Publishers.Share(upstream: self) }
 
   /// Delivers through one subject to all subscribers, once it is connected.

@@ -64,7 +64,7 @@ extension Publishers {
     public typealias Failure = Upstream.Failure
     /// The first publisher.
     public let upstream: Upstream
-    /// How often to subscribe again; nil for no limit.
+    /// The number of further subscriptions; nil for no limit.
     public let retries: Int?
 
     /// Creates the publisher, like the operator.
@@ -109,7 +109,7 @@ extension Publishers {
   }
 }
 
-/// A sequence of publishers that one subscription is attached to, one after another.
+/// A sequence of publishers. One subscription is attached to them, one after another.
 private final class SuccessivePublishers<Output, UpstreamFailure: Error, Failure: Error> {
   private let downstream: DownstreamSubscription<Output, Failure>
   private let next: (Subscribers.Completion<UpstreamFailure>) -> Next

@@ -16,8 +16,8 @@ public struct Deferred<DeferredPublisher: Publisher>: Publisher {
   }
 }
 
-/// Delivers one result to all subscribers, also later ones. The work begins at once, not on demand: see
-/// ``TaskPublisher`` for that.
+/// Delivers one result to all subscribers, including later ones. The work begins at once. If it should begin on demand,
+/// use ``TaskPublisher``.
 public final class Future<Output, Failure: Error>: Publisher, Sendable {
   /// Fulfils the promise with a result.
   public typealias Promise = (Result<Output, Failure>) -> Void

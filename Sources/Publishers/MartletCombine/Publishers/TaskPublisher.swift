@@ -3,7 +3,7 @@ public import Combine
 #endif
 import Synchronization
 
-/// Delivers the result of asynchronous work. The work begins when a subscriber first requests a value, runs once for
+/// Delivers the result of asynchronous work. The work begins when a subscriber first requests a value. It runs once for
 /// every subscriber, and is cancelled with the subscription.
 ///
 /// ```swift
@@ -62,8 +62,8 @@ final class LazyTask: Sendable {
 }
 
 /// Delivers the values of an asynchronous stream. The stream is created when a subscriber first requests a value, once
-/// for every subscriber, and released with the subscription. A value that was not requested yet is replaced by the
-/// next: this is for states, of which only the latest matters.
+/// for every subscriber, and released with the subscription. The next value replaces one that was not requested yet.
+/// Use this for states, if only the latest matters.
 ///
 /// ```swift
 /// LatestPublisher { counter.activity }.receive(on: DispatchQueue.main).sink { spinner.isHidden = !$0 }

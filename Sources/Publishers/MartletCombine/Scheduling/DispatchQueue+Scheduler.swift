@@ -9,7 +9,7 @@ public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric,
 
   private init(nanoseconds: Int) { magnitude = nanoseconds }
 
-  /// Creates a duration from one of Dispatch. `.never` is the longest.
+  /// Creates a duration from one of Dispatch's. `.never` is the longest.
   public init(_ timeInterval: DispatchTimeInterval) {
     switch timeInterval {
     case .seconds(let seconds): self = .seconds(seconds)
@@ -83,7 +83,7 @@ extension Int {
 }
 
 extension DispatchQueue: Scheduler {
-  /// A point in the time of queue's.
+  /// A point in the queue's time.
   public struct SchedulerTimeType: Strideable, Hashable, Sendable {
     /// The type of durations.
     public typealias Stride = NanosecondStride
@@ -91,7 +91,7 @@ extension DispatchQueue: Scheduler {
     /// The time as a type of Dispatch.
     public var dispatchTime: DispatchTime
 
-    /// Creates a time from one of Dispatch.
+    /// Creates a time from one of Dispatch's.
     public init(_ time: DispatchTime) { dispatchTime = time }
 
     public func distance(to other: SchedulerTimeType) -> Stride {
@@ -105,7 +105,7 @@ extension DispatchQueue: Scheduler {
     public func hash(into hasher: inout Hasher) { hasher.combine(dispatchTime.rawValue) }
   }
 
-  /// How work is run.
+  /// The options for running work.
   public struct SchedulerOptions {
     /// The priority; unspecified for that of the queue.
     public var qos: DispatchQoS

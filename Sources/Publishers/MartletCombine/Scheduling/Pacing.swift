@@ -106,7 +106,7 @@ private final class Candidate<Value> {
 /// Delivers one value in each interval.
 private final class Throttler<Output, Failure: Error, Context: Scheduler> {
   private struct State {
-    /// The next value to deliver; a delivery is scheduled as long as there is one.
+    /// The next value to deliver. A delivery is scheduled while there is one.
     var value: Output?
     var ending: Subscribers.Completion<Failure>?
     var earliest: Context.SchedulerTimeType?
@@ -165,8 +165,8 @@ private final class Throttler<Output, Failure: Error, Context: Scheduler> {
 extension Publisher {
   /// Delivers a value if no other one follows within this time, for example text when the user stops typing.
   ///
-  /// Unlimited values are requested upstream. A value is dropped if another one follows within the time, if none is
-  /// requested when it is due, or if the upstream publisher completes before: the completion is not delayed.
+  /// Unlimited values are requested upstream. A value is dropped in three cases: another one follows within the time,
+  /// none is requested when it is due, or the upstream publisher completes before. The completion is not delayed.
   ///
   /// - Parameters:
   ///   - dueTime: The time that must pass without another value.
@@ -178,10 +178,10 @@ extension Publisher {
     Publishers.Debounce(upstream: self, dueTime: dueTime, scheduler: scheduler, options: options)
   }
 
-  /// Delivers at most one value in each interval: the first one immediately, and then, at the end of an interval, the
-  /// latest or the first of those that arrived in it.
+  /// Delivers at most one value in each interval. The first one is delivered immediately. At the end of an interval,
+  /// the latest or the first of the values that arrived in it is delivered.
   ///
-  /// Unlimited values are requested upstream. Other values are dropped, and so are those that arrive while none is
+  /// Unlimited values are requested upstream. Other values are dropped, including those that arrive while none is
   /// requested. The completion is delivered together with the pending value, or immediately if there is none.
   ///
   /// - Parameters:

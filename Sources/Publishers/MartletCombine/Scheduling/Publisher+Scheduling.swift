@@ -90,7 +90,7 @@ extension Publishers {
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
       let line = Locked<[(DownstreamSubscription<Output, Failure>) -> Void]>([])
-      // Each scheduled action takes the first element of the queue, so that equal times do not change the order.
+      // Each scheduled action takes the first element of the queue, so equal times do not change the order.
       let later: (@escaping (DownstreamSubscription<Output, Failure>) -> Void) -> Void = {
         [scheduler, interval, tolerance, options] in
         let event = $0

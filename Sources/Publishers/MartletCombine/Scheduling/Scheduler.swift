@@ -17,7 +17,7 @@ public protocol SchedulerTimeIntervalConvertible {
 ///
 /// The protocol is that of Combine. A scheduler for tests implements the three methods and its own clock.
 public protocol Scheduler<SchedulerTimeType> {
-  /// A point in the time of the scheduler.
+  /// A point in the scheduler's time.
   associatedtype SchedulerTimeType: Strideable where SchedulerTimeType.Stride: SchedulerTimeIntervalConvertible
   /// The options of the work.
   associatedtype SchedulerOptions
@@ -113,7 +113,7 @@ public struct ImmediateScheduler: Scheduler, Sendable {
 
   /// A point in a time that does not pass.
   public struct SchedulerTimeType: Strideable, Sendable {
-    /// A duration, which is computed but not waited for.
+    /// A duration that is computed without waiting for it.
     public typealias Stride = NanosecondStride
 
     private let offset: Stride

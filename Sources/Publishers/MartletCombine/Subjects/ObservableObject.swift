@@ -44,7 +44,7 @@ protocol ObservedProperty {
 }
 
 extension ObservableObjectPublisher {
-  /// The publishers of objects without published properties, in which they could be stored.
+  /// The publishers of objects that have no published properties in which to store them.
   private struct Unattached {
     private struct Entry {
       weak var object: AnyObject?
@@ -86,7 +86,7 @@ extension ObservableObjectPublisher {
   }
 }
 
-/// A property of a class with a publisher, `$name`, which delivers the current value and every later one.
+/// A property of a class with a publisher, `$name`, which delivers the current value and all later ones.
 ///
 /// The new value is delivered before the property is changed, as in Combine: a subscriber that reads the property gets
 /// the old value. In an ``ObservableObject``, `objectWillChange` delivers before both. The publisher never completes.
@@ -166,7 +166,7 @@ private final class PublishedStorage<Value>: Sendable {
     var feeds: [ObjectIdentifier: AnyCancellable] = [:]
   }
 
-  /// Has the new value already while it is delivered.
+  /// The property already has the new value while it is delivered.
   let subject: CurrentValueSubject<Value, Never>
   private let state: Locked<State>
 

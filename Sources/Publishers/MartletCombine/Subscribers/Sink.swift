@@ -2,8 +2,7 @@
 extension Publisher {
   /// Attaches closures that receive the values and the completion.
   ///
-  /// - Returns: An object that must be kept as long as values are to be received: releasing it cancels the
-  ///   subscription.
+  /// - Returns: An object that must be kept while values are to be received: releasing it cancels the subscription.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void, receiveValue: @escaping (Output) -> Void
   ) -> AnyCancellable {
@@ -22,8 +21,7 @@ extension Publisher {
 extension Publisher where Failure == Never {
   /// Attaches a closure that receives the values.
   ///
-  /// - Returns: An object that must be kept as long as values are to be received: releasing it cancels the
-  ///   subscription.
+  /// - Returns: An object that must be kept while values are to be received: releasing it cancels the subscription.
   public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
@@ -37,7 +35,7 @@ extension Publisher where Failure == Never {
   }
 }
 
-/// Cancels an activity when it is cancelled or released: keep it as long as the activity is needed.
+/// Cancels an activity when it is cancelled or released: keep it while the activity is needed.
 public final class AnyCancellable: Cancellable, Hashable, Sendable {
   private let action: Locked<(() -> Void)?>
 

@@ -21,7 +21,7 @@ struct NewsService: Sendable {
     try await session.value(of: [Article].self, for: HTTPRequest(.get, "articles")).0
   }
 
-  /// Publishes an article once, also if the request has to be sent again.
+  /// Publishes an article once, even if the request has to be sent again.
   func publish(_ title: String) async throws(HTTPError) -> Article {
     let key = UUID().uuidString
     let request = HTTPRequest(

@@ -261,13 +261,12 @@ struct RawSocketTransport: Transport, DeadlineAware {
   }
 
   private func limits(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Limits {
-    let options = request.options
-    return Exchange.Limits(
-      response: options.responseTimeout?.nanoseconds, idle: options.idleTimeout?.nanoseconds,
-      ping: options.pingInterval?.nanoseconds,
-      expectation: head.expectsContinue ? (options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
-      headerBytes: options.headerLimit,
-      wholeBody: options.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,
+    Exchange.Limits(
+      response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
+      ping: request.options.pingInterval?.nanoseconds,
+      expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
+      headerBytes: request.options.headerLimit,
+      wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,
       mayRepeat: request.replacesStaleConnection)
   }
 }

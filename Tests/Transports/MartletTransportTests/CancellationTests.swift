@@ -36,9 +36,8 @@ extension TransportContract {
     @Test(arguments: TestedTransport.real)
     func bodyThatHasComeIsNotGivenToACancelledReader(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .data(pattern(10)) }
-      var request = guarded(.get, server.url("/"))
-      request.options.isCollected = true
-      let response = try await tested.makeTransport().send(request, in: Call())
+      let response = try await tested.makeTransport().send(
+        guarded(.get, server.url("/")), in: Call(use: .init(isCollected: true)))
 
       response.body.cancel()
 

@@ -72,7 +72,7 @@ public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
       case .end: return nil
       case .fail(let error): throw error
       case .request(let request):
-        let (data, response) = try await pages.session.data(for: request)
+        let (data, response) = try await pages.session.data(for: request, continuing: pages.request)
         let page = try pages.session.decode(Page.self, from: data, of: response, to: request, by: pages.decoder)
         self.step = self.step(after: response, to: request)
         return page
@@ -137,7 +137,6 @@ extension HTTPRequest {
         response, to: self)
     }
     var next = self
-    next.options.askedURL = options.askedURL ?? url
     next.head = head
     if !keepsBody { next.body = .empty }
     return next

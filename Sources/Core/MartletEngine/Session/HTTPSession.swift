@@ -47,10 +47,10 @@ public struct HTTPSession: Sendable {
   ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds. A status is an error, of kind `.unexpectedResponse`,
   ///   only with ``RequestOptions/expecting``.
   @concurrent public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
-    let request = withOptions(request, isCollected: true)
-    let limit = min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
+    let request = withOptions(request)
+    let limit = Self.collectLimit(of: request)
     let deadline = deadline(request.options)
-    let call = makeCall(for: request, until: deadline)
+    let call = makeCall(for: request, until: deadline, Call.Use(isCollected: true))
     var response: HTTPResponse
     do {
       let method: HTTPMethod
@@ -75,22 +75,33 @@ public struct HTTPSession: Sendable {
   ///
   /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws errors that occur while it is read.
   @concurrent public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    try await bytes(for: request, isCollected: false)
+    try await bytes(for: request, Call.Use())
   }
 
   /// Does the same for a caller that reads the whole body at once and keeps it. Identical requests then wait for the
   /// body as well.
   package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    try await bytes(for: request, isCollected: true)
+    try await bytes(for: request, Call.Use(isCollected: true))
   }
 
   private func bytes(
-    for request: HTTPRequest, isCollected: Bool
+    for request: HTTPRequest, _ use: Call.Use
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    let request = withOptions(request, isCollected: isCollected)
+    let request = withOptions(request)
     let response = try await respond(
-      to: request, limit: request.options.bodyLimit, until: deadline(request.options))
+      to: request, limit: request.options.bodyLimit, until: deadline(request.options), use)
     return (response.body, response)
+  }
+
+  /// Does the same as ``data(for:)`` for a request that continues another one: the call is for the URL of that one.
+  func data(
+    for request: HTTPRequest, continuing first: HTTPRequest
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    let request = withOptions(request)
+    let use = Call.Use(isCollected: true, storesResponse: true, askedURL: resolved(first).url)
+    let response = try await respond(
+      to: request, limit: Self.collectLimit(of: request), until: deadline(request.options), use)
+    return (try await response.body.collect(upTo: .max), response)
   }
 
   /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``.
@@ -108,17 +119,19 @@ public struct HTTPSession: Sendable {
 extension HTTPSession {
   /// Returns the options of a request in this session: its own, and the session's for those that it does not set.
   package func options(of request: HTTPRequest) -> RequestOptions {
-    request.options.inheriting(from: configuration.options)
+    sharedOptions(of: request).value
   }
 
   /// Returns the request with its options in this session.
   @inline(never)  // options are large, and would take space in the frames of the verbs
-  private func withOptions(_ request: HTTPRequest, isCollected: Bool) -> HTTPRequest {
-    var options = options(of: request)
-    options.isCollected = isCollected
+  private func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
-    request.options = options
+    request.sharedOptions = sharedOptions(of: request)
     return request
+  }
+
+  private func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
+    request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }
 
   /// Returns the request with its URL resolved against the session's base URL and normalized: cookies, cache and
@@ -132,7 +145,7 @@ extension HTTPSession {
 
   private func normalized(_ request: HTTPRequest) -> HTTPRequest {
     guard !request.reading.isNormal,
-      let url = request.url.normalized(keepsDotSegments: options(of: request).keepsDotSegments)
+      let url = request.url.normalized(keepsDotSegments: sharedOptions(of: request).value.keepsDotSegments)
     else { return request }
     var request = request
     request.url = url
@@ -143,11 +156,16 @@ extension HTTPSession {
   package func identity(of request: HTTPRequest) -> RequestIdentity? {
     let request = resolved(request)
     guard RequestIdentity.isShared(by: request) else { return nil }
-    return RequestIdentity(request.cacheKey(in: options(of: request).partition), all: request.fields)
+    return RequestIdentity(request.cacheKey(in: sharedOptions(of: request).value.partition), all: request.fields)
   }
 
   /// The session's cache.
   package var cache: HTTPCache? { configuration.cache }
+
+  /// The largest number of bytes of a body that is collected.
+  private static func collectLimit(of request: HTTPRequest) -> Int64 {
+    min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
+  }
 
   /// Starts the deadline of a call; nil without one.
   func deadline(_ options: RequestOptions) -> Deadline? {
@@ -161,10 +179,11 @@ extension HTTPSession {
   ///   - request: the request, with its options in this session.
   ///   - limit: the largest number of bytes of the body; nil for no limit.
   ///   - deadline: the deadline, which has started; nil for none.
+  ///   - use: what the caller does with the response.
   func respond(
-    to request: HTTPRequest, limit: Int64?, until deadline: Deadline?
+    to request: HTTPRequest, limit: Int64?, until deadline: Deadline?, _ use: Call.Use = .init()
   ) async throws(HTTPError) -> HTTPResponse {
-    let call = makeCall(for: request, until: deadline)
+    let call = makeCall(for: request, until: deadline, use)
     let answer: HTTPResponse
     do {
       let (response, method) = try await run(request, in: call)
@@ -178,10 +197,10 @@ extension HTTPSession {
   // waiting call keeps.
 
   @inline(never)
-  private func makeCall(for request: HTTPRequest, until deadline: Deadline?) -> Call {
+  private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {
     let own = request.options.listeners
     let listeners = own.isEmpty ? configuration.listeners : configuration.listeners + own
-    let call = Call(runner: content, asked: request, listeners: listeners, deadline: deadline)
+    let call = Call(runner: content, asked: request, use, listeners: listeners, deadline: deadline)
     call.emit(.started(request))
     return call
   }
@@ -260,4 +279,7 @@ extension Call {
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
     self.init(runner: session?.content, asked: nil, listeners: listeners, deadline: nil)
   }
+
+  /// Makes a call with a certain use of its response, for tests of transports.
+  package convenience init(use: Use) { self.init(runner: nil, asked: nil, use, listeners: [], deadline: nil) }
 }

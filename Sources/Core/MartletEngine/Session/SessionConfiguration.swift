@@ -34,7 +34,11 @@ public struct SessionConfiguration: Sendable {
   /// memory, made with the configuration: sessions with the same configuration, or copies of it, share it.
   public var cookies: CookieJar?
   /// The options for requests that do not set them.
-  public var options = RequestOptions()
+  @inlinable public var options: RequestOptions {
+    _read { yield sharedOptions.value }
+    _modify { yield &sharedOptions.value }
+  }
+  @usableFromInline var sharedOptions = Shared<RequestOptions>.standard
   /// Which failed requests are sent again: ``RequestOptions/retryPolicy`` of the session's ``options``. By default a
   /// stale connection is replaced, and nothing else is retried.
   public var retry: RetryPolicy {

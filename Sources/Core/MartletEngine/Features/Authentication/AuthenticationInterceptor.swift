@@ -44,8 +44,8 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     var progress = call[progress]
     progress.origin = request.fields.contains(.authorization) ? nil : request.origin
     progress.authorizer = nil
-    if let error = progress.credentialsError.take() { request.options.credentialsError = error }
-    let isUnavailable = request.options.credentialsError != nil
+    if let error = progress.credentialsError.take() { call.credentialsError = error }
+    let isUnavailable = call.credentialsError != nil
     let candidates = isUnavailable ? [] : candidates(for: progress.origin, first: progress.answering, in: call)
     return authorize(&request, by: candidates[...], progress, in: call)
   }
@@ -61,7 +61,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
         return { [request, progress] in
           var (request, progress, rest) = (request, progress, candidates[(position + 1)...])
           do { request = try await work() } catch {
-            request.options.credentialsError = try Self.credentialsError(from: error, for: request)
+            call.credentialsError = try Self.credentialsError(from: error, for: request)
             rest = []
           }
           if request.fields.contains(.authorization) { (progress.authorizer, rest) = (index, []) }

@@ -35,7 +35,7 @@ extension CachingTransport {
     combined.body = ResponseBody(
       length: part.size,
       from: JoinedBody(part.range.lowerBound == 0 ? [known, rest] : [rest, known], trailersOf: rest))
-    guard isStored, flight.request.options.storesResponse else {
+    guard isStored, flight.call.use.storesResponse else {
       flight.finish(.unshared)
       cache.count { $0.misses += 1 }
       return combined
@@ -48,8 +48,7 @@ extension Flight {
   /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
   /// a part.
   func stores(_ response: HTTPResponse) -> Bool {
-    let options = request.options
-    return options.storesResponse && (response.status != .partialContent || options.storageDecision == nil)
+    call.use.storesResponse && (response.status != .partialContent || request.options.storageDecision == nil)
   }
 }
 

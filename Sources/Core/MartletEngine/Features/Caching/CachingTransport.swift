@@ -158,13 +158,11 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.
   private func revalidate(_ sent: OriginRequest, for flight: Flight) {
     guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
-    var request = flight.request
-    request.options.isCollected = false
-    request.options.storesResponse = true  // even if a download started it
-    // A separate call: for listeners, the first one ends with its response.
+    // A separate call: for listeners, the first one ends with its response. Its response is stored even if a download
+    // started it.
     let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
     call.takeLocals(of: flight.call)
-    let background = Flight(request, in: call, of: cache)
+    let background = Flight(flight.request, in: call, of: cache)
     background.start()  // now, so that a later removal includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
@@ -283,7 +281,7 @@ struct CachingTransport: Transport, DeadlineAware {
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
     // temporary error may never be read because the request is sent again, and a body that is too long is not read to
     // its end.
-    if !flight.request.options.isCollected || response.body.length ?? 0 > flight.longestBody
+    if !flight.call.use.isCollected || response.body.length ?? 0 > flight.longestBody
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {
       flight.releaseJoined(FlightOutcome(.unshared, after: stored.head.status))
@@ -314,7 +312,7 @@ struct CachingTransport: Transport, DeadlineAware {
     for key in InvalidationRule.keys(after: response.head, to: request, partition: flight.key.partition) {
       await cache.remove(.key(key), for: flight)
     }
-    guard flight.canStore, flight.request.options.storesResponse,
+    guard flight.canStore, flight.call.use.storesResponse,
       case .store(let stored) = flight.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }
     return await store(response, as: stored, for: flight)

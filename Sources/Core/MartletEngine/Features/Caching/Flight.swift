@@ -49,7 +49,7 @@ final class Flight: Sendable {
     self.cache = cache
     key = request.cacheKey(in: request.options.partition)
     isCacheable = Self.isCacheable(request)
-    isShareable = Self.isShareable(request)
+    isShareable = Self.isShareable(request, in: call)
   }
 
   deinit { finish(.abandoned) }
@@ -65,21 +65,20 @@ final class Flight: Sendable {
 
   /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
   /// that is the same for all users can answer it.
-  var lacksCredentials: Bool { request.options.credentialsError != nil && key.partition.isEmpty }
+  var lacksCredentials: Bool { call.credentialsError != nil && key.partition.isEmpty }
 
   /// Whether a response may be used for identical requests: not if the request cannot be sent, must be sent itself, or
   /// lacks credentials.
-  private static func isShareable(_ request: HTTPRequest) -> Bool {
+  private static func isShareable(_ request: HTTPRequest, in call: Call) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
-    default: request.options.credentialsError == nil && RequestIdentity.isShared(by: request)
+    default: call.credentialsError == nil && RequestIdentity.isShared(by: request)
     }
   }
 
   /// The longest body that the request's reader accepts: a longer one is abandoned and not stored.
   var longestBody: Int64 {
-    let options = request.options
-    return min(options.bodyLimit ?? .max, options.isCollected ? Int64(options.collectLimit) : .max)
+    min(request.options.bodyLimit ?? .max, call.use.isCollected ? Int64(request.options.collectLimit) : .max)
   }
 
   /// Decides how to answer the request.

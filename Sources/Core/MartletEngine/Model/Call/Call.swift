@@ -11,6 +11,8 @@ public final class Call: Work {
   public let label: String?
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package let askedURL: URL?
+  /// What the caller does with the response.
+  package let use: Use
   /// The calls for which the code runs that made this call.
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
@@ -33,12 +35,13 @@ public final class Call: Work {
   private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
 
   init(
-    runner: (any CallRunner)?, asked: HTTPRequest?, listeners: [any EventListener], deadline: Deadline?,
-    parent: CallContext = .current
+    runner: (any CallRunner)?, asked: HTTPRequest?, _ use: Use = .init(), listeners: [any EventListener],
+    deadline: Deadline?, parent: CallContext = .current
   ) {
     self.runner = runner
     parentContext = ParentContext(parent)
-    askedURL = (asked?.options.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
+    self.use = use
+    askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
     label = asked?.options.label
     responseTimeout = asked?.options.responseTimeout
     self.deadline = Mutex(deadline)
@@ -58,7 +61,8 @@ public final class Call: Work {
   /// of that call and its own listener.
   convenience init(copying call: Call, listener: any EventListener) {
     self.init(
-      runner: call.runner, asked: nil, listeners: [listener], deadline: call.activeDeadline, parent: call.parent)
+      runner: call.runner, asked: nil, call.use, listeners: [listener], deadline: call.activeDeadline,
+      parent: call.parent)
     attempt.store(call.currentAttempt, ordering: .relaxed)
     takeLocals(of: call)
   }
@@ -147,6 +151,33 @@ extension Call {
   }
 
   private static let failures = CallLocal<HTTPError?>(nil)
+
+  /// The error that forbids sending the request over the network: its credentials could not be obtained. Only a stored
+  /// response may answer it.
+  var credentialsError: HTTPError? {
+    get { self[Self.credentialsErrors] }
+    set { self[Self.credentialsErrors] = newValue }
+  }
+
+  private static let credentialsErrors = CallLocal<HTTPError?>(nil)
+
+  /// What the caller does with the response.
+  package struct Use: Sendable {
+    /// Whether the caller collects the body: a transport may then return a small body in one piece.
+    package var isCollected: Bool
+    /// Whether the response may be stored in the cache.
+    var storesResponse: Bool
+    /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.
+    var askedURL: URL?
+
+    package init(isCollected: Bool = false) { self.init(isCollected: isCollected, storesResponse: true) }
+
+    init(isCollected: Bool = false, storesResponse: Bool, askedURL: URL? = nil) {
+      self.isCollected = isCollected
+      self.storesResponse = storesResponse
+      self.askedURL = askedURL
+    }
+  }
 
   package var parent: CallContext { parentContext.live }
 

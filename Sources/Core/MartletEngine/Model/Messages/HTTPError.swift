@@ -14,63 +14,63 @@ public import MartletSemantics
 /// A status such as 404 or 500 is an error only if the caller expects other statuses: see ``StatusExpectation``.
 /// Descriptions never show credentials: they leave out user information and queries of URLs, and all field values.
 public struct HTTPError: Error, Sendable {
-  private var content: Content
+  private var content: Shared<Values>
 
   /// The kind of failure, for the program's decisions.
   public var kind: Kind {
-    get { content.values.kind }
-    set { change { $0.kind = newValue } }
+    get { content.value.kind }
+    set { content.value.kind = newValue }
   }
   /// What happened and what to do about it, as a human-readable sentence.
   public var message: String {
-    get { content.values.message }
-    set { change { $0.message = newValue } }
+    get { content.value.message }
+    set { content.value.message = newValue }
   }
   /// The phase of the attempt that failed; nil if it is not known.
   public var phase: Phase? {
-    get { content.values.phase }
-    set { change { $0.phase = newValue } }
+    get { content.value.phase }
+    set { content.value.phase = newValue }
   }
   /// Whether the server has acted on the request, if that is known; ``Delivery/unknown`` by default.
   public var delivery: Delivery {
-    get { content.values.delivery }
-    set { change { $0.delivery = newValue } }
+    get { content.value.delivery }
+    set { content.value.delivery = newValue }
   }
   /// The request that failed, as it was sent; nil until the session has added it.
   public var request: RequestHead? {
-    get { content.values.request }
-    set { change { $0.request = newValue } }
+    get { content.value.request }
+    set { content.value.request = newValue }
   }
   /// The response's head; nil if none was received.
   public var response: ResponseHead? {
-    get { content.values.response }
-    set { change { $0.response = newValue } }
+    get { content.value.response }
+    set { content.value.response = newValue }
   }
   /// The first bytes of the response's body, at most 64 KiB, if the error is about its content. Descriptions leave it
   /// out.
   public var body: Data? {
-    get { content.values.body }
-    set { change { $0.body = newValue } }
+    get { content.value.body }
+    set { content.value.body = newValue }
   }
   /// Continues a ``HTTPSession/resumableDownload(for:to:resuming:)``; nil if the download cannot be continued.
   public var resumption: DownloadResumption? {
-    get { content.values.resumption }
-    set { change { $0.resumption = newValue } }
+    get { content.value.resumption }
+    set { content.value.resumption = newValue }
   }
   /// The attempts before the failed one.
   public var attempts: [AttemptRecord] {
-    get { content.values.attempts }
-    set { change { $0.attempts = newValue } }
+    get { content.value.attempts }
+    set { content.value.attempts = newValue }
   }
   /// The cause: the error of an interceptor, a stream or a decoder.
   public var underlying: (any Error)? {
-    get { content.values.underlying }
-    set { change { $0.underlying = newValue } }
+    get { content.value.underlying }
+    set { content.value.underlying = newValue }
   }
 
   /// Makes an error for a transport or an interceptor to throw. The session adds request, response and attempts.
   public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
-    content = Content(Values(kind: kind, message: message, phase: phase, underlying: underlying))
+    content = Shared(Values(kind: kind, message: message, phase: phase, underlying: underlying))
   }
 
   /// Converts any error. An ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
@@ -83,20 +83,6 @@ public struct HTTPError: Error, Sendable {
     default: self.init(.other, String(describing: error), underlying: error)
     }
   }
-
-  private mutating func change(_ change: (inout Values) -> Void) {
-    var values = content.values
-    change(&values)
-    content = Content(values)
-  }
-}
-
-/// The content of an error. An error only refers to it: every function that may throw an error reserves space for it,
-/// also in the frame of each async call, and hardly any throws one.
-private final class Content: Sendable {
-  let values: Values
-
-  init(_ values: Values) { self.values = values }
 }
 
 /// The properties of an ``HTTPError``.
@@ -283,11 +269,9 @@ extension HTTPError {
   /// Returns the error with the context of its call; values that it already has stay.
   func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
     var error = self
-    error.change {
-      $0.request = $0.request ?? request
-      $0.response = $0.response ?? response
-      if $0.attempts.isEmpty { $0.attempts = attempts }
-    }
+    error.content.value.request = error.request ?? request
+    error.content.value.response = error.response ?? response
+    if error.attempts.isEmpty { error.attempts = attempts }
     return error
   }
 }

@@ -7,23 +7,25 @@ public import MartletSemantics
 /// request.options.deadline = .seconds(10)
 /// ```
 public struct HTTPRequest: Sendable {
-  private var content: Content
+  private var content: Shared<Content>
 
   /// The method, the URL and the fields.
   public var head: RequestHead {
-    get { content.head }
-    set { content = Content(newValue, content.body) }
+    get { content.value.head }
+    set { content = Shared(Content(newValue, content.value.body)) }
   }
   /// The body; empty by default.
   public var body: RequestBody {
-    get { content.body }
-    set {
-      makeUnique()
-      content.body = newValue
-    }
+    get { content.value.body }
+    set { content.value.body = newValue }
   }
   /// Timeouts, policies, limits and listeners of this request.
-  public var options: RequestOptions
+  @inlinable public var options: RequestOptions {
+    _read { yield sharedOptions.value }
+    _modify { yield &sharedOptions.value }
+  }
+  /// Beside the content, because others change it.
+  @usableFromInline var sharedOptions: Shared<RequestOptions>
 
   /// Makes a request. It is not validated here: if it is invalid, the verb that sends it throws an error.
   ///
@@ -37,11 +39,11 @@ public struct HTTPRequest: Sendable {
   ///   - options: the options. Unset options are the session's.
   public init(
     _ method: HTTPMethod = .get, _ url: URL, query: [(name: String, value: String)] = [], fields: HTTPFields = [:],
-    body: RequestBody = .empty, options: RequestOptions = .init()
+    body: RequestBody = .empty, options: RequestOptions? = nil
   ) {
     let url = query.isEmpty ? url : Self.url(URL.text(url.absoluteString, adding: query))
-    content = Content(RequestHead(method: method, url: url, fields: fields), body)
-    self.options = options
+    content = Shared(Content(RequestHead(method: method, url: url, fields: fields), body))
+    sharedOptions = options.map { Shared($0) } ?? .standard
   }
 
   /// Makes a request from the text of a URL: a whole one, or one relative to ``SessionConfiguration/baseURL``.
@@ -64,72 +66,53 @@ public struct HTTPRequest: Sendable {
   ///   - options: the options. Unset options are the session's.
   public init(
     _ method: HTTPMethod = .get, _ url: String, query: [(name: String, value: String)] = [],
-    fields: HTTPFields = [:], body: RequestBody = .empty, options: RequestOptions = .init()
+    fields: HTTPFields = [:], body: RequestBody = .empty, options: RequestOptions? = nil
   ) {
     self.init(method, Self.url(URL.text(url, adding: query)), fields: fields, body: body, options: options)
   }
 
   /// The method.
   public var method: HTTPMethod {
-    get { content.head.method }
-    set {
-      makeUnique()
-      content.head.method = newValue
-    }
+    get { content.value.head.method }
+    set { content.value.head.method = newValue }
   }
 
   /// The URL. User information in it is a credential for its origin and is not sent as part of the URL: it answers the
   /// origin's challenges for Basic or Digest.
   public var url: URL {
-    get { content.head.url }
+    get { content.value.head.url }
     set { head.url = newValue }
   }
 
   /// The fields.
   public var fields: HTTPFields {
-    get { content.head.fields }
-    _modify {
-      makeUnique()
-      yield &content.head.fields
-    }
+    get { content.value.head.fields }
+    _modify { yield &content.value.head.fields }
   }
 
   /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor uses it to
   /// decide which secrets the request may carry. Nil if the URL has none; such a request fails before anything is sent.
-  public var origin: Origin? { content.reading.origin }
+  public var origin: Origin? { content.value.reading.origin }
 
   /// The properties parsed from the text of the URL.
-  var reading: URLReading { content.reading }
+  var reading: URLReading { content.value.reading }
 
   /// The key of the response within a partition of the cache.
   func cacheKey(in partition: String) -> CacheKey { CacheKey(url, reading, partition: partition) }
 
   /// The fields of the request's body.
-  var bodyFields: HTTPFields { content.body.fields }
-
-  /// Copies the content before a change if other requests refer to it.
-  private mutating func makeUnique() {
-    if !isKnownUniquelyReferenced(&content) { content = Content(copying: content) }
-  }
+  var bodyFields: HTTPFields { content.value.body.fields }
 }
 
-/// The content of a request, except its options. A request refers to it, because requests are copied far more often
-/// than changed.
-/// SAFETY: only a request that holds the sole reference changes it; changing that request requires exclusive access, so
-/// the content needs no check of its own.
-private final class Content: @unchecked Sendable {
-  @exclusivity(unchecked) var head: RequestHead
-  @exclusivity(unchecked) var body: RequestBody
+/// What a request consists of, besides its options.
+private struct Content: Sendable {
+  var head: RequestHead
+  var body: RequestBody
   let reading: URLReading
 
   init(_ head: RequestHead, _ body: RequestBody) {
-    self.head = head
-    self.body = body
+    (self.head, self.body) = (head, body)
     reading = URLReading(head.url)
-  }
-
-  init(copying other: Content) {
-    (head, body, reading) = (other.head, other.body, other.reading)
   }
 }
 

@@ -2,49 +2,55 @@ public import MartletSemantics
 
 /// A response: head, and a body that is read in chunks.
 public struct HTTPResponse: Sendable {
-  private var content: Content
+  private var content: Shared<Parts>
 
   /// The URL of the request that this response answers: after redirects, the last one.
   public var url: URL {
-    get { content.parts.url }
-    set { parts.url = newValue }
+    get { content.value.url }
+    set { content.value.url = newValue }
   }
   /// The status and the fields. If the body was decoded, `Content-Encoding` and `Content-Length` are removed, because
   /// they do not describe ``body``; see ``DecodingTransport``.
   public var head: ResponseHead {
-    get { content.parts.head }
-    set { parts.head = newValue }
+    get { content.value.head }
+    set { content.value.head = newValue }
   }
   /// The body. A verb that returns the bytes has already read it.
   public var body: ResponseBody {
-    get { content.parts.body }
-    set { parts.body = newValue }
+    get { content.value.body }
+    set { content.value.body = newValue }
   }
   /// The head that this call received over the network, unchanged; nil if the response came from elsewhere.
   public var networkHead: ResponseHead? {
-    get { content.parts.networkHead }
-    set { parts.networkHead = newValue }
+    get { content.value.networkHead }
+    set { content.value.networkHead = newValue }
   }
   /// The origin of the response. If it is from a cache, ``networkHead`` is nil, or the head of the 304 that confirmed
   /// it.
   public var source: HTTPResponse.Source {
-    get { content.parts.source }
-    set { parts.source = newValue }
+    get { content.value.source }
+    set { content.value.source = newValue }
   }
   /// The attempts before this response: redirects, retries, challenges. Usually empty.
-  public var history: [AttemptRecord] = []
+  public var history: [AttemptRecord] {
+    get { content.value.history }
+    set { content.value.history = newValue }
+  }
   /// The bytes of a connection that is no longer used for HTTP; nil if it is, and over transports other than sockets.
   package var stream: (any DuplexStream)? {
-    get { content.parts.stream }
-    set { parts.stream = newValue }
+    get { content.value.stream }
+    set { content.value.stream = newValue }
   }
   /// The `Cookie` line that the jar added to the request; empty if the jar had no cookies for it, nil if the jar was
   /// not used or failed. It is stored as fields because `dump` hides their secrets.
-  package var cookieLine: HTTPFields?
+  package var cookieLine: HTTPFields? {
+    get { content.value.cookieLine }
+    set { content.value.cookieLine = newValue }
+  }
 
   /// Makes a response that was not received over a network: by a mock, a cache or an interceptor.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], body: ResponseBody = .empty, url: URL) {
-    content = Content(Parts(url: url, head: ResponseHead(status: status, fields: fields), body: body))
+    content = Shared(Parts(url: url, head: ResponseHead(status: status, fields: fields), body: body))
   }
 
   /// Makes a response of a cache.
@@ -53,12 +59,12 @@ public struct HTTPResponse: Sendable {
   init(
     url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead?, from source: HTTPResponse.Source
   ) {
-    content = Content(Parts(url: url, head: head, body: body, networkHead: networkHead, source: source))
+    content = Shared(Parts(url: url, head: head, body: body, networkHead: networkHead, source: source))
   }
 
   /// Makes a response that a transport received over a network.
   public init(url: URL, networkHead: ResponseHead, body: ResponseBody) {
-    content = Content(Parts(url: url, head: networkHead, body: body, networkHead: networkHead))
+    content = Shared(Parts(url: url, head: networkHead, body: body, networkHead: networkHead))
   }
 
   /// Makes the response for a transport that does not decode bodies.
@@ -76,26 +82,21 @@ public struct HTTPResponse: Sendable {
 
   /// The status.
   public var status: HTTPStatus {
-    get { content.parts.head.status }
-    set { parts.head.status = newValue }
+    get { content.value.head.status }
+    set { content.value.head.status = newValue }
   }
 
   /// The fields.
   public var fields: HTTPFields {
-    get { content.parts.head.fields }
-    set { parts.head.fields = newValue }
+    get { content.value.head.fields }
+    set { content.value.head.fields = newValue }
   }
 
   /// The trailer fields (RFC 9110 §6.5); complete after the body has been read to its end.
-  public var trailers: HTTPFields { content.parts.body.trailers }
-
-  private var parts: Parts {
-    get { content.parts }
-    set { content = Content(newValue) }
-  }
+  public var trailers: HTTPFields { content.value.body.trailers }
 }
 
-/// The parts of a response that its transport makes.
+/// What a response consists of.
 private struct Parts: Sendable {
   var url: URL
   var head: ResponseHead
@@ -103,14 +104,8 @@ private struct Parts: Sendable {
   var networkHead: ResponseHead?
   var source = HTTPResponse.Source.network
   var stream: (any DuplexStream)?
-}
-
-/// The content made by the transport. A response refers to it, because responses are copied far more often than
-/// changed. Values that each call sets are stored beside it.
-private final class Content: Sendable {
-  let parts: Parts
-
-  init(_ parts: Parts) { self.parts = parts }
+  var history: [AttemptRecord] = []
+  var cookieLine: HTTPFields?
 }
 
 extension HTTPResponse: CustomStringConvertible {

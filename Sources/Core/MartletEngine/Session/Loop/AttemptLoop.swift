@@ -73,10 +73,12 @@ final class AttemptLoop: Sendable {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
-  /// Reports a resend, and waits until it is due.
+  /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next attempt
+  /// tries again.
   @inline(never)
   private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
     let delay = resend.delay
+    if call.credentialsError != nil { call.credentialsError = nil }
     call.emit(.resend(resend.request, after: delay, reason: reason))
     guard delay > .zero else { return }
     try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
@@ -128,7 +130,7 @@ final class AttemptLoop: Sendable {
 extension HTTPResponse {
   /// Returns the response with the attempts before it: earlier ones, and the slower of two simultaneous ones.
   fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
-    if self.history.isEmpty { self.history = history } else { self.history = history + self.history }
+    if !history.isEmpty { self.history = history + self.history }
     return self
   }
 }

@@ -16,11 +16,10 @@ struct NetworkTransport: Transport, DeadlineAware {
 
   /// Reports a request. Returns it, with a body whose bytes are reported when they are read.
   private func observed(_ request: HTTPRequest, in call: Call) throws(HTTPError) -> HTTPRequest {
-    let options = request.options
-    guard options.cachePolicy != .returnCacheDataDontLoad else {
+    guard request.options.cachePolicy != .returnCacheDataDontLoad else {
       throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
     }
-    if let error = options.credentialsError { throw error }
+    if let error = call.credentialsError { throw error }
     call.emit(.sending(request.head))
     guard call.events.contains(.bytes), !request.body.isEmpty else { return request }
     let attempt = call.currentAttempt

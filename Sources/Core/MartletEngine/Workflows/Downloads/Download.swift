@@ -137,7 +137,6 @@ struct Download {
     var prepared = request
     prepared.options = options
     prepared.options.expecting = .any  // resuming may yield a 206 or 416
-    prepared.options.storesResponse = options.storesDownloads
     if let digest, digest.given == nil {
       prepared.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
       // A stored response is already decoded, but the digest is that of the coded bytes.
@@ -185,7 +184,8 @@ struct Download {
   private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
     let point = point
     var response = try await session.respond(
-      to: part(from: point), limit: options.bodyLimit, until: deadline)
+      to: part(from: point), limit: options.bodyLimit, until: deadline,
+      Call.Use(storesResponse: options.storesDownloads))
     switch decision(on: response, after: point) {
     case .append(let size):
       self.size = size

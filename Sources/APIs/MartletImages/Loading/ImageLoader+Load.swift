@@ -111,31 +111,10 @@ extension ImageLoader {
       let task = membership.work.context.perform { Task { await run(load, request.http) } }
       if !state.withLock({ $0.loads.setTask(task, of: load.number) }) { task.cancel() }
     }
-    let timeout = membership.new == nil ? timeout(of: waiter, in: membership, request.http) : nil
-    defer {
-      timeout?.cancel()
-      state.withLock { $0.loads.leave(membership) }?.cancel()
-    }
+    defer { state.withLock { $0.loads.leave(membership) }?.cancel() }
     return try await membership.work.wait(in: context) { try await waiter.result.wait() } ?? nil
   }
 
   /// The owner of the work of loads, for all loaders.
   static let workOwner = UniqueID()
-
-  /// Starts a task that ends the wait for a load without a response after the response timeout. The load may be waiting
-  /// for this caller, in a task without the call's context, so that the cycle was not noticed.
-  private func timeout(
-    of waiter: LoadTable.Waiter, in membership: LoadTable.Membership, _ request: HTTPRequest
-  ) -> Task<Void, any Error>? {
-    guard let timeout = session.options(of: request).responseTimeout else { return nil }
-    return Task { [configuration] in
-      var phase = state.withLock { $0.loads.phase(of: membership.load) }
-      while phase != nil, phase != .answered {
-        try await configuration.clock.sleep(for: timeout.bounded)
-        let last = phase
-        phase = state.withLock { $0.loads.phase(of: membership.load) }
-        if last == .requested, phase == .requested { waiter.result.answer(.success(nil)) }
-      }
-    }
-  }
 }

@@ -78,7 +78,7 @@ extension ImageLoader {
     var request = original
     request.options.cachePolicy = load.identity.policy
     request.options.expecting = .any  // the loader's own error describes the status
-    let (body, response) = try await session.bytes(for: request)
+    let (body, response) = try await response(to: request, for: load)
     state.withLock { $0.loads.set(.answered, of: load.number) }
     guard response.status.isSuccessful else {
       let text = await body.beginning()
@@ -92,6 +92,21 @@ extension ImageLoader {
       throw error.addingFile(response.head, at: response.url, requested: original.url)
         .addingContext(original.url, response.head)
     }
+  }
+
+  /// Waits for the response. After the response timeout, the callers that joined the load stop waiting and load the
+  /// image themselves: the load may be waiting for one of them, in a task without its call's context, so that the cycle
+  /// was not noticed.
+  private func response(
+    to request: HTTPRequest, for load: Load
+  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    let alarm = session.options(of: request).responseTimeout.map { timeout in
+      Alarm(after: timeout.bounded, on: configuration.clock) { [self] in
+        for waiter in state.withLock({ $0.loads.markOverdue(load.number) }) { waiter.answer(.success(nil)) }
+      }
+    }
+    defer { alarm?.cancel() }
+    return try await session.bytes(for: request)
   }
 
   private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {

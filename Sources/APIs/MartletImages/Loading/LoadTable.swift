@@ -33,6 +33,8 @@ struct LoadTable: Sendable {
     case queued
     /// The request was sent and has no response yet.
     case requested
+    /// The same for longer than the response timeout.
+    case overdue
     case answered
   }
 
@@ -64,13 +66,14 @@ struct LoadTable: Sendable {
 
   /// Adds a waiter to the load with this identity; makes the load if none is running.
   ///
-  /// - Parameter mayQueue: whether the waiter may join a queued load; if not, the result is nil for such a load.
+  /// - Parameter mayQueue: whether the waiter may join a queued load; if not, the result is nil for such a load. It is
+  ///   nil for an overdue load too.
   mutating func join(
     _ waiter: Waiter, for identity: Identity, mayQueue: Bool, _ work: @autoclosure () -> RunningWork<Void>
   ) -> Membership? {
     lastNumber += 1
     if let number = numbers[identity], let load = loads[number] {
-      guard mayQueue || load.phase != .queued else { return nil }
+      guard load.phase != .overdue, mayQueue || load.phase != .queued else { return nil }
       loads[number]?.waiters[lastNumber] = waiter
       loads[number]?.updatePriority()
       return Membership(load: number, waiter: lastNumber, work: load.work, new: nil)
@@ -125,10 +128,15 @@ struct LoadTable: Sendable {
     return (ended.flatMap { $0.waiters.values.map(\.result) }, ended.compactMap(\.task))
   }
 
-  func isRunning(_ load: Number) -> Bool { loads[load] != nil }
+  /// Notes that a load has no response after the response timeout. Returns the results of the waiters that joined it,
+  /// which the caller has to set to nil: the load may be waiting for one of them.
+  mutating func markOverdue(_ load: Number) -> [OneShot<LoadedImage?>] {
+    guard loads[load]?.phase == .requested else { return [] }
+    loads[load]?.phase = .overdue
+    return loads[load]?.waiters.filter { $0.key != load }.values.map(\.result) ?? []  // the first has the load's number
+  }
 
-  /// Returns the progress of a load; nil if it has ended.
-  func phase(of load: Number) -> Phase? { loads[load]?.phase }
+  func isRunning(_ load: Number) -> Bool { loads[load] != nil }
 
   mutating func set(_ phase: Phase, of load: Number) { loads[load]?.phase = phase }
 

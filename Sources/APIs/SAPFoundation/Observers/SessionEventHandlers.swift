@@ -29,8 +29,19 @@ struct SessionEventHandler: @unchecked Sendable {
     self.delegate = delegate
     intercepting = observer as? any InterceptingObserver
     listener = (observer as? any ListeningObserver)?.listener
-    mayRefuseServers = !String(reflecting: type(of: events)).hasPrefix("SAPFoundation.")
+    mayRefuseServers = !Self.neverRefuseServers.contains(ObjectIdentifier(type(of: events)))
   }
+
+  /// The observers that accept what the system decides about a server. A class that is missing here is asked, and so is
+  /// a subclass of one that is not.
+  private static let neverRefuseServers: Set<ObjectIdentifier> = [
+    ObjectIdentifier(APIKeyAuthenticationObserver.self), ObjectIdentifier(BasicAuthenticationObserver.self),
+    ObjectIdentifier(CSRFTokenObserver.self), ObjectIdentifier(CorrelationObserver.self),
+    ObjectIdentifier(LanguageObserver.self), ObjectIdentifier(NetworkActivityIndicatorObserver.self),
+    ObjectIdentifier(OAuth2Observer.self), ObjectIdentifier(OTPObserver.self), ObjectIdentifier(SAMLObserver.self),
+    ObjectIdentifier(SAPPassportObserver.self), ObjectIdentifier(SAPcpmsObserver.self),
+    ObjectIdentifier(SAPcpmsUserBlockedObserver.self), ObjectIdentifier(UserIdentityObserver.self),
+  ]
 }
 
 extension SAPURLSession {

@@ -81,9 +81,8 @@ extension SAPTransport {
   static func transport(
     for configuration: URLSessionConfiguration, _ connection: ConnectionConfiguration
   ) -> any Transport {
-    let hasOwnClasses = (configuration.protocolClasses ?? []).contains {
-      !String(reflecting: $0).hasPrefix("FoundationNetworking.")
-    }
+    let ofFoundation = Set((URLSessionConfiguration.ephemeral.protocolClasses ?? []).map { ObjectIdentifier($0) })
+    let hasOwnClasses = (configuration.protocolClasses ?? []).contains { !ofFoundation.contains(ObjectIdentifier($0)) }
     if hasOwnClasses { return overFoundation(configuration, connection) }
     var settings = connection
     if connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost {

@@ -52,7 +52,7 @@ check: test-libraries ## what must hold besides the tests: format, warnings, imp
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
-	@scripts/check-window
+	@Examples/Slideshow/check-window
 
 format: ## lay out the Swift sources as .swift-format says
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel

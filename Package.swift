@@ -8,6 +8,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
+    .library(name: "MartletObservation", targets: ["MartletObservation"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
@@ -97,7 +98,7 @@ let package = Package(
     .target(
       name: "Martlet",
       dependencies: [
-        "MartletEngine", "MartletObservation", "MartletSemantics",
+        "MartletEngine", "MartletSemantics",
         .target(name: "MartletSockets", condition: .when(platforms: [.linux])),
         .target(
           name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
@@ -215,8 +216,8 @@ let package = Package(
     .testTarget(
       name: "MartletTasksTests",
       dependencies: [
-        "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "TestSupport",
+        "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics",
+        "MartletTesting", "TestSupport",
       ],
       resources: [.copy("Fixtures")]),
     .testTarget(

@@ -19,8 +19,8 @@ let package = Package(
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "CFuzz", product("Martlet"), product("MartletImages"), product("MartletRedis"), product("MartletSQLite"),
-        product("MartletTesting"),
+        "CFuzz", product("Martlet"), product("MartletImages"), product("MartletObservation"), product("MartletRedis"),
+        product("MartletSQLite"), product("MartletTesting"),
       ],
       swiftSettings: settings),
   ],

@@ -22,7 +22,8 @@ let package = Package(
     .testTarget(
       name: "InteropTests",
       dependencies: [
-        product("Martlet"), product("MartletImages"), product("MartletTesting"), product("MartletKerberos"),
+        product("Martlet"), product("MartletImages"), product("MartletKerberos"), product("MartletObservation"),
+        product("MartletTesting"),
       ],
       exclude: ["Pictures/corpus.py"], swiftSettings: settings),
     // Contracts in there is a link to the contracts of stores, which the stores in memory and SQLite files pass too.

@@ -1,6 +1,7 @@
 // What a session does, seen: a log line a call, an archive for a browser's tools, an indicator, a curl command.
 
 import Martlet
+import MartletObservation
 import MartletTesting
 
 let recorder = HARRecorder()

@@ -1,6 +1,7 @@
 // What is shown of secrets, and how to hide or show more.
 
 import Martlet
+import MartletObservation
 
 if let url = URL(string: "https://anna:secret@example.com/report?page=2&token=t1") {
   let request = HTTPRequest(.get, url, fields: [.authorization: "Bearer a1", "X-Company-Key": "k1"])

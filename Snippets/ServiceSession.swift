@@ -1,6 +1,7 @@
 // A session for a service with passwords, tokens and CSRF tokens, kept on disk, retried where that is safe, and watched.
 
 import Martlet
+import MartletObservation
 import MartletSQLite
 import MartletTesting
 

@@ -1,6 +1,7 @@
 // A service between strangers and an upstream that misbehaves: what it refuses, limits, repeats and counts.
 
 import Martlet
+import MartletObservation
 import MartletTesting
 import Synchronization
 

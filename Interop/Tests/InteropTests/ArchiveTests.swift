@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletObservation
 import MartletTesting
 import Testing
 

@@ -25,7 +25,7 @@ import Synchronization
 /// | `martlet.pool.connections.opened`, `martlet.pool.requests.reused` | `Counter` | host, port and scheme |
 ///
 /// The names with `http` are those of OpenTelemetry's stable conventions for HTTP clients. The meaning of the values,
-/// and the limits on the number of dimensions, are the same as in ``Martlet/CallMetrics``.
+/// and the limits on the number of dimensions, are the same as in ``MartletObservation/CallMetrics``.
 public final class MetricsListener: EventListener {
   private let meter: CallMeter
   private let instruments: Instruments

@@ -1,4 +1,3 @@
 // One import for everything that every platform has.
 @_exported public import MartletEngine
-@_exported public import MartletObservation
 @_exported public import MartletSemantics

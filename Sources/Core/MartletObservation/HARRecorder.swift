@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Every attempt is an entry: a redirect, a retry and the request after a challenge each have their own, with a comment
 /// that names the call. An entry is added when its attempt has ended. It contains the request's head in the form in
-/// which it was written, if the transport reports that (``Event/written(_:)``). Otherwise it contains the engine's
+/// which it was written, if the transport reports that (``Martlet/Event/written(_:)``). Otherwise it contains the engine's
 /// form, without `Host`. It also contains the response in the engine's form, with its body decoded, and without the
 /// fields of the coded body.
 ///
@@ -84,7 +84,7 @@ public final class HARRecorder: EventListener {
   /// Writes the archive to a file. If the file exists, it is replaced when the new one is complete. Only its owner can
   /// read it.
   ///
-  /// - Throws: ``HTTPError`` of kind `.file`.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public func write(to url: URL) throws(HTTPError) { try har.write(to: url) }
 
   /// Adds the attempts in progress, with the data that was sent and received so far, as entries that failed with an

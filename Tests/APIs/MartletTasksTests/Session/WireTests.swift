@@ -1,3 +1,4 @@
+import MartletObservation
 import MartletTasks
 import MartletTasksTesting
 import MartletTesting

@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletObservation", targets: ["MartletObservation"]),
+    .library(name: "MartletSignIn", targets: ["MartletSignIn"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
@@ -92,6 +93,7 @@ let package = Package(
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Level 3: the core product.
@@ -109,7 +111,7 @@ let package = Package(
       name: "SAPFoundation",
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletRunLoop", "MartletSemantics",
-        "MartletSQLite", "MartletURLSession",
+        "MartletSignIn", "MartletSQLite", "MartletURLSession",
       ]),
     // An API names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
     // names has changed.
@@ -176,6 +178,11 @@ let package = Package(
       name: "MartletEngineTests",
       dependencies: [
         "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers", "TestSupport",
+      ]),
+    .testTarget(
+      name: "MartletSignInTests",
+      dependencies: [
+        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport",
       ]),
     .testTarget(
       name: "MartletObservationTests",
@@ -258,7 +265,7 @@ package.targets += [
     ]),
   .target(
     name: "MartletRedis",
-    dependencies: ["MartletEngine", "MartletSemantics", "CCrypto", "CSockets"]),
+    dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn", "CCrypto", "CSockets"]),
   .testTarget(
     name: "MartletRedisTests",
     dependencies: ["MartletRedis", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
@@ -273,8 +280,8 @@ package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSockets",
-      "MartletTesting",
+      "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn",
+      "MartletSockets", "MartletTesting",
     ]),
   .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
   .testTarget(
@@ -288,7 +295,7 @@ package.targets += [
 
 // Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
 let groups = [
-  "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics"],
+  "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSignIn"],
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
   "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
@@ -304,7 +311,7 @@ let groups = [
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
-  "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests"],
+  "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests"],
   "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
   "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],

@@ -1,6 +1,7 @@
 // A service that requires a CSRF token for changes, and belongs the token to a session cookie.
 
 import Martlet
+import MartletSignIn
 import MartletTesting
 
 let server = try LoopbackServer { request in

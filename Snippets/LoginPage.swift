@@ -1,6 +1,7 @@
 // A service without tokens: it sends a login page, and knows the user by a cookie afterwards.
 
 import Martlet
+import MartletSignIn
 import MartletTesting
 
 let server = try LoopbackServer { request in

@@ -1,6 +1,7 @@
 // A client for a small service: with a token that is renewed, retries where they are safe, and one request that fails once.
 
 import Martlet
+import MartletSignIn
 import MartletTesting
 import Synchronization
 

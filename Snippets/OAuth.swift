@@ -1,6 +1,7 @@
 // Access tokens of an OAuth 2 server: for a program of its own, and for a user who logs in on another device.
 
 import Martlet
+import MartletSignIn
 import MartletTesting
 
 /// A session for a program that acts for itself (client credentials).

@@ -3,6 +3,7 @@
 import Martlet
 import MartletObservation
 import MartletSQLite
+import MartletSignIn
 import MartletTesting
 
 struct Order: Codable, Sendable {

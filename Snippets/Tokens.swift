@@ -1,6 +1,7 @@
 // A token that is kept in a store and renewed once for all requests; and what a refused renewal looks like.
 
 import Martlet
+import MartletSignIn
 import MartletTesting
 
 /// The source of a token that is renewed with its refresh token, and kept in a store.

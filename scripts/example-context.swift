@@ -10,6 +10,7 @@ import MartletKerberos
 import MartletObservation
 import MartletRedis
 import MartletSQLite
+import MartletSignIn
 import MartletTasks
 import MartletTasksTesting
 import MartletTesting
@@ -138,6 +139,9 @@ extension MartletRedisExamples {
 
 extension MartletEngineExamples {
   static var body: ResponseBody { some() }
+}
+
+extension MartletSignInExamples {
   static var client: OAuthClient { some() }
   static var authorize: URL { some() }
   static var tokens: URL { some() }

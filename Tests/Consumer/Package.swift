@@ -4,8 +4,8 @@ import PackageDescription
 // A package of somebody else's, with one program for each product of Martlet: what an optimised build of a user's
 // compiles and links, and what no build of Martlet itself does.
 let programs = [
-  ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sockets", "MartletSockets"),
-  ("urlsession", "MartletURLSession"),
+  ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sign-in", "MartletSignIn"),
+  ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("run-loop", "MartletRunLoop"), ("sap", "SAPFoundation"),
   ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"), ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),

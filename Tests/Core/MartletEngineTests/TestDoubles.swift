@@ -102,3 +102,21 @@ extension HTTPResponse {
     HTTPResponse(status: status, fields: fields, body: ResponseBody(Data(text.utf8)), url: origin)
   }
 }
+
+/// A flag that is true the first time it is read.
+final class Once: Sendable {
+  private let isOver = Atomic(false)
+  func first() -> Bool { !isOver.exchange(true, ordering: .relaxed) }
+}
+
+/// An interceptor whose review is a closure.
+struct ReviewInterceptor: Interceptor {
+  let work: @Sendable (Call) async throws -> Void
+
+  init(_ work: @escaping @Sendable (Call) async throws -> Void) { self.work = work }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    try await work(call)
+    return .accept
+  }
+}

@@ -1,8 +1,9 @@
 import MartletEngine
 import MartletSemantics
+import MartletSignIn
 
 /// The common part of ``SAMLObserver`` and ``OTPObserver``: if a response has a certain field, it logs in once for all
-/// such requests, and sends them again (with the engine's ``LoginInterceptor``).
+/// such requests, and sends them again (with a ``MartletSignIn/LoginInterceptor``).
 ///
 /// Only responses of the origin that the app addressed are challenges: no login begins after a redirect to another.
 final class LoginChallenge: Sendable {

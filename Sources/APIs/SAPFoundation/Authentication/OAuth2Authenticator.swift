@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletSignIn
 
 /// Shows a login page, and returns the URL to which it redirects. It replaces SAP's web views.
 ///

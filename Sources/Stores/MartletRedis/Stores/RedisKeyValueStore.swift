@@ -1,5 +1,6 @@
 public import MartletEngine
 public import MartletSemantics
+public import MartletSignIn
 
 /// A ``Martlet/KeyValueStore`` on a Redis server, for data that a fleet's processes share: tokens, CSRF tokens,
 /// settings.
@@ -67,8 +68,8 @@ public struct RedisKeyValueStore: KeyValueStore {
   }
 }
 
-/// Stores the tokens of a `CSRFInterceptor`, by URL. Use it with a ``RedisCookieStore`` that shares session cookies: a
-/// token belongs to the session of its cookie.
+/// Stores the tokens of a ``MartletSignIn/CSRFInterceptor``, by URL. Use it with a ``RedisCookieStore`` that shares
+/// session cookies: a token belongs to the session of its cookie.
 extension RedisKeyValueStore: CSRFTokenStore {
   public func token(for url: URL) async throws -> String? {
     try await value(for: Self.key(url)).map { String(decoding: $0, as: UTF8.self) }

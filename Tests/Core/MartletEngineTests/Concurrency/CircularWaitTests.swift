@@ -150,21 +150,3 @@ struct CircularCacheTests {
     #expect(fixture.sent.count == 2)
   }
 }
-
-/// A flag that is true the first time it is read.
-final class Once: Sendable {
-  private let isOver = Atomic(false)
-  func first() -> Bool { !isOver.exchange(true, ordering: .relaxed) }
-}
-
-/// An interceptor whose review is a closure.
-struct ReviewInterceptor: Interceptor {
-  let work: @Sendable (Call) async throws -> Void
-
-  init(_ work: @escaping @Sendable (Call) async throws -> Void) { self.work = work }
-
-  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    try await work(call)
-    return .accept
-  }
-}

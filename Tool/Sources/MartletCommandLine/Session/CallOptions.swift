@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSQLite
 import MartletSemantics
+import MartletSignIn
 
 /// The options for a call's behavior, as a session's configuration.
 struct CallOptions {

@@ -1,4 +1,5 @@
 import Martlet
+import MartletSignIn
 
 struct Article: Codable, Sendable {
   var id: Int

@@ -1,4 +1,4 @@
-import MartletSemantics
+package import MartletSemantics
 
 extension AccessToken: Codable {
   private enum Key: String, CodingKey {
@@ -47,7 +47,7 @@ extension AccessToken {
   /// Makes the token of a token endpoint's response.
   ///
   /// - Parameter date: when the response was received.
-  init(_ answer: TokenAnswer, at date: Date) {
+  package init(_ answer: TokenAnswer, at date: Date) {
     self.init(
       answer.accessToken, type: answer.tokenType, expires: answer.seconds.map { date.addingTimeInterval($0) },
       refreshToken: answer.refreshToken)

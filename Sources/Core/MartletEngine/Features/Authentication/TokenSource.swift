@@ -9,7 +9,7 @@ public import MartletSemantics
 /// configuration.credentials = [tokens]
 /// ```
 ///
-/// For the tokens of an OAuth 2 server, ``OAuthClient/tokens(for:by:)`` makes a source.
+/// For the tokens of an OAuth 2 server, ``MartletSignIn/OAuthClient/tokens(for:by:)`` makes a source.
 ///
 /// The token is renewed shortly before it expires (see ``AccessToken/expires``), and after a 401. The closure runs once
 /// at a time, in its own task, and all requests that need the new token wait for it: a thousand requests with an
@@ -101,7 +101,7 @@ public final class TokenSource: ImmediateCredentialSource {
   }
 
   /// - Parameter logout: set when the user logs out.
-  convenience init(
+  package convenience init(
     _ token: AccessToken?, for scope: CredentialScope, logout: SignOutMark, refresh: @escaping Refresh
   ) {
     self.init(token, scope, { .now }, refresh, logout)

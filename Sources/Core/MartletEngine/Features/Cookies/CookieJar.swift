@@ -21,7 +21,8 @@ import Synchronization
 ///
 /// If drafts differ, the newest applies: of RFC 6265bis (draft 22), and of *layered cookies*, its successor. Only https
 /// is secure. Responses of other sessions do not replace a cookie that is paired with a CSRF token: see
-/// ``CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC allows.
+/// ``MartletSignIn/CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC
+/// allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?

@@ -267,7 +267,7 @@ extension HTTPError {
   }
 
   /// Returns the error with the context of its call; values that it already has stay.
-  func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
+  package func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
     var error = self
     error.content.value.request = error.request ?? request
     error.content.value.response = error.response ?? response

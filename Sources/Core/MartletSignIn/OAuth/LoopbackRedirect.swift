@@ -1,4 +1,5 @@
 import Dispatch
+import MartletEngine
 import MartletSemantics
 
 #if canImport(Glibc)

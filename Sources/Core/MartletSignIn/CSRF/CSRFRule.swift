@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 /// The syntax of the token protocol.

@@ -1,3 +1,4 @@
+public import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -19,14 +20,14 @@ import Synchronization
 /// - One login runs at a time. All requests that are challenged during the login wait for it. A request that was sent
 ///   before the end of the login and is challenged afterwards is sent again without another login. Cancelling a request
 ///   ends its wait, not the login.
-/// - A request that is challenged again after a login fails with ``HTTPError/Kind/authenticationFailed``.
+/// - A request that is challenged again after a login fails with ``Martlet/HTTPError/Kind/authenticationFailed``.
 /// - If the closure throws, the requests that wait fail with its error, and so do those that were sent before the
 ///   failure and are challenged afterwards. Later requests try again.
-/// - A request whose body can be read only once (``RequestBody``), and was read already, fails with
-///   ``HTTPError/Kind/bodyNotReplayable`` after the login.
+/// - A request whose body can be read only once (``Martlet/RequestBody``), and was read already, fails with
+///   ``Martlet/HTTPError/Kind/bodyNotReplayable`` after the login.
 /// - A challenge in a stored response does not start a login: the request is sent to the server.
 /// - Requests of the closure may use the same session; the closure handles their challenges itself (see
-///   ``CallContext``).
+///   ``Martlet/CallContext``).
 ///
 /// Use one interceptor for one session only.
 public final class LoginInterceptor: Interceptor {
@@ -115,8 +116,8 @@ public final class LoginInterceptor: Interceptor {
   }
 
   /// Removes the result of the last login because the user signs out. The result of a running login is discarded, and
-  /// its waiters get ``HTTPError/signedOut``. Requests that began before the sign-out do not start a login: their
-  /// callers get the challenge.
+  /// its waiters get ``Martlet/HTTPError/signedOut``. Requests that began before the sign-out do not start a login:
+  /// their callers get the challenge.
   package func forget() {
     signOut.set()
     logins.forget()

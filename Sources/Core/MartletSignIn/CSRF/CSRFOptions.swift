@@ -8,8 +8,8 @@ public struct CSRFOptions: Sendable {
   public var field: FieldName = "X-CSRF-Token"
   /// The statuses that mean a refusal if the field is `Required`. 403 by default.
   public var refusals: Set<HTTPStatus> = [.forbidden]
-  /// The store of the tokens; in memory by default. Tokens for requests with a partition (``RequestOptions/partition``)
-  /// are always in memory.
+  /// The store of the tokens; in memory by default. Tokens for requests with a partition
+  /// (``Martlet/RequestOptions/partition``) are always in memory.
   public var store: any CSRFTokenStore = MemoryCSRFTokenStore()
 
   /// Makes the default options.

@@ -1,6 +1,7 @@
 import Glibc
 import MartletEngine
 import MartletSemantics
+import MartletSignIn
 import MartletSockets
 import MartletTesting
 import Testing

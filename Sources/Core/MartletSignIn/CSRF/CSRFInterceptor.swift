@@ -1,3 +1,4 @@
+public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
@@ -13,8 +14,8 @@ import Synchronization
 /// - **Fetching.** A token is fetched through the same session, with the field `X-CSRF-Token: Fetch`: by `HEAD` or, if
 ///   that returns none, `GET`, first at the given URL, then with the slash at its end added or removed. One fetch at a
 ///   time runs for a URL, and all requests that need the token wait for it. Cancelling a request does not cancel the
-///   fetch. Requests that the fetch itself depends on are sent without a token (see ``CallContext``). If the server
-///   returns no token, requests are sent without one.
+///   fetch. Requests that the fetch itself depends on are sent without a token (see ``Martlet/CallContext``). If the
+///   server returns no token, requests are sent without one.
 /// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
 ///   store cookies. Servers open a new session for every request without a cookie, and its response must not replace
 ///   the cookies of the token. Only two kinds of responses replace them: those to requests that sent them, and
@@ -25,7 +26,7 @@ import Synchronization
 /// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that already has the field is not
 ///   changed.
 ///
-/// Add it to ``SessionConfiguration/interceptors``. A session can have several, for several services.
+/// Add it to ``Martlet/SessionConfiguration/interceptors``. A session can have several, for several services.
 public final class CSRFInterceptor: Interceptor {
   /// Returns the URL from which the token for a request is fetched; nil if the request needs none.
   public typealias TokenURL = @Sendable (HTTPRequest) async throws -> URL?

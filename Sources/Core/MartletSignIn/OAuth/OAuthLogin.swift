@@ -1,3 +1,4 @@
+public import MartletEngine
 public import MartletSemantics
 
 /// The way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
@@ -6,7 +7,8 @@ public struct OAuthLogin: Sendable {
 
   /// Makes a login of another kind.
   ///
-  /// - Parameter obtain: returns a token for the client. An error other than ``HTTPError`` becomes its `underlying`.
+  /// - Parameter obtain: returns a token for the client. An error other than ``Martlet/HTTPError`` becomes its
+  ///   `underlying`.
   public init(_ obtain: @escaping @Sendable (OAuthClient) async throws -> AccessToken) { self.obtain = obtain }
 
   /// The client's own credentials (RFC 6749 §4.4): there is no user.

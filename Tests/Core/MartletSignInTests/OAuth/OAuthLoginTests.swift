@@ -1,6 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletSignIn
 import MartletSockets
 import MartletTesting
 import Synchronization

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletSignIn
 import MartletTesting
 import Synchronization
 import Testing

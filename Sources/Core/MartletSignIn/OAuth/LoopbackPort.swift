@@ -1,3 +1,5 @@
+import MartletEngine
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)

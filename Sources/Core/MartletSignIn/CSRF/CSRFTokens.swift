@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -56,7 +57,7 @@ final class CSRFTokens: Sendable {
   var generation: Int { memory.withLock { $0.fetches } }
 
   /// Removes all tokens except those in the store, which the caller removes afterwards. The result of a running fetch
-  /// is discarded, and its waiters get ``HTTPError/signedOut``.
+  /// is discarded, and its waiters get ``Martlet/HTTPError/signedOut``.
   func forget() {
     signOut.set()
     memory.withLock { ($0.mirror, $0.unprotected, $0.refused) = ([:], [], [:]) }
@@ -182,8 +183,8 @@ final class CSRFTokens: Sendable {
 
   /// Stores a token; nil removes it.
   ///
-  /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began. Nothing is stored then. The
-  ///   store has its own lock, so a sign-out is checked for again after storing.
+  /// - Throws: ``Martlet/HTTPError/signedOut`` if the user has signed out since the call began. Nothing is stored then.
+  ///   The store has its own lock, so a sign-out is checked for again after storing.
   private func store(_ token: String?, _ url: URL, in call: Call) async throws {
     try memory.withLock { memory in
       try signOut.check(call.id)
@@ -210,7 +211,7 @@ private struct CSRFFetch {
 
   /// How often one request is sent while responses of other sessions replace the cookies. Two times are nearly always
   /// enough: from the first response on, the cookies in the jar belong to a token (see
-  /// ``CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
+  /// ``Martlet/CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
   private static let attemptLimit = 4
 
   private enum Answer {

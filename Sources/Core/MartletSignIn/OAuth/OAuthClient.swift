@@ -1,3 +1,4 @@
+public import MartletEngine
 public import MartletSemantics
 
 /// A client of an OAuth 2 authorization server (RFC 6749): obtains access tokens, and renews them.
@@ -15,10 +16,10 @@ public import MartletSemantics
 /// or in a browser. The client's session sends the token requests, only over https or to the loopback interface, and
 /// does not follow their redirects. It must not be the session that needs the tokens.
 ///
-/// Its methods throw ``HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
-/// ``HTTPError/underlying`` is an ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an error of
-/// that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows
-/// a token or a secret.
+/// Its methods throw ``Martlet/HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
+/// ``Martlet/HTTPError/underlying`` is an ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an
+/// error of that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an
+/// error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   @nonexhaustive public enum Authentication: Sendable, Hashable {
@@ -60,8 +61,8 @@ public struct OAuthClient: Sendable {
   /// Renews a token with its refresh token (RFC 6749 §6). If the server sends no new refresh token, the old one is kept
   /// in the result.
   ///
-  /// - Throws: ``HTTPError``, of kind `.authenticationFailed` if the token has no refresh token or the server refuses
-  ///   it.
+  /// - Throws: ``Martlet/HTTPError``, of kind `.authenticationFailed` if the token has no refresh token or the server
+  ///   refuses it.
   @concurrent public func renewed(_ token: AccessToken) async throws(HTTPError) -> AccessToken {
     guard let refreshToken = token.refreshToken else {
       throw HTTPError(
@@ -95,8 +96,8 @@ public struct OAuthClient: Sendable {
   /// store has replaced it in the meantime, that token is used. If the store cannot be written, no request fails,
   /// because the token is valid.
   ///
-  /// To log out, call ``TokenSource/use(_:)`` with nil, then remove the key from the store. After the call, the source
-  /// neither reads the old token nor keeps the result of a running renewal.
+  /// To log out, call ``Martlet/TokenSource/use(_:)`` with nil, then remove the key from the store. After the call, the
+  /// source neither reads the old token nor keeps the result of a running renewal.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.

@@ -1,0 +1,1 @@
+../MartletEngineTests/TestDoubles.swift

@@ -15,6 +15,10 @@ extension HTTPSession {
   /// session's default fields, credentials, cookies and other fields with names of secrets, and only if the request's
   /// ``RedirectPolicy`` follows such redirects. It is never followed from https to http unless the policy allows that.
   ///
+  /// The sequence ends after a page without a link to the next one. It throws the errors of
+  /// ``value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link cannot be
+  /// followed or leads back to an earlier page, or if there are more pages than the limit.
+  ///
   /// - Parameters:
   ///   - type: the type of a page.
   ///   - request: the request for the first page.
@@ -24,30 +28,26 @@ extension HTTPSession {
   public func pages<Page: Decodable>(
     of type: Page.Type = Page.self, for request: HTTPRequest, limit: Int = 1000, expecting: StatusExpectation? = nil,
     decoder: JSONDecoder? = nil
-  ) -> ResponsePages<Page> {
-    ResponsePages(
+  ) -> some AsyncSequence<Page, HTTPError> & Sendable {
+    ResponsePages<Page>(
       session: self, request: resolved(askingForJSON(request, expecting)), limit: limit, decoder: decoder)
   }
 }
 
 /// The pages of a list: see ``HTTPSession/pages(of:for:limit:expecting:decoder:)``.
-///
-/// The sequence ends after a page without a link to the next one. It throws the errors of
-/// ``HTTPSession/value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link
-/// cannot be followed or leads back to an earlier page, or if there are more pages than the limit.
-public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
-  public typealias Element = Page
-  public typealias Failure = HTTPError
+private struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
+  typealias Element = Page
+  typealias Failure = HTTPError
 
   let session: HTTPSession
   let request: HTTPRequest
   let limit: Int
   let decoder: JSONDecoder?
 
-  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+  func makeAsyncIterator() -> Iterator { Iterator(self) }
 
   /// Reads the pages.
-  public struct Iterator: AsyncIteratorProtocol {
+  struct Iterator: AsyncIteratorProtocol {
     private enum Step {
       case request(HTTPRequest)
       /// The last page was returned; its link cannot be followed.
@@ -60,12 +60,12 @@ public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
     private var visited: Set<URL> = []
     private var count = 0
 
-    fileprivate init(_ pages: ResponsePages) {
+    init(_ pages: ResponsePages) {
       self.pages = pages
       step = .request(pages.request)
     }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Page? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Page? {
       let step = step
       self.step = .end
       switch step {
@@ -79,7 +79,7 @@ public struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
       }
     }
 
-    public mutating func next() async throws(HTTPError) -> Page? { try await next(isolation: nil) }
+    mutating func next() async throws(HTTPError) -> Page? { try await next(isolation: nil) }
 
     private mutating func step(after response: HTTPResponse, to request: HTTPRequest) -> Step {
       count += 1

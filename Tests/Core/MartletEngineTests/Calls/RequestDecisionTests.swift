@@ -31,7 +31,9 @@ struct RequestDecisionTests {
     #expect(transport.requests.map { $0.fields["X-Path"] } == ["session,a,b", "session,"])
   }
 
-  private func follow(_ decide: @escaping RedirectDecision) async throws(HTTPError) -> (HTTPResponse, [HTTPRequest]) {
+  private func follow(
+    _ decide: @escaping @Sendable (HTTPRequest, HTTPResponse, Call) async throws -> HTTPRequest?
+  ) async throws(HTTPError) -> (HTTPResponse, [HTTPRequest]) {
     let transport = ScriptedTransport(.redirect(to: "/next"), .text("there"))
     var request = HTTPRequest(.get, origin)
     request.options.redirectDecision = decide
@@ -79,7 +81,9 @@ struct RequestDecisionTests {
     #expect(try await HTTPSession(transport: transport).data(for: request).1.status == .found)
   }
 
-  private func read(_ fixture: CacheFixture, _ decide: StorageDecision?) async throws -> String {
+  private func read(
+    _ fixture: CacheFixture, _ decide: @escaping @Sendable (HTTPResponse) async throws -> HTTPResponse?
+  ) async throws -> String {
     var request = HTTPRequest(.get, url("http://a.example/"))
     request.options.storageDecision = decide
     return try await fixture.send(request).text
@@ -89,7 +93,7 @@ struct RequestDecisionTests {
     let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
     let seen = Mutex<[String]>([])
 
-    let decide: StorageDecision = { answer in
+    let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse? = { answer in
       let body = try await answer.body.collect(upTo: 100)
       seen.withLock { $0.append("\(answer.status.code) \(String(decoding: body, as: UTF8.self))") }
       var answer = answer
@@ -104,7 +108,7 @@ struct RequestDecisionTests {
 
   @Test func aReplacedResponseIsStored() async throws {
     let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
-    let decide: StorageDecision = { answer in
+    let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse? = { answer in
       var answer = answer
       answer.fields["X-Stored"] = "yes"
       answer.body = ResponseBody(Data("changed".utf8))
@@ -120,7 +124,9 @@ struct RequestDecisionTests {
 
   @Test(arguments: [true, false]) func nothingIsStoredIfTheDecisionRejectsOrThrows(throwing: Bool) async throws {
     let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
-    let decide: StorageDecision = { _ in if throwing { throw Refusal() } else { nil } }
+    let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse? = { _ in
+      if throwing { throw Refusal() } else { nil }
+    }
 
     for _ in 0..<2 { #expect(try await read(fixture, decide) == "hello") }
 

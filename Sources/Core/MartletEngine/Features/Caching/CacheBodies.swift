@@ -114,12 +114,12 @@ private final class DecidingWriter: CacheWriter {
   private let url: URL
   private let call: Call
   private let store: any CacheStore
-  private let decide: StorageDecision
+  private let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse?
   private let bytes = Mutex(Data())
 
   init(
     _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter,
-    _ decide: @escaping StorageDecision
+    _ decide: @escaping @Sendable (HTTPResponse) async throws -> HTTPResponse?
   ) {
     self.entry = entry
     self.base = base

@@ -2,7 +2,7 @@ public import MartletSemantics
 
 extension ResponseBody {
   /// The body as lines of UTF-8, each at most 1 MiB: see ``lines(limit:)``.
-  public var lines: ResponseLines { lines(limit: 1 << 20) }
+  public var lines: some AsyncSequence<String, HTTPError> & Sendable { lines(limit: 1 << 20) }
 
   /// Returns the body as lines of UTF-8, without their endings (LF or CRLF). The last line needs no ending.
   ///
@@ -15,7 +15,9 @@ extension ResponseBody {
   /// ``HTTPError/Kind/bodyTooLarge``, and a line that is not UTF-8 is one of kind ``HTTPError/Kind/undecodableBody``.
   ///
   /// - Parameter limit: the largest number of bytes of a line.
-  public func lines(limit: Int) -> ResponseLines { ResponseLines(body: self, limit: limit) }
+  public func lines(limit: Int) -> some AsyncSequence<String, HTTPError> & Sendable {
+    ResponseLines(body: self, limit: limit)
+  }
 
   /// Returns the JSON values of a body that has one on each line (NDJSON, JSON Lines). Empty lines are skipped.
   ///
@@ -33,9 +35,9 @@ extension ResponseBody {
   ///   - limit: the largest number of bytes of a line; 1 MiB by default.
   public func values<Value: Decodable>(
     of type: Value.Type = Value.self, decoder: JSONDecoder? = nil, limit: Int = 1 << 20
-  ) -> ResponseValues<Value> {
+  ) -> some AsyncSequence<Value, HTTPError> & Sendable {
     let own = (source as? SessionBody)?.decoder
-    return ResponseValues(body: self, decoder: decoder ?? own ?? JSONDecoder(), limit: limit)
+    return ResponseValues<Value>(body: self, decoder: decoder ?? own ?? JSONDecoder(), limit: limit)
   }
 
   /// Ends the body's call with an error, and returns the error with the call's context.
@@ -47,20 +49,20 @@ extension ResponseBody {
 }
 
 /// The lines of a response's body: see ``ResponseBody/lines(limit:)``.
-public struct ResponseLines: AsyncSequence, Sendable {
-  public typealias Element = String
-  public typealias Failure = HTTPError
+private struct ResponseLines: AsyncSequence, Sendable {
+  typealias Element = String
+  typealias Failure = HTTPError
 
   let body: ResponseBody
   let limit: Int
 
-  public func makeAsyncIterator() -> Iterator { Iterator(lines: LineReader(body, limit: limit)) }
+  func makeAsyncIterator() -> Iterator { Iterator(lines: LineReader(body, limit: limit)) }
 
   /// Reads the lines.
-  public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var lines: LineReader
+  struct Iterator: AsyncIteratorProtocol {
+    var lines: LineReader
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> String? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> String? {
       guard let line = try await lines.next(isolation: actor) else { return nil }
       guard let text = String(validating: line, as: UTF8.self) else {
         throw lines.end(HTTPError(.undecodableBody, "line \(lines.count) is not UTF-8", phase: .receiving))
@@ -68,27 +70,27 @@ public struct ResponseLines: AsyncSequence, Sendable {
       return text
     }
 
-    public mutating func next() async throws(HTTPError) -> String? { try await next(isolation: nil) }
+    mutating func next() async throws(HTTPError) -> String? { try await next(isolation: nil) }
   }
 }
 
 /// The JSON values on the lines of a response's body: see ``ResponseBody/values(of:decoder:limit:)``.
-public struct ResponseValues<Value: Decodable>: AsyncSequence, Sendable {
-  public typealias Element = Value
-  public typealias Failure = HTTPError
+private struct ResponseValues<Value: Decodable>: AsyncSequence, Sendable {
+  typealias Element = Value
+  typealias Failure = HTTPError
 
   let body: ResponseBody
   let decoder: JSONDecoder
   let limit: Int
 
-  public func makeAsyncIterator() -> Iterator { Iterator(lines: LineReader(body, limit: limit), decoder: decoder) }
+  func makeAsyncIterator() -> Iterator { Iterator(lines: LineReader(body, limit: limit), decoder: decoder) }
 
   /// Reads the values.
-  public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var lines: LineReader
+  struct Iterator: AsyncIteratorProtocol {
+    var lines: LineReader
     let decoder: JSONDecoder
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Value? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> Value? {
       while let line = try await lines.next(isolation: actor) {
         guard !line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else { continue }
         let data = Data(line)
@@ -104,7 +106,7 @@ public struct ResponseValues<Value: Decodable>: AsyncSequence, Sendable {
       return nil
     }
 
-    public mutating func next() async throws(HTTPError) -> Value? { try await next(isolation: nil) }
+    mutating func next() async throws(HTTPError) -> Value? { try await next(isolation: nil) }
   }
 }
 

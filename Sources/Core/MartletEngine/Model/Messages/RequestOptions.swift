@@ -138,16 +138,6 @@ public struct RequestOptions: Sendable {
   }
 }
 
-/// Decides on a redirect. It gets the next request and the redirect's response. It returns the request to send, or nil
-/// to return the redirect's response to the caller. An error that it throws ends the call.
-public typealias RedirectDecision =
-  @Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ call: Call) async throws -> HTTPRequest?
-
-/// Decides what is stored in the cache. It gets the complete response, with its body in memory, and returns the
-/// response to store, or nil to store nothing. If it reads the body, it must return a response with a new one. If it
-/// throws, nothing is stored.
-public typealias StorageDecision = @Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?
-
 extension RequestOptions {
   /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
   /// not apply. PINGs find a dead connection in their place.

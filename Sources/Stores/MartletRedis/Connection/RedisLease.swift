@@ -1,4 +1,4 @@
-public import MartletEngine
+package import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -89,7 +89,7 @@ final class RedisLease: FlightLease {
 }
 
 extension RedisCacheStore: SharedFlights {
-  public func beginFlight(_ name: String) async throws -> SharedFlight? {
+  package func beginFlight(_ name: String) async throws -> SharedFlight? {
     guard let flights = options.flights else { return nil }
     let key = names.flight(name)
     let token = UUID().uuidString

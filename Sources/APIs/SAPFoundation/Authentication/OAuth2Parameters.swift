@@ -109,6 +109,7 @@ public struct OAuth2ClientCredentialsAuthenticationParameters: Sendable {
   ///   - tokenEndpointURL: the token endpoint.
   ///   - clientID: the client's identifier.
   ///   - clientSecret: the client's secret.
+  ///   - requestingScopes: the requested scopes; none by default.
   ///   - clientAuthentication: how the client authenticates; in `Authorization` by default. (SAP's supports Basic
   ///     only.)
   /// - Throws: ``OAuth2Error/invalidArgument(detail:)`` if the identifier or the secret is empty.

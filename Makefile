@@ -3,37 +3,37 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# Beside the root, the packages of this repository, as far as they are there.
+# In addition to the root, the packages of this repository that exist.
 packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Benchmarks/Package.swift))
 tested := $(patsubst %/Tests,%,$(wildcard $(packages:%=%/Tests))) .
 strict := $(shell grep -v '^#' scripts/build-flags)
 
-# Debian keeps daemons where a user's PATH does not look.
+# Debian's folders of daemons, which are not in a user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
 
-# How many tests run at once. All at once would share few threads, and a test's time limit would count while it waits for one.
+# The number of tests that run at once. All at once would share few threads, and a waiting test would exceed its time limit.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 
-# After how many minutes the tests of a package are ended, so that one that never comes back fails the run.
+# The number of minutes after which the tests of a package are ended, so that a hanging test fails the run.
 export TEST_MINUTES ?= 30
 
-# Passed on by demo, bench, check, docs, fuzz, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# For demo, bench, check, docs, fuzz, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
-# Where the repositories of other packages are, for `make integrations`; without it they come from the network.
+# The folder of other packages' repositories, for `make integrations`; without it they come from the network.
 MIRRORS ?=
 
-# Where `make install` puts the command-line tool; DESTDIR comes before it, for packages.
+# The folder into which `make install` installs the command-line tool. DESTDIR is prepended to it, for packages.
 PREFIX ?= /usr/local
 
 .PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet \
   docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
-help: ## list what make can do
+help: ## list the targets of make
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: build-libraries ## the slideshow over its own demo service
+demo: build-libraries ## the slideshow with its own demo service
 	@scripts/replan Examples/Slideshow/.build
 	@exec swift run --package-path Examples/Slideshow -c release slideshow $(ARGS)
 
@@ -48,32 +48,32 @@ example-sap: build-libraries ## an example app for SAP Mobile Services, with a s
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: test-libraries ## what must hold besides the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: test-libraries ## all checks except the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
 	@Examples/Slideshow/check-window
 
-format: ## lay out the Swift sources as .swift-format says
+format: ## format the Swift sources with the rules of .swift-format
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
 
-bench: bench-libraries ## the measurements; about 15 minutes after the build, with ARGS="--quick" 3
+bench: bench-libraries ## the measurements; about 15 minutes after the build, or 3 with ARGS="--quick"
 	@scripts/bench $(ARGS)
 
-interop: interop-libraries ## sessions against servers, proxies and readers that others wrote
+interop: interop-libraries ## test sessions with other servers, proxies and readers
 	@scripts/interop $(ARGS)
 
-integrations: build-libraries ## the bridges to other packages, with these and their tests; MIRRORS=FOLDER takes them from there
+integrations: build-libraries ## the bridges to other packages, with these packages and the tests; MIRRORS=FOLDER uses repositories in a folder
 	@MIRRORS="$(MIRRORS)" scripts/integrations $(ARGS)
 
-scores: interop-libraries ## public suites for caches and cookies over Martlet and over others, as a table
+scores: interop-libraries ## run public suites for caches and cookies with Martlet and other clients, and print a table
 	@scripts/scores
 
-fleet: interop-libraries ## processes that share a Redis server, which are killed and stopped on the way; half a minute after the build
+fleet: interop-libraries ## processes that share a Redis server, some of them killed or stopped; half a minute after the build
 	@scripts/replan Interop/.build
 	@exec swift run --package-path Interop -c release fleet
 
-docs: test-libraries ## the documentation, as a site; ARGS=--serve shows it
+docs: test-libraries ## the documentation, as a site; ARGS=--serve serves it
 	@swift build $(strict)
 	@exec scripts/documentation $(ARGS)
 
@@ -86,14 +86,14 @@ sanitize: sanitize-thread sanitize-address ## the root's tests under the thread 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
 
-fuzz: test-libraries ## libFuzzer on parsers and conversations, with the address sanitizer; ARGS="--seconds 3600 http2"
+fuzz: test-libraries ## run libFuzzer on parsers and protocols, with the address sanitizer; ARGS="--seconds 3600 http2"
 	@scripts/fuzz $(ARGS)
 
-# The program has the Swift libraries in it, so that it runs where there is no Swift.
+# The program contains the Swift libraries, so it also runs where Swift is not installed.
 install: build-libraries ## martlet, the command-line tool, with manual page and completions; PREFIX=~/.local for one user
 	@scripts/install-tool install "$(DESTDIR)$(PREFIX)"
 
-uninstall: ## remove what install has put under PREFIX
+uninstall: ## remove the files of install under PREFIX
 	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What Martlet costs, beside a plain C loop on libcurl, URLSession and others; also beside AsyncHTTPClient if the environment
-// names a checkout of it: `ASYNC_HTTP_CLIENT=/path/to/async-http-client make bench`.
+// The costs of Martlet, compared with a plain C loop on libcurl, URLSession and others. If the environment names a
+// checkout of AsyncHTTPClient, it is compared, too: `ASYNC_HTTP_CLIENT=/path/to/async-http-client make bench`.
 let asyncHTTPClient = Context.environment["ASYNC_HTTP_CLIENT"]
 
 let settings: [SwiftSetting] = [
@@ -18,11 +18,11 @@ let package = Package(
   dependencies: [.package(name: "Martlet", path: "..")]
     + (asyncHTTPClient.map { [.package(name: "async-http-client", path: $0)] } ?? []),
   targets: [
-    // The practical limit: libcurl, epoll and nothing else.
+    // The practical limit: only libcurl and epoll.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CSink"),
     .target(name: "CTurbo", linkerSettings: [.linkedLibrary("turbojpeg")]),
-    // What a program is told and answers that makes the requests of a measurement.
+    // The messages to and from a program that makes the requests of a measurement.
     .target(name: "MeasuredClient", swiftSettings: settings),
     .executableTarget(
       name: "bench",
@@ -32,7 +32,7 @@ let package = Package(
         product("SAPFoundation"),
       ],
       swiftSettings: settings),
-    // The smallest programs that get a URL: their cold start and their size are measured.
+    // The smallest programs that get a URL, for measurements of cold start and size.
     .executableTarget(name: "start-martlet", dependencies: [product("Martlet")], swiftSettings: settings),
     .executableTarget(name: "start-urlsession", swiftSettings: settings),
     .executableTarget(name: "start-libcurl", linkerSettings: [.linkedLibrary("curl")]),

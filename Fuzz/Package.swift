@@ -9,12 +9,12 @@ let settings: [SwiftSetting] = [
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
 
-// One program with all targets of `make fuzz`. It has no `main`: libFuzzer brings one, and scripts/fuzz links it.
+// One program with all targets of `make fuzz`. It has no `main`: libFuzzer has one, and scripts/fuzz links it.
 let package = Package(
   name: "Fuzz",
   dependencies: [.package(name: "Martlet", path: "..")],
   targets: [
-    // libFuzzer, and the parser of URLs of libcurl, which ours must agree with.
+    // libFuzzer, and libcurl's parser of URLs, with which Martlet's must agree.
     .systemLibrary(name: "CFuzz", pkgConfig: "libcurl"),
     .executableTarget(
       name: "fuzz",

@@ -32,7 +32,7 @@ JSON = [
 
 
 def fill(target, inputs, longest=1500):
-    """Replaces the files of a target by short and different ones of these, evenly taken."""
+    """Replaces the files of a target with some of these: short, different and evenly distributed."""
     folder = f"Corpus/{target}"
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)

@@ -19,7 +19,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
   ],
   targets: [
-    // A client that swift-openapi-generator has made: openapi-generator-config.yaml says how.
+    // A client made by swift-openapi-generator with openapi-generator-config.yaml.
     .target(
       name: "PetAPI",
       dependencies: [

@@ -9,7 +9,7 @@ let settings: [SwiftSetting] = [
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "Martlet") }
 
-// Sessions against servers, proxies and readers that others wrote: `make interop`, `make scores`.
+// Sessions with other servers, proxies and readers: `make interop`, `make scores`.
 let package = Package(
   name: "Interop",
   dependencies: [.package(name: "Martlet", path: "..")],
@@ -18,7 +18,7 @@ let package = Package(
     .executableTarget(
       name: "scores-client", dependencies: [.product(name: "Martlet", package: "Martlet")], path: "Scores/Client",
       swiftSettings: settings),
-    // RealServers in there is a link to what the root's own tests start: it is kept once.
+    // RealServers in this folder is a link to the servers that the root's own tests start, so there is one copy.
     .testTarget(
       name: "InteropTests",
       dependencies: [
@@ -26,7 +26,8 @@ let package = Package(
         product("MartletTesting"),
       ],
       exclude: ["Pictures/corpus.py"], swiftSettings: settings),
-    // Contracts in there is a link to the contracts of stores, which the stores in memory and SQLite files pass too.
+    // Contracts in this folder is a link to the contracts of stores, which the stores in memory and SQLite files also
+    // fulfil.
     .testTarget(
       name: "RedisTests", dependencies: [product("Martlet"), product("MartletRedis"), product("MartletTesting")],
       swiftSettings: settings),

@@ -1,4 +1,4 @@
-// A service that requires a CSRF token for changes, and belongs the token to a session cookie.
+// A service that requires a CSRF token for changes. The token is valid with a session cookie.
 
 import Martlet
 import MartletSignIn

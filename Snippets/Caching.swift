@@ -1,4 +1,4 @@
-// A cache in memory, parts of it for one user alone, and answers from it when the network is gone.
+// A cache in memory: one part of it is for one user alone, and it provides answers when there is no network.
 
 import Martlet
 import MartletTesting
@@ -20,7 +20,7 @@ for _ in 1...2 {
 }
 
 server.stop()
-request.fields[.cacheControl] = "no-cache"  // asks the server, whatever is stored
+request.fields[.cacheControl] = "no-cache"  // goes to the server, whatever is stored
 print(try await session.data(for: request).1.source)
 
 try await cache.removePartition("user-42")  // when the user signs out

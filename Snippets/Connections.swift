@@ -11,7 +11,7 @@ connection.connectTimeout = .seconds(5)
 let transport = SocketTransport(connection)
 let session = HTTPSession(transport: transport)
 
-try await transport.preconnect(to: server.url, requests: 4)  // TCP, proxy and TLS are done before they are needed
+try await transport.preconnect(to: server.url, requests: 4)  // TCP, proxy and TLS are ready before they are needed
 
 await withTaskGroup(of: Void.self) { group in
   for number in 1...100 {

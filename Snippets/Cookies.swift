@@ -1,4 +1,4 @@
-// Cookies: who has them, how to see and call them, and how to leave them out.
+// Cookies: which sessions share them, how to list and name them, and how to omit them.
 
 import Martlet
 import MartletTesting
@@ -7,7 +7,7 @@ let server = try LoopbackServer { request in
   request.fields[.cookie].map { .text($0) } ?? .text("none").with(.setCookie, "id=1; Path=/; SameSite=Strict")
 }
 
-// Every session keeps cookies, in a jar of its configuration's. Sessions of one configuration share it.
+// Every session keeps cookies, in its configuration's jar. Sessions with the same configuration share it.
 var configuration = SessionConfiguration()
 let jar = CookieJar()
 configuration.cookies = jar
@@ -21,7 +21,7 @@ func cookiesSent(_ change: (inout RequestOptions) -> Void = { _ in }) async thro
 }
 
 print(try await cookiesSent(), try await cookiesSent())
-print(try await cookiesSent { $0.handlesCookies = false })  // none of ours
+print(try await cookiesSent { $0.handlesCookies = false })  // not those of the jar
 print(try await cookiesSent { $0.cookieContext.isSameSite = false })  // on behalf of another site's page
 
 try await jar.set(Cookie(name: "theme", value: "dark", domain: "example.com", isHostOnly: false))

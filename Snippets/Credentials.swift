@@ -6,14 +6,14 @@ import MartletTesting
 func makeSession(api: URL, reports: URL) throws -> HTTPSession {
   var configuration = SessionConfiguration()
   configuration.credentials = [
-    // renewed once, however many requests meet an expired token
+    // renewed once, however many requests find an expired token
     TokenSource(for: .origin(of: api)) { old in
       let request = HTTPRequest(.post, api.appending(path: "token"), body: .form([("key", "k1")]))
       return AccessToken(try await HTTPSession.shared.text(for: request, expecting: .successful).0)
     },
-    // Basic or Digest, whichever is the stronger that the server offers
+    // Basic or Digest: the stronger one that the server offers
     PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: reports)),
-    // what ~/.netrc has for other servers, over https only
+    // the passwords in ~/.netrc for other servers, over https only
     PasswordSource(try .file(), for: .matching(\.isSecure)),
   ]
   return HTTPSession(configuration: configuration)

@@ -1,4 +1,4 @@
-// A service that lets its calls in progress end before it does.
+// A service that completes its calls in progress before it ends.
 
 import Martlet
 import MartletTesting

@@ -1,11 +1,11 @@
-// Events as they come, over as many connections as it takes; and a download that goes on where it stopped.
+// Events as they arrive, over as many connections as necessary, and a download that continues where it stopped.
 
 import Martlet
 import MartletTesting
 
 func printPrices(from url: URL, in session: HTTPSession) async throws(HTTPError) {
   var events = session.events(for: HTTPRequest(.get, url))
-  events.failureLimit = 10  // in a row; for ever by default
+  events.failureLimit = 10  // in a row; unlimited by default
   for try await event in events where event.type == "price" {
     print(event.id, event.data)
   }
@@ -26,7 +26,7 @@ func fetch(_ url: URL, to file: URL, in session: HTTPSession, after saved: Downl
 let film = Data(count: 1 << 20)
 let server = try LoopbackServer { request in
   switch request.path {
-  case "/prices" where request.fields["Last-Event-ID"] != nil: .status(.noContent)  // that was all
+  case "/prices" where request.fields["Last-Event-ID"] != nil: .status(.noContent)  // the end
   case "/prices": .data(Data("retry: 0\nid: 1\nevent: price\ndata: 12.50\n\n".utf8), type: "text/event-stream")
   case "/film" where request.fields[.range] == "bytes=1000-":
     .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")

@@ -1,4 +1,4 @@
-// One request, and what can go wrong with it.
+// One request and its possible errors.
 
 import Martlet
 import MartletTesting

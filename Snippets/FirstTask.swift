@@ -1,4 +1,4 @@
-// A service's requests as values, run in three ways; here on a session of mocks.
+// A service's requests as values. They are run in three ways, here in a session of mocks.
 
 import MartletTasks
 import MartletTasksTesting
@@ -13,11 +13,11 @@ struct Shop {
   }
 }
 
-MockSession.install()  // the container's session answers from a table now
+MockSession.install()  // the container's session now answers from a table
 MockSession.shared["categories"] = .response(encoding: [Category(title: "Shoes")])
 
 let categories = try await Shop().categories(tags: ["new"]).value()  // or .value { result in }, or .valueProvider()
-let response = await Shop().categories(tags: ["new"]).execute()  // the status too, and the failure as a value
+let response = await Shop().categories(tags: ["new"]).execute()  // with the status, and the failure as a value
 
 print(categories.map(\.title), response.statusCode ?? 0)
 print(MockSession.shared.requests.map(\.url.absoluteString))

@@ -1,4 +1,4 @@
-// A form with a photograph, streamed from disk; and an order as JSON, whose answer is decoded.
+// A form with a photograph, streamed from disk, and an order as JSON, with a decoded answer.
 
 import Martlet
 import MartletTesting
@@ -13,7 +13,7 @@ func publish(_ photo: URL, to url: URL, in session: HTTPSession) async throws(HT
   form.append("Sunset over the bay", for: "title")
   form.append(.file(photo), for: "photo")  // its name and type come from the file's name, its bytes from disk
   var request = HTTPRequest(.post, url, body: .multipart(form))
-  request.options.continueTimeout = .seconds(1)  // a server that refuses may say so before anything is sent
+  request.options.continueTimeout = .seconds(1)  // a server may refuse before anything is sent
   return try await session.data(for: request).1.status
 }
 

@@ -1,4 +1,5 @@
-// Pictures: each loaded once, in the size that is needed; a cell that shows one after another; a window ahead of a list.
+// Pictures: each is loaded once, in the size that is needed. Also a cell that shows one after another, and a window
+// ahead of a list.
 
 import Martlet
 import MartletImages
@@ -17,7 +18,7 @@ let pictures = (0..<10).map {
 func draw(_ bitmap: Bitmap) { print("drawn:", bitmap.size) }
 
 let loader = ImageLoader(session: session)
-let image = try await loader.image(for: pictures[0])  // an ImageLoadError says why there is none
+let image = try await loader.image(for: pictures[0])  // an ImageLoadError tells why there is none
 print(image.bitmap.size, image.source, try await loader.image(for: pictures[0]).source)
 
 let ahead = ImagePrefetcher(loader: loader)
@@ -31,12 +32,12 @@ for await phase in slot.phases where !phase.isLoading {
   if phase.error == nil { slot.show(pictures[9]) } else { break }
 }
 
-// One picture for everybody who asks at the same time.
+// One picture for everybody that requests it at the same time.
 let crowd = Task { try await loader.image(for: pictures[5]) }
 _ = try await (crowd.value, loader.image(for: pictures[5]))
 print(server.requests.filter { $0.path == "/5.png" }.count)
 
-// Memory: bounded, by hand, and when the kernel says that it is short.
+// Memory: limited, freed by hand, and freed when the kernel reports that it is short.
 loader.configuration.cache?.trim(to: 16 << 20)
 let trimming = Task { await loader.configuration.cache?.trim(on: MemoryPressure.signals()) }
 trimming.cancel()

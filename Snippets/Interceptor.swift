@@ -1,4 +1,4 @@
-// An interceptor signs every attempt, a listener watches, and options hold for one request.
+// An interceptor signs every attempt, a listener observes, and options apply to one request.
 
 import Martlet
 import MartletTesting

@@ -5,7 +5,7 @@ import Foundation
 import Martlet
 import MartletTesting
 
-/// Runs work in a task that Ctrl-C cancels.
+/// Runs work in a task. Ctrl-C cancels the task.
 func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
   let task = Task { try await work() }
   let interrupt = DispatchSource.makeSignalSource(signal: SIGINT)
@@ -16,7 +16,7 @@ func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async thro
     interrupt.activate()
   }
   #if canImport(Darwin)
-  signal(SIGINT, SIG_IGN)  // there a source does not keep the signal from ending the program
+  signal(SIGINT, SIG_IGN)  // there a source does not prevent the signal from ending the program
   #endif
   return try await task.value
 }

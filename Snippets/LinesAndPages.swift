@@ -1,4 +1,4 @@
-// Bodies line by line, as text and as JSON, and a list that the server divides into pages.
+// Bodies read line by line, as text and as JSON, and a list that the server divides into pages.
 
 import Martlet
 import MartletTesting
@@ -12,7 +12,7 @@ func printLog(from url: URL, in session: HTTPSession) async throws(HTTPError) {
   for try await line in body.lines { print(line) }
 }
 
-/// Reads a body with one JSON value on each line, as it arrives.
+/// Reads a body as it arrives, with one JSON value on each line.
 func printChanges(from url: URL, in session: HTTPSession) async throws(HTTPError) {
   let (body, _) = try await session.bytes(for: HTTPRequest(.get, url), expecting: .successful)
   for try await order in body.values(of: Order.self) { print("changed:", order.id) }

@@ -1,4 +1,4 @@
-// A service without tokens: it sends a login page, and knows the user by a cookie afterwards.
+// A service without tokens: it sends a login page, and later recognizes the user by a cookie.
 
 import Martlet
 import MartletSignIn

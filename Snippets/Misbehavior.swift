@@ -1,4 +1,4 @@
-// How a client sees a server that misbehaves.
+// The errors that a client gets when a server misbehaves.
 
 import Martlet
 import MartletTesting

@@ -1,4 +1,4 @@
-// What users of URLSession, AsyncHTTPClient, Alamofire and httpx write here, one request each.
+// Code for users of URLSession, AsyncHTTPClient, Alamofire and httpx, one request each.
 
 import Martlet
 import MartletTesting

@@ -1,4 +1,4 @@
-// Kerberos tickets for a server and for a proxy. The error of a program without a ticket says what to do.
+// Kerberos tickets for a server and for a proxy. Without a ticket, the error names the remedy.
 
 import Martlet
 import MartletKerberos
@@ -21,7 +21,7 @@ do {
 }
 print(server.requests.map { $0.fields[.authorization] ?? "no token" })
 
-/// A session whose proxy asks for a ticket.
+/// A session whose proxy requires a ticket.
 func makeSession(behind host: String) -> HTTPSession {
   var connection = ConnectionConfiguration()
   connection.proxy = .http(host, port: 3128).authenticated(by: KerberosTickets())

@@ -1,4 +1,4 @@
-// A client for a small service: with a token that is renewed, retries where they are safe, and one request that fails once.
+// A client for a small service: it renews its token and retries where that is safe. One request fails once.
 
 import Martlet
 import MartletSignIn

@@ -1,10 +1,10 @@
-// Access tokens of an OAuth 2 server: for a program of its own, and for a user who logs in on another device.
+// Access tokens of an OAuth 2 server: for a program itself, and for a user who logs in on another device.
 
 import Martlet
 import MartletSignIn
 import MartletTesting
 
-/// A session for a program that acts for itself (client credentials).
+/// A session for a program without a user (client credentials).
 func makeService(api: URL, tokens: URL, secret: String) -> HTTPSession {
   let client = OAuthClient(
     id: "reports", tokenEndpoint: tokens, authentication: .basic(secret: secret), session: HTTPSession())
@@ -14,7 +14,7 @@ func makeService(api: URL, tokens: URL, secret: String) -> HTTPSession {
   return HTTPSession(configuration: configuration)
 }
 
-/// A session for a user, who logs in once: the tokens are in the store for the next run.
+/// A session for a user, with a single login: the store keeps the tokens for the next run.
 func makeReader(api: URL, server: URL, in store: any KeyValueStore) async throws -> HTTPSession {
   let client = OAuthClient(id: "reader", tokenEndpoint: server.appending(path: "token"), session: HTTPSession())
   let login = OAuthLogin.device(server.appending(path: "device")) { print("Open \($0.page) and enter \($0.userCode).") }

@@ -1,4 +1,4 @@
-// What a session does, seen: a log line a call, an archive for a browser's tools, an indicator, a curl command.
+// Ways to observe a session: one log line per call, an archive for a browser's tools, an indicator, a curl command.
 
 import Martlet
 import MartletObservation

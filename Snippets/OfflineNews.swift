@@ -34,7 +34,7 @@ func thumbnail(of article: Article) -> ImageRequest {
 }
 
 func show(_ list: NewsList, with loader: ImageLoader, ahead: ImagePrefetcher) async {
-  ahead.prefetch(list.articles.map(thumbnail))  // all at once; a long list passes what is near its visible part
+  ahead.prefetch(list.articles.map(thumbnail))  // all at once; a long list passes only pictures near its visible part
   for article in list.articles {
     do {
       let image = try await loader.image(for: thumbnail(of: article))

@@ -1,4 +1,4 @@
-// Cookies and responses on disk: the next run of a program shows what the last one has loaded, without a network.
+// Cookies and responses on disk: the next run of a program shows what the last one loaded, without a network.
 
 import Martlet
 import MartletSQLite

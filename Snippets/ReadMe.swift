@@ -1,4 +1,5 @@
-// What the README shows, each as it could stand in a program. What needs the internet or a service is compiled only.
+// The README's examples, each as it could appear in a program. Those that need the internet or a service are only
+// compiled.
 
 import Martlet
 
@@ -21,7 +22,7 @@ func first() async {
 }
 
 func modules() async throws {
-  // MartletSQLite: what outlives the program, here for the session of a service
+  // MartletSQLite: storage on disk, here for the session of a service
   var configuration = SessionConfiguration()
   configuration.baseURL = URL(string: "https://api.example.com/v1")
   configuration.retry = .standard  // backoff, Retry-After, a budget
@@ -40,7 +41,7 @@ func modules() async throws {
   let image = try await ImageLoader(session: session).image(for: photo)
   print(image.bitmap.size, image.source)
 
-  // SAPFoundation: SAP's documented session, on Linux too
+  // SAPFoundation: SAP's documented session, also on Linux
   let mobile = SAPURLSession()
   mobile.register(SAPcpmsObserver(applicationID: "com.example.shop", deviceID: nil))
 }

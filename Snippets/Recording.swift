@@ -1,4 +1,4 @@
-// A test against a real server, recorded once with MARTLET_RECORD=1 and replayed offline ever after.
+// A test against a real server, recorded once with MARTLET_RECORD=1 and from then on replayed offline.
 
 import Martlet
 import MartletTesting
@@ -13,13 +13,13 @@ _ = try await HTTPSession(transport: recorded).data(for: HTTPRequest(.get, url))
 try recorded.save()
 server.stop()
 
-let recording = try Recording(file: fixture, around: DefaultTransport())  // MARTLET_RECORD=1 asks the server
+let recording = try Recording(file: fixture, around: DefaultTransport())  // MARTLET_RECORD=1 sends it to the server
 let session = HTTPSession(transport: recording)
 let (data, response) = try await session.data(for: HTTPRequest(.get, url))
 print(response.status, data.count, recording.isRecording)
 try recording.save()
 
-// What counts as the same request, and whether the recording is still good.
+// The rules by which requests are the same, and a check whether the recording is still good.
 var matching = ReplayMatching()
 matching.host = false
 matching.query = .except(["timestamp"])

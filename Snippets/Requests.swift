@@ -1,4 +1,4 @@
-// A session for one service: JSON in and out, what errors say, and limits of time and size.
+// A session for one service: JSON in and out, the content of errors, and limits of time and size.
 
 import Martlet
 import MartletTesting

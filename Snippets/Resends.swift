@@ -1,9 +1,9 @@
-// An interceptor that sends requests again until a job has ended, and a listener that sees every attempt.
+// An interceptor that sends requests again until a job has ended, and a listener that reports every attempt.
 
 import Martlet
 import MartletTesting
 
-/// Follows a 202 to its result: asks for the `Location` until it is ready (RFC 9110 §15.3.3).
+/// Follows a 202 to its result: requests the `Location` until it is ready (RFC 9110 §15.3.3).
 struct JobPolling: Interceptor {
   var stages: InterceptorStages { .review }
 

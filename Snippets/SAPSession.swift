@@ -1,4 +1,5 @@
-// SAP's documented session, with a token against forged requests, the Gateway's own words, and a picture by publisher.
+// SAP's documented session, with a token against forged requests, the Gateway's messages, and a picture from a
+// publisher.
 
 import Foundation
 import MartletCombine

@@ -1,4 +1,4 @@
-// What is shown of secrets, and how to hide or show more.
+// How secrets are displayed, and how to hide or show more.
 
 import Martlet
 import MartletObservation

@@ -1,4 +1,5 @@
-// A session for a service with passwords, tokens and CSRF tokens, kept on disk, retried where that is safe, and watched.
+// A session for a service with passwords, tokens and CSRF tokens: kept on disk, retried where that is safe, and
+// observed.
 
 import Martlet
 import MartletObservation
@@ -31,7 +32,7 @@ var saved: DownloadResumption?
 var configuration = SessionConfiguration()
 configuration.interceptors = [CorrelationInterceptor(), LanguageInterceptor(), CSRFInterceptor(root: service)]
 configuration.credentials = [
-  TokenSource(for: .origin(of: api)) { old in try await renew(old) },  // Bearer: renewed once for all who wait
+  TokenSource(for: .origin(of: api)) { old in try await renew(old) },  // Bearer: renewed once for all
   PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: reports)),  // Basic or Digest
   PasswordSource(try .file(), for: .matching(\.isSecure)),  // ~/.netrc
 ]
@@ -48,7 +49,7 @@ for try await event in session.events(for: HTTPRequest(.get, prices)) { print(ev
 do {
   _ = try await session.resumableDownload(for: HTTPRequest(.get, film), to: file, resuming: saved)
 } catch { saved = error.resumption }  // Codable: for the next run
-let command = request.curlCommand()  // with *** for what is secret
+let command = request.curlCommand()  // with *** for secrets
 try recorder.write(to: URL(filePath: "session.har"))
 
 print(command.hasPrefix("curl "), order.id, recorder.har.log.entries.map(\.request.method))

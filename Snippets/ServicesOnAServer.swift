@@ -1,4 +1,4 @@
-// A service between strangers and an upstream that misbehaves: what it refuses, limits, repeats and counts.
+// A service between strangers and an upstream that misbehaves: its refusals, limits, repetitions and counts.
 
 import Martlet
 import MartletObservation
@@ -17,7 +17,7 @@ let upstream = try LoopbackServer { request in
   }
 }
 
-// What strangers ask for is fetched from the public Internet only.
+// URLs from strangers are fetched from the public Internet only.
 var connection = ConnectionConfiguration()
 connection.addressPolicy = .publicAddresses
 connection.proxy = .direct
@@ -26,7 +26,7 @@ do { _ = try await guarded.data(for: HTTPRequest(.get, upstream.url("/admin"))) 
   print("stranger:", error.kind)
 }
 
-// What the service itself asks of its upstream has limits.
+// The service's own requests to its upstream have limits.
 let metrics = CallMetrics()
 var configuration = SessionConfiguration()
 configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, wait: .seconds(2))

@@ -32,7 +32,7 @@ struct ShopCatalogue: Sendable {
 }
 
 struct ShopCartService: Sendable {
-  /// nil while nothing was put into it: the shop answers with no content.
+  /// nil until something was put into it: then the shop responds with no content.
   func cart() -> NetworkTask<ShopCart?> { NetworkRequest().path("/cart").task() }
 
   func add(_ item: ShopCart.Item, asGift: Bool = false) -> NetworkTask<ShopCart> {
@@ -57,7 +57,7 @@ actor ShopAccount: Authenticator {
     tokens = try await login.body(form: [("user", user), ("password", password)]).task().value()
   }
 
-  /// Logged out is logged out, whatever the shop says to it.
+  /// The user is logged out here, whatever the shop answers.
   func logOut() async {
     _ = await NetworkRequest(method: .POST).path("/account/logout").task().execute()
     tokens = nil

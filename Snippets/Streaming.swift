@@ -1,4 +1,4 @@
-// Bytes are pulled: a reader that pauses makes the server wait, and memory stays flat.
+// Bytes are pulled: a reader that pauses makes the server wait, and memory use stays constant.
 
 import Martlet
 import MartletTesting

@@ -1,4 +1,4 @@
-// A session on a mock of the wire, and on a real server that misbehaves.
+// A session on a mock of the transport, and on a real server that misbehaves.
 
 import Martlet
 import MartletTesting

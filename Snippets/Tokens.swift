@@ -1,17 +1,17 @@
-// A token that is kept in a store and renewed once for all requests; and what a refused renewal looks like.
+// A token that is kept in a store and renewed once for all requests, and the error of a refused renewal.
 
 import Martlet
 import MartletSignIn
 import MartletTesting
 
-/// The source of a token that is renewed with its refresh token, and kept in a store.
+/// The source of a token. The token is renewed with its refresh token, and kept in a store.
 func makeTokens(for api: URL, at tokenURL: URL, in store: any KeyValueStore) async throws -> TokenSource {
   let client = OAuthClient(id: "reader", tokenEndpoint: tokenURL, session: HTTPSession())
   let login = OAuthLogin { _ in throw HTTPError(.authenticationFailed, "nobody is logged in: show the login page") }
   return try await client.tokens(for: .origin(of: api), by: login, keptIn: store, as: "token")
 }
 
-/// What the last run left in the store: an expired token that can be renewed.
+/// The last run left this in the store: an expired token that can be renewed.
 func stored(_ refreshToken: String) throws -> Data {
   try JSONEncoder().encode(AccessToken("", expires: .distantPast, refreshToken: refreshToken))
 }

@@ -1,5 +1,5 @@
-// What the examples in comments take for granted: a name stands for any value of its type, for the examples of one module
-// in an extension named after it. It is only type-checked; see scripts/examples.
+// The names that the examples in comments use: each stands for any value of its type. The names for the examples of one
+// module are in an extension named after it. This file is only type-checked; see scripts/examples.
 
 import Foundation
 import FoundationNetworking
@@ -21,7 +21,7 @@ import Testing
 
 func some<T>(_ type: T.Type = T.self) -> T { fatalError() }
 
-// Requests and what they meet.
+// Requests, sessions and servers.
 let session = HTTPSession()
 var configuration: SessionConfiguration {
   get { some() }
@@ -54,7 +54,7 @@ var photo: URL { some() }
 var certificate: URL { some() }
 var fixtures: URL { some() }
 
-// What an app has.
+// The types of an app.
 struct Order: Codable, Sendable {}
 struct Shop: Codable, Sendable {}
 struct Token: Codable, Sendable { var text: String }
@@ -115,7 +115,7 @@ func orders(of account: Token) -> NetworkTask<Order> { some() }
 func shop() -> NetworkTask<Shop> { some() }
 @Sendable func save(_ token: AccessToken?) {}
 
-// The loggers of others.
+// Loggers of other packages.
 enum Logging {
   struct Logger: Sendable {
     func warning(_ text: String) {}

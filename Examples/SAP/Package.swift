@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A day with SAP Mobile Services, told by SAPFoundation against a service of its own.
+// A day with SAP Mobile Services, shown with SAPFoundation and a service of its own.
 let package = Package(
   name: "SAP",
   platforms: [.macOS(.v15)],

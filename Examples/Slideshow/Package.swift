@@ -7,7 +7,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "Martlet", path: "../..")],
   targets: [
-    // What the slideshow is, how it is fetched, and what can be done with it; nothing of terminals and windows.
+    // The content of the slideshow, its loading and its commands, independent of terminals and windows.
     .target(
       name: "SlideshowModel",
       dependencies: [
@@ -15,14 +15,14 @@ let package = Package(
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletSQLite", package: "Martlet"),
       ]),
-    // A web service to look at, for those who have none.
+    // A web service for a demonstration without one.
     .target(
       name: "SlideshowService",
       dependencies: [
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
       ]),
-    // What the programs do before they show anything.
+    // The steps of the programs before they show anything.
     .target(
       name: "SlideshowLaunch",
       dependencies: [
@@ -30,7 +30,7 @@ let package = Package(
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
       ]),
-    // How it is shown and steered in a terminal.
+    // Display and control in a terminal.
     .target(
       name: "SlideshowTerminal",
       dependencies: [
@@ -54,7 +54,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// The window needs GTK 4, which nothing else does: it is there only where it is asked for, as `make slideshow-window` does.
+// The window needs GTK 4, which nothing else does. It is built only on request, such as by `make slideshow-window`.
 if Context.environment["SLIDESHOW_WINDOW"] != nil {
   package.targets += [
     .systemLibrary(name: "CGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),

@@ -3,7 +3,7 @@ import Martlet
 import MartletRedis
 import Synchronization
 
-/// A process of the fleet: it does its orders and prints its findings.
+/// A process of the fleet: it performs its orders and prints its findings.
 struct Member {
   private let orders: Orders
   private let redis: RedisClient
@@ -39,7 +39,7 @@ struct Member {
     return RedisCacheStore(redis, options: options)
   }
 
-  /// The token is renewed by the origin, with a session of its own.
+  /// The origin renews the token, in its own session.
   private static func tokens(_ orders: Orders, _ redis: RedisClient) -> TokenSource {
     let login = HTTPSession()
     let shared = RedisSharedToken(redis, name: "api")
@@ -54,7 +54,7 @@ struct Member {
   }
 
   func run() async throws -> Findings {
-    // The connections are made, and all processes begin together.
+    // The connections are open, and all processes begin together.
     if orders.usesRedis { try await redis.ping() }
     var start = HTTPRequest(.get, orders.origin.appending(path: "start"))
     start.fields[.authorization] = "none"

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a process of the fleet is to do, as its argument.
+/// The orders of a process of the fleet, as its argument.
 struct Orders: Codable {
   enum Work: String, Codable {
-    /// Asks for the same URL many times at once.
+    /// Requests the same URL many times at once.
     case cold
-    /// Asks for some URLs again and again, for a time.
+    /// Requests some URLs again and again, for a time.
     case load
     /// Sends as much as the rate limit allows, for a time.
     case rate
@@ -28,7 +28,7 @@ struct Orders: Codable {
   var seconds = 3.0
 }
 
-/// What a process has seen, as its output.
+/// The observations of a process, as its output.
 struct Findings: Codable {
   var latencies: [Double] = []
   var wrong = 0
@@ -48,7 +48,7 @@ struct Findings: Codable {
   }
 }
 
-/// The body that belongs to a target: what is kept for one must not come for another.
+/// The body that belongs to a target: a body stored for one target must not be returned for another.
 func content(of target: String) -> Data {
   let size = target.contains("large") ? 300_000 : 2_000
   let line = Data("\(target)\n".utf8)

@@ -3,16 +3,16 @@ import Martlet
 import MartletTesting
 import Synchronization
 
-/// The server that the fleet asks, which counts what it sees.
+/// The server of the fleet's requests. It counts them.
 final class Origin: Sendable {
   private let server: LoopbackServer
   private let state: Seen
-  /// Holds the processes until all have come.
+  /// Holds the processes until all have arrived.
   private let start = Gate()
-  /// Holds the first response for good, which is the one of a process that is killed.
+  /// Holds the first response forever; it is for a process that is killed.
   private let first = Gate()
 
-  /// How long the origin takes for a response.
+  /// The time that the origin takes for a response.
   static let delay: UInt32 = 50_000
 
   /// - Parameter holdsFirst: Whether the first request gets no response.
@@ -48,15 +48,15 @@ final class Origin: Sendable {
   /// The number of the process whose request came first.
   var firstProcess: Int? { state.firstProcess }
 
-  /// When requests arrived, in seconds.
+  /// The times at which requests arrived, in seconds.
   var arrivals: [Double] { state.arrivals }
 
-  /// How many refresh tokens came more than once.
+  /// The number of refresh tokens that came more than once.
   var reusedTokens: Int { state.paths.filter { $0.key.hasPrefix("/token/") && $0.value > 1 }.count }
 
   var renewals: Int { state.paths.filter { $0.key.hasPrefix("/token/") }.values.reduce(0, +) }
 
-  /// What was seen, by the threads of connections.
+  /// The observations of the connections' threads.
   private final class Seen: Sendable {
     private struct State {
       var waiting = 0
@@ -73,7 +73,7 @@ final class Origin: Sendable {
     var paths: [String: Int] { state.withLock { $0.paths } }
     var firstProcess: Int? { state.withLock { $0.firstProcess } }
 
-    /// Returns whether all have come.
+    /// Returns whether all have arrived.
     func arrive(_ processes: Int) -> Bool {
       state.withLock {
         $0.waiting += 1
@@ -81,7 +81,7 @@ final class Origin: Sendable {
       }
     }
 
-    /// Returns the number of the request; for a token, of those that renew one.
+    /// Returns the number of the request; for a token, the number among those that renew one.
     func count(_ path: String, from process: Int?) -> Int {
       let time = (ContinuousClock.now - begin) / .seconds(1)
       return state.withLock { state in

@@ -1,17 +1,17 @@
 import Foundation
 import MartletTesting
 
-/// One line of the table: some processes with the same orders, and what came of it.
+/// One line of the table: some processes with the same orders, and their results.
 struct Trial {
   let name: String
   var orders: Orders
   var processes = 4
-  /// What is done while they run; called when the origin has seen the first request.
+  /// The action while they run; called when the origin has received the first request.
   var meanwhile: (_ members: [ChildProcess], _ origin: Origin) throws -> Void = { _, _ in }
   var holdsFirst = false
-  /// How many processes are killed on the way.
+  /// The number of processes that are killed during the trial.
   var killed = 0
-  /// What is not as promised; nil if all is.
+  /// The broken promise; nil if there is none.
   var check: (Findings, Origin) -> String? = { _, _ in nil }
 
   /// Runs the processes, prints a line, and returns whether every promise was kept.
@@ -25,7 +25,7 @@ struct Trial {
       let argument = String(decoding: try JSONEncoder().encode(orders), as: UTF8.self)
       members.append(try ChildProcess(CommandLine.arguments[0], ["member", argument], output: .read))
     }
-    // A process that does not come is found by its output.
+    // A process that does not arrive is found by its output.
     let limit = ContinuousClock.now + .seconds(60)
     while origin.count == 0, ContinuousClock.now < limit { usleep(1_000) }
     if origin.count > 0 { try meanwhile(members, origin) } else { for member in members { member.kill() } }

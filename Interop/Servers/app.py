@@ -1,4 +1,4 @@
-"""The contract's paths for ASGI servers. The file that /bytes sends is in the environment: BODY."""
+"""The contract's paths for ASGI servers. The environment names the file for /bytes: BODY."""
 import asyncio, gzip, hashlib, os
 
 TEXT = gzip.compress(b"martlet " * 10_000)

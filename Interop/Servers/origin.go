@@ -1,4 +1,4 @@
-// An origin over net/http: over TLS as a server of its own, without TLS behind the servers that forward.
+// An origin with net/http: over TLS as a separate server, without TLS behind the servers that forward.
 package main
 
 import (
@@ -171,7 +171,7 @@ func trailers(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Sum", "42")
 }
 
-// A reader that pauses before each piece if the request asks for it.
+// A reader that pauses before each piece if the request says so.
 func paced(source io.Reader, r *http.Request) io.Reader {
 	if r.URL.Query().Get("pace") != "slow" {
 		return struct{ io.Reader }{source}

@@ -1,4 +1,4 @@
-// Node's http2 module, which speaks HTTP/1.1 too. Arguments: port, folder of keys, file that /bytes sends.
+// Node's http2 module, which also supports HTTP/1.1. Arguments: port, folder of keys, file for /bytes.
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync } from "node:fs";
 import { createSecureServer } from "node:http2";

@@ -2,20 +2,20 @@ public import Foundation
 
 /// An HTTP client that is measured. Every method transfers whole bodies.
 public protocol Client: Sendable {
-  /// The name and version of what does the work: "libcurl 7.88.1".
+  /// The name and version of the program or library that does the work: "libcurl 7.88.1".
   var version: String { get }
 
-  /// GETs the URL so often, so many at once, and keeps each body in memory until it is complete. Returns the bytes that
-  /// were received.
+  /// GETs the URL this many times, with this many requests at once, and keeps each body in memory until it is complete.
+  /// Returns the number of received bytes.
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64
-  /// GETs the URL, and discards the bytes as they come. Returns how many there were.
+  /// GETs the URL, and discards the bytes as they arrive. Returns their number.
   func download(_ url: URL) async throws -> Int64
-  /// PUTs so many bytes, which come from a stream.
+  /// PUTs this number of bytes, which come from a stream.
   func upload(_ count: Int64, to url: URL) async throws
 }
 
 extension Client {
-  /// Runs as many tasks as there are requests at once; each makes its part of them one after another.
+  /// Runs as many tasks as there are requests at once; each makes its share of them one after another.
   public func spread(
     _ times: Int, over tasks: Int, _ one: @escaping @Sendable () async throws -> Int
   ) async throws -> Int64 {
@@ -35,7 +35,7 @@ extension Client {
     return sum
   }
 
-  /// Does what the assignment says. Returns the bytes that were received.
+  /// Performs the assignment. Returns the number of received bytes.
   public func perform(_ assignment: Assignment) async throws -> Int64 {
     switch assignment.kind {
     case .fetch: return try await fetch(assignment.url, times: assignment.times, atOnce: assignment.atOnce)
@@ -47,7 +47,7 @@ extension Client {
   }
 }
 
-/// Why a benchmark cannot go on: for people.
+/// The reason why a benchmark cannot continue, for people.
 public struct BenchError: Error, CustomStringConvertible {
   public let description: String
 

@@ -2,11 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The main function of a client's process: prints a greeting, then does each assignment that comes as a line on the standard
-/// input, and prints its measurement. Returns when the input ends.
+/// The main function of a client's process. It prints a greeting. Then it performs each assignment that arrives as a
+/// line on standard input, and prints the measurement. It returns when the input ends.
 ///
-/// The main thread waits while others work: what Dispatch does with a main thread that has ended (a `sigsuspend`) makes
-/// valgrind 3.19 crash.
+/// The main thread waits while others work. If it ended, Dispatch would call `sigsuspend` there, which makes valgrind
+/// 3.19 crash.
 public func serveAssignments(with make: @escaping @Sendable () async throws -> any Client) throws {
   let client = try waiting { try await make() }
   try printLine(Greeting(version: client.version))

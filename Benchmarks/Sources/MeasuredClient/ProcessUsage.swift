@@ -1,8 +1,8 @@
 public import Foundation
 
-/// What the kernel says of this process.
+/// The kernel's data about this process.
 public struct ProcessUsage {
-  /// Bytes in memory: at most since ``resetPeak()``, and now.
+  /// Bytes in memory: the maximum since ``resetPeak()``, and now.
   public let peak: Int
   public let resident: Int
 
@@ -15,7 +15,7 @@ public struct ProcessUsage {
     return ProcessUsage(peak: value("VmHWM:"), resident: value("VmRSS:"))
   }
 
-  /// Makes the memory that is resident now the peak (proc(5), `clear_refs`). Where the kernel refuses, the peak remains that
+  /// Makes the current resident memory the peak (proc(5), `clear_refs`). If the kernel refuses, the peak remains that
   /// of the whole process.
   public static func resetPeak() {
     guard let file = fopen("/proc/self/clear_refs", "w") else { return }

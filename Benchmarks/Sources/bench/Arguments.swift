@@ -6,17 +6,17 @@ struct Arguments {
   enum Mode {
     case compare
     case help
-    /// Counts what a request costs.
+    /// Counts the costs of a request.
     case costs
     /// Compares such counts with the budget.
     case budget(Budget.Change)
-    /// One client alone on one workload for so many seconds: something for a profiler to look at.
+    /// One client alone on one workload for this number of seconds, for a profiler.
     case profile(Workload, seconds: Int)
-    /// What many requests and connections cost over sockets.
+    /// The costs of many requests and connections over sockets.
     case scale
     /// A client's process.
     case client(OwnClient, authority: URL, connections: Int)
-    /// The child's part of a measurement of memory, of many connections, of a list of pictures.
+    /// The child's part of a measurement: of memory, of many connections, or of a list of pictures.
     case memory(MemoryProbe, URL)
     case scaleProbe(ScaleProbe, RunningServer, number: Int)
     case images(ImageListCost.Probe, URL, count: Int)
@@ -42,7 +42,7 @@ struct Arguments {
 
   var mode = Mode.compare
   var rounds = 5
-  /// How long a client fetches in a round.
+  /// The time for which a client fetches in a round.
   var seconds = 0.5
   /// A part of the work of the measurements that have a fixed amount.
   var scale = 1.0
@@ -85,7 +85,7 @@ struct Arguments {
     clients.isEmpty || clients.contains(program.key) || program.key == ClientProgram.reference.key
   }
 
-  /// What this program tells its children.
+  /// The arguments with which this program starts its children.
   private mutating func child(_ argument: String) throws -> Mode {
     switch argument {
     case "--client":

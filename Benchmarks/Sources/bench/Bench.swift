@@ -1,10 +1,10 @@
 import Foundation
 import MeasuredClient
 
-/// Measures Martlet beside other clients, in one run and against the same servers.
+/// Measures Martlet and other clients, in one run and against the same servers.
 ///
-/// Nothing here fails because a time is bad: machines differ. What counts are the ratios of one run, and the counts of the
-/// budget, which do not depend on the machine's load.
+/// A bad time is not a failure, because machines differ. The important results are the ratios of one run, and the
+/// counts of the budget, which do not depend on the machine's load.
 @main
 enum Bench {
   static func main() async {
@@ -34,7 +34,7 @@ enum Bench {
     }
   }
 
-  /// Starts the server, and stops it whatever happens: also when the run is interrupted.
+  /// Starts the server, and stops it whatever happens, even if the run is interrupted.
   private static func withServer(_ body: @Sendable (RunningServer) async throws -> Void) async throws {
     signal(SIGPIPE, SIG_IGN)  // a client that ended is an error of the write to it
     let nginx = try Nginx()
@@ -65,7 +65,7 @@ enum Bench {
       .martlet(.bare, .instant), title: "Martlet, bare, no transport", without: [.tls, .http2])
     let others = ClientProgram.all.filter { $0.key.hasPrefix("async-http-client") }
     let usual = ([.reference] + own + [session] + others).filter(arguments.wants)
-    // what is not counted otherwise is if it is named
+    // clients that are not counted by default are counted if they are named
     let named = OwnClient.all.filter { client in
       arguments.clients.contains(client.name) && !usual.contains { $0.key == client.name }
     }
@@ -124,6 +124,6 @@ enum Bench {
     print("\(workload.name): \(Int(rates.median ?? 0)) \(workload.unit)")
   }
 
-  /// For people who wait; what is printed to the standard output is the result alone.
+  /// For people who wait; standard output has the result alone.
   static func say(_ text: String) { FileHandle.standardError.write(Data((text + "\n").utf8)) }
 }

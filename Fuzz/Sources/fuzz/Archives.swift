@@ -4,8 +4,8 @@
 import MartletSemantics
 import MartletTesting
 
-/// Archives of a browser, or of anybody: one that can be read is the same after it was written and read again, and its
-/// requests are replayed with a response or an error.
+/// Archives of a browser or any other source. One that can be read is the same after it was written and read again, and
+/// its requests are replayed with a response or an error.
 enum Archives {
   static func run(_ input: inout Input) throws {
     guard let archive = try? HAR(json: Data(input.bytes)) else { return }

@@ -2,14 +2,15 @@
 import CFuzz
 import Glibc
 
-/// What is given to one run of a target, and what the target makes of it.
+/// The input of one run of a target, and the target's code.
 ///
-/// A target ends the program if something does not hold that always must. An error that it throws is one too.
+/// A target ends the program if a condition does not hold that must always hold. An error that it throws also does
+/// this.
 struct Target: Sendable {
   let name: String
   let run: @Sendable (inout Input) throws -> Void
 
-  /// All targets. Each has a folder in `Corpus` of the same name, by which scripts/fuzz knows it.
+  /// All targets. `Corpus` has a folder for each, with the same name, which scripts/fuzz uses.
   private static let all = [
     Target(name: "http1", run: HTTP1Responses.run),
     Target(name: "http2", run: HTTP2Responses.run),
@@ -28,7 +29,7 @@ struct Target: Sendable {
     Target(name: "images", run: Images.run),
   ]
 
-  /// The one that the environment names.
+  /// The target that the environment names.
   static let chosen: Target = {
     let name = getenv("MARTLET_FUZZ_TARGET").map { String(cString: $0) } ?? ""
     guard let target = all.first(where: { $0.name == name }) else {
@@ -53,7 +54,7 @@ public func main(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutableP
   return LLVMFuzzerRunDriver(&count, &arguments, LLVMFuzzerTestOneInput)
 }
 
-/// Ends the program, which libFuzzer reports with the input, unless the condition holds.
+/// Ends the program unless the condition holds. libFuzzer then reports the input.
 func check(_ condition: @autoclosure () throws -> Bool, _ message: @autoclosure () -> String) rethrows {
   if try !condition() { fatalError(message()) }
 }

@@ -1,8 +1,8 @@
 #if os(Linux)
 @testable import MartletSemantics
 
-/// Streams of events and of lines: what is read does not depend on how the bytes are cut, and is not larger than they
-/// are; the lines are those that a split of the whole gives.
+/// Streams of events and of lines. The result does not depend on how the bytes are cut, and is not larger than they
+/// are. The lines are those from a split of the whole.
 enum EventStreams {
   static func run(_ input: inout Input) {
     let limit = input.choice(of: [16 << 20, 100, 8])
@@ -21,7 +21,7 @@ enum EventStreams {
   private static func checkEvents(_ bytes: [UInt8], _ pieces: [ArraySlice<UInt8>], limit: Int) {
     let (whole, parts) = (events(of: [bytes[...]], limit), events(of: pieces, limit))
     check(parts.isTooLarge == whole.isTooLarge, "cut: \(parts), whole: \(whole)")
-    // the events of a piece in which one is too large are lost
+    // the events of a piece are lost if one of them is too large
     if !whole.isTooLarge { check(parts == whole, "cut: \(parts), whole: \(whole)") }
     let size = whole.events.reduce(0) { $0 + $1.data.unicodeScalars.count }
     check(size <= bytes.count, "\(size) characters of \(bytes.count) bytes")

@@ -3,8 +3,9 @@
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// The parser of heads and chunks: what it makes of a connection's bytes does not depend on how they are cut, nothing
-/// behind the end of a response is consumed, the end needs all bytes before it, and no field has a line break.
+/// The parser of heads and chunks. Its result from a connection's bytes does not depend on how they are cut. It
+/// consumes nothing after the end of a response, needs all bytes before the end, and returns no field with a line
+/// break.
 enum HTTP1Responses {
   static func run(_ input: inout Input) {
     let method = input.choice(of: [HTTPMethod.get, .head, .connect, .post])

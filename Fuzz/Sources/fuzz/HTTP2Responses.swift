@@ -3,7 +3,7 @@
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// What a server sends over HTTP/2, while requests are submitted, read and reset: each request has one last event, the
+/// A server's output over HTTP/2, while requests are submitted, read and reset. Each request has one last event, the
 /// output is bounded, and no stream is left at the end of the connection.
 enum HTTP2Responses {
   static func run(_ input: inout Input) throws {
@@ -29,7 +29,7 @@ enum HTTP2Responses {
   }
 }
 
-/// Takes what happens to the connection as a whole, which is nothing that the requests do not show.
+/// Takes events of the connection as a whole. They have no effects beyond those on the requests.
 private final class Events: HTTP2SessionHandler {
   func capacityChanged() {}
   func pongReceived() {}
@@ -70,7 +70,7 @@ private final class Client {
     return isUsable
   }
 
-  /// Does one of the things that a connection's owner does.
+  /// Performs one of the actions of a connection's owner.
   func act(_ choice: Int) throws {
     guard let stream = streams.element(choice) else { return }
     switch choice % 11 {

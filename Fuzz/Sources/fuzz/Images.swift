@@ -2,7 +2,7 @@
 import MartletImages
 import MartletSemantics
 
-/// Pictures: each is an image of the size that its head declares, within the limits, or an error; pieces of it may be
+/// Pictures: each is an error, or an image within the limits, of the size that its head declares. Pieces of it may be
 /// appended to a progressive decoder, its first frame is the image, and an image can be encoded in every format.
 enum Images {
   private static let limits = ImageDecoder.Limits(pixels: 1_000_000, bytes: 4_000_000, animationPixels: 1_000_000)

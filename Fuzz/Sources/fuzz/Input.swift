@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 
 /// The bytes of one run. Choices among variants are taken from their end, so that a plain file, such as a picture, is
-/// an input of its target too.
+/// also an input of its target.
 struct Input {
   private(set) var bytes: [UInt8]
 
@@ -15,8 +15,8 @@ struct Input {
   /// Takes a byte from the end, and returns the element that it chooses.
   mutating func choice<Element>(of elements: [Element]) -> Element { elements[choice() % elements.count] }
 
-  /// Takes two bytes from the end, and returns the rest in the pieces into which they cut it: three of any size, or all
-  /// of one byte.
+  /// Takes two bytes from the end, and returns the rest in the pieces that they define: three of any size, or all of
+  /// one byte.
   mutating func pieces() -> [ArraySlice<UInt8>] {
     let places = [choice(), choice()]
     if places == [0, 0] { return bytes.indices.map { bytes[$0...$0] } }
@@ -24,7 +24,7 @@ struct Input {
   }
 }
 
-/// Work that runs beside the thread of libFuzzer.
+/// Work that runs in parallel with libFuzzer's thread.
 final class Started<Value: Sendable>: Sendable {
   private let done = DispatchSemaphore(value: 0)
   private let result = Mutex<Result<Value, any Error>?>(nil)
@@ -39,7 +39,7 @@ final class Started<Value: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the result. Nothing here needs more than some milliseconds: after five seconds it hangs.
+  /// Waits for the result. Nothing here needs more than some milliseconds, so after five seconds it counts as a hang.
   func value() throws -> Value {
     guard done.wait(timeout: .now() + 5) == .success, let result = result.withLock({ $0 }) else {
       fatalError("it has not ended after five seconds")

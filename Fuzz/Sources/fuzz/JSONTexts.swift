@@ -2,8 +2,8 @@
 @testable import MartletEngine
 @testable import MartletSemantics
 
-/// Texts in JSON: what Foundation's decoder reads has no fault, any text survives quoting and none survives redaction
-/// as a secret member, and answers of an authorization server are read or refused.
+/// Texts in JSON. Texts that Foundation's decoder reads have no fault. Any text survives quoting, and none survives
+/// redaction as a secret member. Answers of an authorization server are read or refused.
 enum JSONTexts {
   static func run(_ input: inout Input) throws {
     let data = Data(input.bytes)

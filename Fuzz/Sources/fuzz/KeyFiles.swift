@@ -3,8 +3,8 @@
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// Containers of certificates and keys (PKCS#12), PEM and DER: each is opened, or the error says why not, without the
-/// password.
+/// Containers of certificates and keys (PKCS#12), PEM and DER: each is opened, or the error states the reason, without
+/// the password.
 enum KeyFiles {
   private static let password = "correct horse"
 

@@ -3,9 +3,9 @@
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// What a proxy answers while a tunnel is opened: the outcome does not depend on how its bytes are cut, the handshake
-/// sends a bounded amount, what follows it is left to the tunnel, and a failure is an error that names the proxy and no
-/// password.
+/// A proxy's answers while a tunnel is opened. The outcome does not depend on how its bytes are cut, and the handshake
+/// sends a bounded amount. Bytes after the handshake are left to the tunnel. A failure is an error that names the proxy
+/// and no password.
 enum ProxyHandshakes {
   static func runConnect(_ input: inout Input) throws {
     let server = proxy(input.choice())
@@ -52,7 +52,7 @@ enum ProxyHandshakes {
       credentials: schemes[choice % 3].map { .password(credential, schemes: $0) }, source: .setting)
   }
 
-  /// What became of a handshake.
+  /// The result of a handshake.
   private struct Outcome: Equatable {
     var sent: [[UInt8]] = []
     var rest: [UInt8]?
@@ -70,7 +70,7 @@ enum ProxyHandshakes {
     } catch { fatalError("no handshake: \(error)") }
   }
 
-  /// Passes the bytes to a handshake. Over each new connection the proxy goes on with the rest of them.
+  /// Passes the bytes to a handshake. Over each new connection the proxy continues with the rest of them.
   private static func outcome(
     of pieces: [ArraySlice<UInt8>], endsEach: Bool, begin: () throws(HTTPError) -> [UInt8],
     receive: (RawSpan, inout Int) throws(HTTPError) -> ProxyStep, end: () throws(HTTPError) -> ProxyStep

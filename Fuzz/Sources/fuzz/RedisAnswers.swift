@@ -1,7 +1,7 @@
 #if os(Linux)
 @testable import MartletRedis
 
-/// Answers of a Redis server: what is read does not depend on how the bytes are cut, and no value is larger than the limit.
+/// Answers of a Redis server. The result does not depend on how the bytes are cut, and no value exceeds the limit.
 enum RedisAnswers {
   static func run(_ input: inout Input) {
     let limit = input.choice(of: [ReplyReader.longestAnswer, 1_000, 10])

@@ -4,8 +4,8 @@
 @testable import MartletSemantics
 import MartletTesting
 
-/// Files of the stores that were changed at some bytes or cut off, and foreign ones: the store opens, returns only what
-/// was stored, and keeps what is stored from then on.
+/// Foreign files, and files of the stores with changed bytes or cut off. The store opens, returns only stored values,
+/// and keeps the values that are stored from then on.
 enum SQLiteFiles {
   static func run(_ input: inout Input) throws {
     let kind = input.choice() % 3
@@ -32,7 +32,7 @@ enum SQLiteFiles {
     do { return try TemporaryFolder() } catch { fatalError("no folder: \(error)") }
   }()
 
-  /// Each three bytes are a place, and the next is what is changed there; 0 cuts the file off.
+  /// Each group of bytes is a position in three bytes, and its change in the next; 0 cuts the file off.
   private static func changed(_ content: Data, by edits: [UInt8]) -> Data {
     var content = content
     for start in stride(from: 0, to: edits.count - 3, by: 4) where !content.isEmpty {
@@ -61,7 +61,7 @@ enum SQLiteFiles {
 
   private static func bytes(_ count: Int) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 9) }) }
 
-  /// The files as the stores wrote them: values, cookies and responses.
+  /// The files from the stores: values, cookies and responses.
   private static let wholes: [Data] = {
     do {
       return [
@@ -80,7 +80,8 @@ enum SQLiteFiles {
     } catch { fatalError("no files: \(error)") }
   }()
 
-  /// The file is whole when its last connection is closed, after the store was released: SQLite removes the log then.
+  /// The file is complete when its last connection is closed, after the store was released: then SQLite removes the
+  /// log.
   private static func content(of file: URL, _ fill: @escaping @Sendable (URL) async throws -> Void) throws -> Data {
     try wait { try await fill(file) }
     let log = file.path + "-wal"

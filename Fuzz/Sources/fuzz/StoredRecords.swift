@@ -4,8 +4,8 @@
 @testable import MartletSQLite
 @testable import MartletSemantics
 
-/// The records of stores, which an attacker with access to a server or a file may change: a record that can be read is
-/// the same after it was written and read again, and no record is opened that was sealed without the key.
+/// The records of stores, which an attacker with access to a server or a file may change. A record that can be read is
+/// the same after it was written and read again. No record is opened that was sealed without the key.
 enum StoredRecords {
   static func run(_ input: inout Input) throws {
     let data = Data(input.bytes)
@@ -16,7 +16,7 @@ enum StoredRecords {
     try checkCoding(AccessToken.self, data)
   }
 
-  /// The checksum of the record is that of its content: a foreign one is not read.
+  /// The checksum of the record is that of its content: a foreign record is refused.
   private static func checkRecord(_ data: Data) throws {
     let form = ValueForm(seal: nil)
     check(CacheRecord.read(data, form) == nil, "a record without its checksum is read")

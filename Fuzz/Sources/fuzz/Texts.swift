@@ -2,8 +2,8 @@
 @testable import MartletEngine
 @testable import MartletSemantics
 
-/// Parsers of short texts, all with the same one: what is parsed is the same after it was written and parsed again, is
-/// within its limits, and has no line break.
+/// Parsers of short texts, all with the same text. The parsed value is the same after it was written and parsed again,
+/// is within its limits, and has no line break.
 enum Texts {
   private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 

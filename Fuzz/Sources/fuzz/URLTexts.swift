@@ -4,8 +4,8 @@ import CFuzz
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// URLs as text: origin, cookies, `Host` field and the address of the connection are those of one host, which is also
-/// libcurl's, or nothing is sent.
+/// URLs as text. Origin, cookies, `Host` field and the address of the connection are those of one host, which libcurl
+/// finds, too. Otherwise nothing is sent.
 enum URLTexts {
   static func run(_ input: inout Input) throws {
     let text = String(decoding: input.bytes, as: UTF8.self)
@@ -22,7 +22,7 @@ enum URLTexts {
     try checkConnection(of: request, origin)
   }
 
-  /// The line `Host`, and the target behind it, which is a path.
+  /// The line `Host`, and the target, which is a path.
   private static func checkHost(of request: HTTPRequest, _ origin: Origin) throws {
     let head: HTTP1RequestHead
     do throws(HTTPError) { head = try HTTP1RequestHead(request, to: origin, body: nil) } catch {
@@ -35,7 +35,7 @@ enum URLTexts {
     check(words[1].utf8.allSatisfy { (33...126).contains($0) }, "\(lines)")
   }
 
-  /// libcurl refuses other texts, but must not see another host, port or scheme.
+  /// libcurl refuses other texts, but must not find another host, port or scheme.
   private static func checkOtherParser(_ text: String, _ origin: Origin) {
     guard !text.utf8.contains(0), let url = curl_url() else { return }
     defer { curl_url_cleanup(url) }
@@ -54,7 +54,7 @@ enum URLTexts {
       "\(text.debugDescription): for libcurl \(other) (\(host)), for us \(origin)")
   }
 
-  /// Every address is refused, and the error names the one that would have been connected to.
+  /// Every address is refused, and the error names the address to which it would have connected.
   private static func checkConnection(of request: HTTPRequest, _ origin: Origin) throws {
     let host = origin.host
     guard !host.contains("%") else { return }  // the machine may not have the interface

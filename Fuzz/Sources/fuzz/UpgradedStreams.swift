@@ -5,8 +5,8 @@ import Glibc
 @testable import MartletSockets
 import MartletTesting
 
-/// What a server sends after a request with `Upgrade`, over a real connection. After a valid 101 the stream has exactly
-/// the bytes that follow, and carries them back; after anything else the call ends with a response or an error.
+/// A server's output after a request with `Upgrade`, over a real connection. After a valid 101 the stream has exactly
+/// the bytes that follow, and returns them. After anything else the call ends with a response or an error.
 enum UpgradedStreams {
   private static let switching = Array(
     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n".utf8)
@@ -18,7 +18,7 @@ enum UpgradedStreams {
     let pieces = input.pieces()
     let connection = server.accept()
     connection.receiveHead()
-    // a head may come in one piece with what follows it
+    // a head and the bytes after it may arrive in one piece
     var first = isValid ? switching : []
     for piece in pieces {
       connection.send(first + piece)
@@ -37,7 +37,8 @@ enum UpgradedStreams {
     do { return try UnixServer() } catch { fatalError("no server: \(error)") }
   }()
 
-  /// What was read of a stream. It has the stream, whose release would close it before all is sent.
+  /// The bytes that were read of a stream. It retains the stream, whose release would close it before everything is
+  /// sent.
   private struct Outcome {
     let received: [UInt8]
     let stream: any DuplexStream
@@ -114,7 +115,7 @@ private struct UnixConnection {
     }
   }
 
-  /// Ends this direction, and returns what comes until the other one has ended too.
+  /// Ends this direction, and returns the input until the other direction has ended, too.
   func end() -> [UInt8] {
     _ = shutdown(descriptor, CInt(SHUT_WR))
     var all: [UInt8] = []
@@ -131,7 +132,7 @@ private struct UnixConnection {
   }
 }
 
-/// Waits five seconds at most: the client answers at once.
+/// Waits at most five seconds: the client answers at once.
 private func waitForInput(of descriptor: CInt) {
   var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
   while case let result = poll(&entry, 1, 5000), result <= 0 {

@@ -3,7 +3,7 @@ import Martlet
 import MartletHTTPTypes
 import Testing
 
-/// Messages of swift-http-types become Martlet's, and back, without loss.
+/// Messages of swift-http-types are converted to Martlet's, and back, without loss.
 @Suite struct MessageTests {
   private static func lines(_ fields: HTTPTypes.HTTPFields) -> [String] {
     fields.map { "\($0.name.rawName): \($0.value)" }
@@ -57,7 +57,7 @@ import Testing
     let scheme: String?
     let authority: String?
     let path: String
-    /// The URL of the request that is made back of it.
+    /// The URL of the request after the conversion back.
     let back: String
     var testDescription: String { url }
   }

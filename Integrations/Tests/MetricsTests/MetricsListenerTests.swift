@@ -20,7 +20,7 @@ import Testing
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
-  /// A transport whose answers take a time.
+  /// A transport whose answers take some time.
   private struct SlowTransport: Transport {
     let base: any Transport
     let clock: ManualClock

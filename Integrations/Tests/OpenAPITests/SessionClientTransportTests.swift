@@ -7,7 +7,7 @@ import PetAPI
 import Synchronization
 import Testing
 
-/// A client that swift-openapi-generator has made sends its requests over a session.
+/// A client made by swift-openapi-generator sends its requests over a session.
 @Suite(.timeLimit(.minutes(5))) struct SessionClientTransportTests {
   private func client(_ server: LoopbackServer, at path: String = "/v1", _ session: HTTPSession = HTTPSession())
     -> Client
@@ -48,7 +48,7 @@ import Testing
     #expect(server.requests.map(\.target) == ["/v1/pets/a%2Fb%20c%3F"])
   }
 
-  /// A transport that assigns fields by their name keeps the last of several.
+  /// A transport that assigns fields by name would keep only the last of several.
   @Test func repeatedFieldsAreKept() async throws {
     let server = try LoopbackServer { _ in
       Reply(fields: [.contentType: "application/json", .setCookie: "a=1", .setCookie: "b=2"], content: Data("[]".utf8))
@@ -138,7 +138,7 @@ import Testing
     #expect(server.requests.first?.text == "photo")
   }
 
-  /// The server is asked for the second part only when the client has read the first.
+  /// The client requests the second part only when it has read the first.
   @Test func aResponseIsReadWhileItArrives() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .data(Data("firstsecond".utf8)).stalled(after: 5, until: gate) }
@@ -154,7 +154,7 @@ import Testing
     #expect(text == "firstsecond")
   }
 
-  /// More than sockets and buffers hold is never produced for a reader that does not read.
+  /// At most the content of sockets and buffers is produced for a reader that does not read.
   @Test func aSlowReaderSlowsTheServerDown() async throws {
     let produced = Mutex<Int64>(0), size: Int64 = 64 << 20
     let server = try LoopbackServer { _ in
@@ -167,7 +167,7 @@ import Testing
     let body = try await client(server).downloadPhoto(path: .init(petId: "1")).ok.body.binary
     var iterator = body.makeAsyncIterator()
     var count = Int64(try await iterator.next()?.count ?? 0)
-    // several round trips over another connection, in which the rest would have come
+    // several round trips over another connection, during which the rest would have arrived
     for _ in 0..<50 { _ = try await HTTPSession.shared.data(for: HTTPRequest("HEAD", server.url("/"))) }
     #expect(produced.withLock { $0 } < size)
     while let chunk = try await iterator.next() { count += Int64(chunk.count) }
@@ -236,7 +236,7 @@ import Testing
     #expect(mock.requests.map { $0.url.host() } == ["a.example"])
   }
 
-  /// What a middleware sets besides the path is not used: the server's URL says where the request goes.
+  /// Only the path that a middleware sets is used: the destination comes from the server's URL.
   @Test func theAuthorityOfAMiddlewareIsNotUsed() async throws {
     let mock = ScriptedTransport(.text("ok"))
     let transport = SessionClientTransport(HTTPSession(transport: mock))

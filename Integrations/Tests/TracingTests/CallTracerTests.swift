@@ -5,7 +5,7 @@ import MartletTracing
 import Testing
 import Tracing
 
-/// Calls and their attempts are spans, and servers get their context.
+/// Calls and their attempts are spans, and servers receive their context.
 @Suite(.timeLimit(.minutes(5))) struct CallTracerTests {
   private let tracer = InMemoryTracer()
 
@@ -103,7 +103,7 @@ import Tracing
     #expect(spans.last?.errors.count == 1)
   }
 
-  /// Prepares a request with a tracer when a gate is open, also if its call has ended before.
+  /// Prepares a request with a tracer when a gate is open, even if its call has ended before.
   private struct LateTracing: Interceptor {
     let tracer: CallTracer
     let held = Gate()
@@ -142,7 +142,7 @@ import Tracing
 
   /// An attempt that an interceptor answers has no span.
   @Test func resendsAreCountedByTheNumberOfTheAttempt() async throws {
-    /// Answers the first attempt itself, and sends the request then.
+    /// Answers the first attempt itself, and then sends the request.
     struct Answerer: Interceptor {
       let hasAnswered = CallLocal(false)
 

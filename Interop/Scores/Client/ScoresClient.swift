@@ -1,9 +1,9 @@
 import Foundation
 import Martlet
 
-/// Makes the requests that a suite asks for, one line of JSON each, and answers each with one; `scores.mjs` says what is in
-/// them. A session is that of a user who has just started the program: its cookies and cache are its own, with the settings
-/// that a session has by default.
+/// Makes the requests of a suite, given as one line of JSON each, and answers each with one line. `scores.mjs`
+/// describes the content. A session is that of a user who has just started the program. It has its own cookies and
+/// cache, with a session's default settings.
 @main
 enum ScoresClient {
   static func main() async throws {
@@ -42,7 +42,7 @@ struct Question: Decodable, Sendable {
   var cache: String?
 }
 
-/// What became of it.
+/// The result of the request.
 struct Answer: Encodable, Sendable {
   var id: Int
   var status: Int?
@@ -57,7 +57,7 @@ struct Answer: Encodable, Sendable {
   }
 }
 
-/// The sessions of a run, each made when it is first named.
+/// The sessions of a run, each made on its first use.
 actor Sessions {
   private var sessions: [String: HTTPSession] = [:]
   private let transport: SocketTransport

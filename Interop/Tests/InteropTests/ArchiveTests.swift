@@ -4,7 +4,7 @@ import MartletObservation
 import MartletTesting
 import Testing
 
-/// Archives of the recorder, read by programs that others wrote.
+/// Archives of the recorder, read by other programs.
 @Suite("HTTP Archives", .timeLimit(.minutes(2)))
 struct ArchiveTests {
   private let folder: TemporaryFolder

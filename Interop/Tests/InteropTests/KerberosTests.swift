@@ -179,7 +179,7 @@ struct KerberosTests {
     try await makeRequests()
 
     #expect(log.codes == [200, 200, 200, 200])
-    // squid notes a tunnel when it ends, with the session
+    // squid logs a tunnel when it ends, with the session
     while try !squid.log().contains("CONNECT") { await Task.yield() }
     let lines = try squid.log().split(separator: "\n")
     #expect(lines.filter { $0.contains("TCP_DENIED/407") }.count == 1, "\(lines)")

@@ -76,7 +76,7 @@ struct NginxTests {
     #expect(log.ports.count == 1)
   }
 
-  /// Which connections were used, and how much was sent.
+  /// The connections that were used, and the amount that was sent.
   private final class Wires: EventListener {
     private let seen = Mutex<[TransferMetrics]>([])
     var ports: Set<Int?> { Set(seen.withLock { $0 }.map(\.localPort)) }

@@ -3,7 +3,7 @@ import Martlet
 import Synchronization
 import Testing
 
-/// What a session remembers: cookies and answers.
+/// The state of a session: cookies and answers.
 @Suite("Cookies and the cache", .timeLimit(.minutes(2)))
 struct StateTests {
   let server: Httpbin
@@ -39,7 +39,7 @@ struct StateTests {
     #expect(log.count == 2 && log.conditions == [nil, "\"v1\""])
   }
 
-  /// What went over the network.
+  /// The requests that were sent over the network.
   private final class Sent: EventListener {
     private let heads = Mutex<[RequestHead]>([])
     var count: Int { heads.withLock { $0.count } }

@@ -78,7 +78,7 @@ struct ClientTests {
     for round in 0..<5 {
       try await values.set(Data([UInt8(round)]), for: "a")
       _ = try server.command("CLIENT", "KILL", "TYPE", "normal")
-      // What was under way when the connection was lost may fail; what comes after it does not.
+      // Commands in progress when the connection was lost may fail; later ones do not.
       while (try? await values.value(for: "a")) != Data([UInt8(round)]) {}
     }
   }
@@ -96,25 +96,25 @@ struct ClientTests {
 }
 
 extension RedisServer {
-  /// Runs the server's own client, and returns what it prints.
+  /// Runs the server's own client, and returns its output.
   func command(_ arguments: String...) throws -> String {
     let process = try ChildProcess(
       "redis-cli", ["-p", "\(port)"] + arguments, output: .readWithErrors)
     return String(decoding: process.readToEnd(), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
-  /// How many commands and scripts it has refused.
+  /// The number of commands and scripts that it has refused.
   func refusals() throws -> Int { try number("errorstat_OOM:count=", in: "errorstats") }
 
-  /// How often it was asked for all fields of a hash: once for a look-up.
+  /// The number of commands for all fields of a hash: one for each look-up.
   func lookups() throws -> Int { try number("cmdstat_hgetall:calls=", in: "commandstats") }
 
-  /// For how many milliseconds each chunk of a body stays.
+  /// The lifetimes of the chunks of a body, in milliseconds.
   func lives(ofChunks prefix: String) throws -> [Int] {
     try command("KEYS", "\(prefix)b:{*").split(separator: "\n").compactMap { Int(try command("PTTL", String($0))) }
   }
 
-  /// Gives all keys with a name another one.
+  /// Changes the name in all keys.
   func move(_ name: String, _ other: String) throws {
     for key in try command("KEYS", "*{\(name)}*").split(separator: "\n").map(String.init) {
       _ = try command("RENAME", key, key.replacingOccurrences(of: "{\(name)}", with: "{\(other)}"))
@@ -127,11 +127,11 @@ extension RedisServer {
     return rest.count == 2 ? Int(rest[1].prefix { $0.isNumber }) ?? 0 : 0
   }
 
-  /// The connections that clients of ours have made.
+  /// The number of connections that Martlet's clients have made.
   func connectionsSoFar() throws -> Int {
     let lines = try command("INFO", "stats").split(separator: "\r\n").flatMap { $0.split(separator: "\n") }
     let count = lines.first { $0.hasPrefix("total_connections_received:") }?.split(separator: ":").last
-    // without the one of this question, and the one that waited for the server's start
+    // without the connection of this command, and the one that waited for the server's start
     return (count.flatMap { Int($0) } ?? 0) - 2
   }
 }

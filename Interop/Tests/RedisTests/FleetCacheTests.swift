@@ -129,7 +129,7 @@ struct FleetCacheTests {
     var options = RedisCacheOptions()
     options.flights = short
     do {
-      // A client that is closed can prolong nothing, like a process that was killed.
+      // A closed client cannot prolong a lease, like a killed process.
       let client = RedisClient(redis)
       guard case .lead(let lease) = try await RedisCacheStore(client, options: options).beginFlight("name") else {
         Issue.record("nobody had the lease")
@@ -176,7 +176,7 @@ struct FleetCacheTests {
     while case .wait = try await other.beginFlight("name") {}
   }
 
-  /// What is under the name of a lease that no process has written, as a script with the key as its argument.
+  /// A value under the name of a lease that no process has written, as a script with the key as its argument.
   @Test(arguments: [
     "redis.call('SET', KEYS[1], 'garbage', 'PX', 3600000)", "redis.call('SET', KEYS[1], '')",
     "redis.call('SET', KEYS[1], '-')", "redis.call('SET', KEYS[1], '922A96D7-F188-49A9-84BC-7BABE5D110ED')",

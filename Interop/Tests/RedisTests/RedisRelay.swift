@@ -1,10 +1,11 @@
 import MartletTesting
 
-/// Connections to a Redis server, one of which is lost: when a command with a certain text was done, before its answer.
+/// Connections to a Redis server. One of them is lost after a command with a certain text was executed, before its
+/// answer.
 final class RedisRelay: Sendable {
   private let process: RealProcess
 
-  /// - Parameter text: What is in the bytes of the command after which a connection is lost, once.
+  /// - Parameter text: The text in the bytes of the command after which a connection is lost, once.
   init(to server: RedisServer, losing text: String) throws {
     let port = try LocalPort.free()
     process = try RealProcess("python3", ["-c", Self.script, "\(port)", "\(server.port)", text], port: port)

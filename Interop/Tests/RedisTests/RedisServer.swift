@@ -2,7 +2,7 @@ import Foundation
 import MartletRedis
 import MartletTesting
 
-/// A Redis server of its own, which keeps nothing on the disk.
+/// A separate Redis server, which stores nothing on disk.
 final class RedisServer: Sendable {
   private let folder: TemporaryFolder
   private let process: RealProcess
@@ -36,7 +36,7 @@ final class RedisServer: Sendable {
 
   func client() throws -> RedisClient { RedisClient(try configuration()) }
 
-  /// Stops the process: it accepts connections and answers nothing.
+  /// Stops the process: it accepts connections, but does not answer.
   func pause() throws { kill(try identifier, SIGSTOP) }
 
   func resume() throws { kill(try identifier, SIGCONT) }
@@ -51,6 +51,6 @@ final class RedisServer: Sendable {
     }
   }
 
-  /// One that all tests share which neither stop it nor count what it has.
+  /// A server for all tests that neither stop it nor count its content.
   static let shared = Result { try RedisServer() }
 }

@@ -156,7 +156,7 @@ struct SharedTokenTests {
     #expect(try await open.token() == nil)
   }
 
-  /// An authorization server whose refresh tokens are good for one use.
+  /// An authorization server whose refresh tokens can be used once.
   private final class Issuer: Sendable {
     private let used = Mutex<[String?]>([])
 
@@ -228,7 +228,7 @@ struct SharedRateLimitTests {
     var places: [RateLimitPlace] = []
     for number in 0..<6 { places.append(try #require(try await take(number % 2 == 0 ? one : other))) }
     for index in [3, 4, 3] { _ = try await one.apply(.giveBack(places[index]), to: "given back") }
-    // the earlier one first, with the time at which it was taken
+    // the earlier one first, with its time
     for index in [3, 4] {
       let place = try #require(try await take(other))
       #expect((place.start, place.arrival) == (places[index].start, places[index].arrival))

@@ -6,7 +6,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What is on the server of the entries of a cache, and how often it is asked for them.
+/// The data on the server for the entries of a cache, and how often it is read.
 @Suite(.timeLimit(.minutes(5)))
 struct StoredBodyTests {
   private let server: RedisServer
@@ -19,7 +19,7 @@ struct StoredBodyTests {
     store = RedisCacheStore(RedisClient(configuration))
   }
 
-  /// The milliseconds for which chunks of an entry stay that is gone.
+  /// The milliseconds for which chunks of a removed entry remain.
   private let grace = 60_000
 
   enum Ending: String, CaseIterable {
@@ -55,7 +55,7 @@ struct StoredBodyTests {
     #expect(try await store.entries(for: large.key).allSatisfy { $0.id != large.id })
   }
 
-  /// The server has stored the entry, but its answer was lost together with the connection.
+  /// The server has stored the entry, but its answer was lost with the connection.
   @Test(arguments: [3, 300_000]) func aCommitWhoseAnswerIsLostLeavesNothing(size: Int) async throws {
     let relay = try RedisRelay(to: server, losing: "lost")
     var configuration = try server.configuration(relay.url)
@@ -116,7 +116,7 @@ struct StoredBodyTests {
     #expect(try await store.entries(for: entry.key).isEmpty)
   }
 
-  /// A byte of the body is another on the server than the one that was stored.
+  /// A byte of the body on the server differs from the stored one.
   @Test(arguments: [3, 300_000]) func aDamagedBodyIsAMiss(size: Int) async throws {
     let entry = entry("/", length: Int64(size))
     try await store.save(entry, bytes(size))
@@ -153,7 +153,7 @@ struct StoredBodyTests {
       for try await ids in group { #expect(ids == [entry.id]) }
     }
 
-    // one, one for all who came while it was under way, and those of threads that were interrupted before they asked
+    // one, one for all callers while it was in progress, and those of threads that were interrupted before their call
     let lookups = try server.lookups() - before
     #expect(lookups >= 2 && lookups < 50)
   }

@@ -2,7 +2,7 @@ import Foundation
 import MartletEngine
 import MartletRedis
 
-// The stores that the contracts are for: those on a Redis server, each with names of its own.
+// The stores for the contracts: those on a Redis server, each with its own names.
 
 extension CacheStoreTests {
   static let all = [

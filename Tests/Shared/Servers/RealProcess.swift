@@ -5,8 +5,8 @@ import Synchronization
 
 /// A server from the system's packages that a test starts and stops.
 ///
-/// It runs under a shell that reads from a pipe: when the pipe closes, because the object is deallocated or the tests'
-/// process ends for whatever reason, the shell kills the server and the processes that it started.
+/// It runs under a shell that reads from a pipe. The pipe closes when the object is deallocated or the tests' process
+/// ends for whatever reason. Then the shell kills the server and the processes that it started.
 package final class RealProcess: Sendable {
   package let port: Int
   private let shell: ChildProcess
@@ -41,10 +41,10 @@ package struct RealServerError: Error, CustomStringConvertible {
 
 /// Ports of the loopback interface.
 package enum LocalPort {
-  /// Returns a port that is free at the moment, and that this process did not return before.
+  /// Returns a port that is currently free, and that this process did not return before.
   ///
-  /// It is below those that systems give to connections and to servers without a port of their own (32768 and above on
-  /// Linux), so that none of these takes it before the server that it is for does.
+  /// It is below the ports that systems give to connections and to servers without a fixed port (32768 and above on
+  /// Linux). So none of these takes it before the intended server.
   package static func free() throws -> Int {
     for _ in candidates {
       let port = last.withLock { last in

@@ -1,7 +1,7 @@
 import Foundation
 import MeasuredClient
 
-/// A column of a comparison, or a row: a client, how it is started, and what it can do.
+/// A column or a row of a comparison: a client, how it is started, and its abilities.
 struct ClientProgram: Sendable {
   enum Ability: Hashable, Sendable {
     case fetch, download, upload
@@ -17,10 +17,10 @@ struct ClientProgram: Sendable {
   let title: String
   let abilities: Set<Ability>
   private let make: @Sendable (_ server: RunningServer, _ connections: Int) throws -> (any ClientRunner)?
-  /// The program and its arguments; nil for a command that is run anew for each assignment.
+  /// The program and its arguments; nil for a command that runs again for each assignment.
   let launch: (@Sendable (_ server: RunningServer, _ connections: Int) -> (program: String, arguments: [String]))?
 
-  /// Starts the client. Throws an error that says what is missing if it is not installed.
+  /// Starts the client. If it is not installed, throws an error that names the missing part.
   func start(at server: RunningServer, connections: Int) throws -> any ClientRunner {
     guard let runner = try make(server, connections) else { throw BenchError("\(key) is not installed") }
     return runner
@@ -28,7 +28,7 @@ struct ClientProgram: Sendable {
 }
 
 extension ClientProgram {
-  /// The same client, which may use one processor only; nil if it cannot be kept to one.
+  /// The same client restricted to one processor; nil if that is not possible.
   func onOneProcessor() -> ClientProgram? {
     guard let launch, let taskset = Command.find("taskset"), let processor = Self.firstProcessor else { return nil }
     return ClientProgram(
@@ -46,7 +46,7 @@ extension ClientProgram {
     return line?.split { !$0.isNumber }.first.map(String.init)
   }
 
-  /// A client whose process stays between assignments.
+  /// A client whose process is kept between assignments.
   private init(
     _ key: String, _ title: String, without missing: Set<Ability> = [],
     _ launch: @escaping @Sendable (RunningServer, Int) -> (program: String, arguments: [String])
@@ -97,7 +97,7 @@ extension ClientProgram {
     }
   }
 
-  /// The C loop, which the others are compared with.
+  /// The C loop, with which the others are compared.
   static let reference = own(.libcurl, title: "C loop on libcurl")
 
   /// All that are compared. Those that are not installed are left out later.

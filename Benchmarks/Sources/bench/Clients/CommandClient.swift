@@ -1,12 +1,12 @@
 import Foundation
 import MeasuredClient
 
-/// A command that is run anew for each assignment: its start is part of its time.
+/// A command that runs again for each assignment: its start is part of its time.
 final class CommandClient: ClientRunner {
-  /// What each command is called, and what it is asked.
+  /// The name of each command, and its arguments.
   enum Tool: String {
     case curl
-    /// They make requests as fast as the server answers, and look at none: the server's limit.
+    /// These make requests as fast as the server answers, and look at no answer: they show the server's limit.
     case wrk
     case h2load
   }

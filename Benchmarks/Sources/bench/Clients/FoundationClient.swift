@@ -2,9 +2,9 @@ import Foundation
 import FoundationNetworking
 import MeasuredClient
 
-/// Foundation's URLSession, which on Linux also sits on libcurl.
+/// Foundation's URLSession, which on Linux also uses libcurl.
 ///
-/// It has no stream of bytes on Linux: a download is collected by `data(for:)`, the only call there is for async code.
+/// It has no stream of bytes on Linux. `data(for:)`, the only call there for async code, collects a download.
 struct FoundationClient: Client {
   let version = "URLSession (swift-corelibs-foundation, libcurl)"
   private let session: URLSession

@@ -7,7 +7,7 @@ struct InstantTransport: Transport, DeadlineAware {
   private let answer = Data(count: 1024)
   private let head: ResponseHead
 
-  /// - Parameter lifetime: for how many seconds a cache may use the response; nil if it may not.
+  /// - Parameter lifetime: the number of seconds for which a cache may use the response; nil if it may not.
   init(lifetime: Int? = nil) {
     var fields: HTTPFields = [
       "Server": "nginx", "Content-Type": "application/octet-stream", "Content-Length": "1024",
@@ -22,7 +22,7 @@ struct InstantTransport: Transport, DeadlineAware {
   }
 }
 
-/// Does in each of its two moments the least that is worth a step: a field is added, an outcome looked at.
+/// Does a minimum in each of its two steps: adds a field, and looks at an outcome.
 struct TaggingInterceptor: Interceptor {
   let name: FieldName
 

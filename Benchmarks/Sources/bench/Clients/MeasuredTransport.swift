@@ -5,7 +5,7 @@ import MartletSockets
 /// What a measured session sends its requests over.
 enum MeasuredTransport: String, CaseIterable, Sendable {
   case sockets
-  /// None: what the session itself costs. It makes small requests only.
+  /// None: the costs of the session itself. It makes small requests only.
   case instant
 
   func make(_ connection: ConnectionConfiguration) -> any Transport {

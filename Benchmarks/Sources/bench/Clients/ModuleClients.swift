@@ -26,7 +26,7 @@ struct TasksClient: Client {
   func download(_ url: URL) async throws -> Int64 { throw BenchError("tasks collect bodies") }
   func upload(_ count: Int64, to url: URL) async throws { throw BenchError("tasks collect bodies") }
 
-  /// Returns a body as it is.
+  /// Returns a body unchanged.
   private struct RawDecoder: NetworkResponseDecoder {
     func decode<Value: Decodable & Sendable>(
       _ type: Value.Type, from response: HTTPResponse, data: Data

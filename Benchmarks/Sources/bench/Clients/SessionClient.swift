@@ -5,7 +5,7 @@ import MartletSockets
 import MeasuredClient
 
 extension ConnectionConfiguration {
-  /// As many connections as the other clients have, which are kept as long as theirs.
+  /// The same number of connections as the other clients, kept for the same time.
   static func measured(authority: URL?, connections: Int = 64) -> ConnectionConfiguration {
     var configuration = ConnectionConfiguration()
     configuration.tls.authorities = authority
@@ -16,21 +16,21 @@ extension ConnectionConfiguration {
   }
 }
 
-/// Our session on one of our transports.
+/// Martlet's session on one of its transports.
 struct SessionClient: Client {
-  /// What the session has.
+  /// The features of the session.
   enum Variant: String, CaseIterable, Sendable {
     /// Neither cookies nor a cache.
     case bare
-    /// What `HTTPSession()` has: a cookie jar, which is empty, and a cache in memory.
+    /// The features of `HTTPSession()`: a cookie jar, which is empty, and a cache in memory.
     case `default`
     /// The bare session, used by tasks that run on the transport's own thread.
     case executor
     /// The bare session with one feature.
     case interceptors, listener, cookies, cache, deadline, retry, authentication, correlation
-    /// With all that are built in: without a caller's interceptors and listeners.
+    /// With all built-in features: without a caller's interceptors and listeners.
     case builtIn = "built-in"
-    /// With a caller's interceptors too.
+    /// Also with a caller's interceptors.
     case all
     /// The default session, whose cache has the response: in memory, or in a SQLite file.
     case stored, storedOnDisk = "stored-on-disk"
@@ -52,7 +52,7 @@ struct SessionClient: Client {
   let version = "Martlet"
   private let session: HTTPSession
   private let folder = ScratchFolder()
-  /// Where the requests are made; nil for the global executor.
+  /// The executor of the requests; nil for the global one.
   private let executor: (any TaskExecutor)?
 
   init(
@@ -92,8 +92,8 @@ struct SessionClient: Client {
     guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
   }
 
-  /// Reads a large body with pauses that are long enough for a sender to fill whatever buffers there are.
-  /// Calls `pause` instead of reading on, after every so many chunks of the first part.
+  /// Reads a large body with pauses that are long enough for a sender to fill all buffers. During the first part, it
+  /// calls `pause` after every given number of chunks instead of reading on.
   func slowRead(_ url: URL, pausingEvery chunks: Int, pauses: Int, _ pause: () async throws -> Void) async throws
     -> Int64
   {
@@ -110,7 +110,7 @@ struct SessionClient: Client {
 }
 
 extension SessionClient.Variant {
-  /// The settings of the session. A cookie is one that is sent with every request.
+  /// The settings of the session. Its cookie is sent with every request.
   fileprivate func configuration(in folder: ScratchFolder) async throws -> SessionConfiguration {
     var settings = SessionConfiguration()
     switch self {

@@ -1,7 +1,7 @@
 import Foundation
 import MeasuredClient
 
-/// What does assignments for a measurement.
+/// Performs assignments for a measurement.
 protocol ClientRunner: AnyObject {
   /// The name and version of the client.
   var version: String { get }
@@ -9,7 +9,7 @@ protocol ClientRunner: AnyObject {
   func stop()
 }
 
-/// A client in a process of its own, which keeps its connections from one assignment to the next.
+/// A client in its own process, which keeps its connections from one assignment to the next.
 final class ClientProcess: ClientRunner {
   let version: String
   private let process: pid_t

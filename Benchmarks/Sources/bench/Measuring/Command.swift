@@ -3,16 +3,16 @@ import MeasuredClient
 
 /// A program that is run to its end.
 struct Command {
-  /// What it printed to both outputs.
+  /// Its output, standard output and standard error together.
   let output: String
   let status: Int32
   /// From its start to its end.
   let seconds: Double
-  /// The seconds of all processors. The peak of memory that the kernel reports includes that of this program, from before the
-  /// other one replaced it, and is not used.
+  /// The seconds of all processors. The kernel reports a peak of memory that includes that of this program, from before
+  /// the other one replaced it. Therefore it is not used.
   let processor: Double
 
-  /// Runs it. `input` is its standard input, of at most 64 KiB.
+  /// Runs it. `input` is its standard input, at most 64 KiB.
   static func run(_ program: String, _ arguments: [String], input: String = "") throws -> Command {
     guard FileManager.default.isExecutableFile(atPath: program) else {
       throw BenchError("\(program) is missing: install it")
@@ -36,8 +36,8 @@ struct Command {
       seconds: (ContinuousClock.now - start) / .seconds(1), processor: ProcessUsage.seconds(of: usage))
   }
 
-  /// Starts a program, and returns its number. Foundation's `Process` watches its children with `select`, which cannot be used
-  /// beside thousands of connections.
+  /// Starts a program, and returns its number. Foundation's `Process` watches its children with `select`, which does
+  /// not work with thousands of connections.
   static func spawn(
     _ program: String, _ arguments: [String], input: Int32, output: Int32, errors: Int32 = 2
   ) throws -> pid_t {
@@ -55,7 +55,7 @@ struct Command {
     return process
   }
 
-  /// What the program prints, whether it succeeds or not.
+  /// The output of the program, whether it succeeds or not.
   static func output(of program: String, _ arguments: [String]) throws -> String { try run(program, arguments).output }
 
   /// The first of the usual folders that has the program; nil if none has.

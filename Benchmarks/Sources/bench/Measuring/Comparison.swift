@@ -1,16 +1,16 @@
 import Foundation
 import MeasuredClient
 
-/// Clients side by side: in every round each does each workload once, so that what else happens on the machine affects all of
-/// them alike. Each has a process of its own for the whole comparison, and keeps its connections.
+/// Compares clients. In every round each client does each workload once, so that other load on the machine affects all
+/// of them equally. Each has its own process for the whole comparison, and keeps its connections.
 struct Comparison {
-  /// What one client achieved in one round.
+  /// The result of one client in one round.
   struct Sample {
     /// In the workload's unit.
     let rate: Double
     /// Microseconds of all processors for a request.
     let processor: Double
-    /// The most memory that was resident, in bytes.
+    /// The maximum of resident memory, in bytes.
     let peak: Int
   }
 
@@ -31,8 +31,8 @@ struct Comparison {
       return figure(workload, program) { Double($0.peak) / 1_000_000 }
     }
 
-    /// The throughput relative to that of the first client: of the rounds' ratios, which vary less than the ratio of the
-    /// medians.
+    /// The throughput relative to that of the first client. It is the median of the rounds' ratios, which vary less
+    /// than the ratio of the medians.
     func ratio(_ workload: Int, _ program: Int) -> Figure? {
       Figure(zip(samples[workload][program], samples[workload][0]).map { $0.rate / $1.rate })
     }
@@ -41,7 +41,7 @@ struct Comparison {
   let programs: [ClientProgram]
   let server: RunningServer
   let rounds: Int
-  /// How long a client fetches in a round.
+  /// The time for which a client fetches in a round.
   let seconds: Double
   var connections = 64
   let progress: (String) -> Void
@@ -80,7 +80,7 @@ struct Comparison {
     return result
   }
 
-  /// A client that fails takes no part in the workload; why is printed. The others are measured.
+  /// A client that fails takes no part in the workload; the reason is printed. The others are measured.
   private func leavingOutFailures<Value>(of program: ClientProgram, _ work: () throws -> Value) -> Value? {
     do { return try work() } catch {
       progress("FAILED and left out: \(program.title): \(error)")
@@ -88,7 +88,7 @@ struct Comparison {
     }
   }
 
-  /// How many requests the client makes in a round: as many as it makes in ``seconds``; nil if it cannot do the workload.
+  /// The number of requests that the client makes in a round of ``seconds``; nil if it cannot do the workload.
   private func warmUp(_ workload: Workload, _ program: ClientProgram, _ runner: any ClientRunner) throws -> Int? {
     guard workload.needs.isSubset(of: program.abilities) else { return nil }
     progress("\(workload.name): warming up \(program.title)")

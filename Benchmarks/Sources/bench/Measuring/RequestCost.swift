@@ -1,8 +1,8 @@
 import Foundation
 import MeasuredClient
 
-/// What a request costs a client in things that can be counted, which unlike times do not depend on what else the machine
-/// does: instructions of user space, allocations, retains and system calls.
+/// The costs of a request that can be counted: instructions of user space, allocations, retains and system calls.
+/// Unlike times, they do not depend on other load on the machine.
 ///
 /// A child makes some requests, and another one three times as many, so that its start does not count.
 struct RequestCost: Codable, Equatable {
@@ -11,8 +11,8 @@ struct RequestCost: Codable, Equatable {
   var retains = 0.0
   /// All but those of `futex`.
   var systemCalls = 0.0
-  /// Calls of `futex`, with which threads sleep and wake each other. How many there are depends on the machine's load, so
-  /// no budget holds for them.
+  /// Calls of `futex`, with which threads sleep and wake each other. Their number depends on the machine's load, so
+  /// there is no budget for them.
   var futexCalls = 0.0
 
   private enum CodingKeys: CodingKey {
@@ -30,7 +30,7 @@ struct RequestCost: Codable, Equatable {
     let folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    // A copy without the debug information, with which valgrind 3.19 cannot cope.
+    // A copy without debug information, because valgrind 3.19 cannot read it.
     let copy = folder.appending(component: "client").path
     _ = try Command.output(of: "/usr/bin/strip", ["--strip-debug", "-o", copy, path])
     let counts = try [1, 3].map { factor in
@@ -78,8 +78,8 @@ struct RequestCost: Codable, Equatable {
   }
 }
 
-/// What callgrind counted, in the format of its output file with uncompressed names: `summary: N` has the instructions, and
-/// `cfn=NAME` precedes `calls=N POSITION` for each place that calls the function.
+/// The counts of callgrind, in the format of its output file with uncompressed names. `summary: N` has the
+/// instructions, and `cfn=NAME` precedes `calls=N POSITION` for each place that calls the function.
 struct CallgrindProfile {
   private(set) var instructions = 0
   /// Calls of `malloc` and its relatives.

@@ -1,5 +1,5 @@
 extension Array where Element == Double {
-  /// The middle one, or the mean of the two in the middle; nil of none.
+  /// The middle value, or the mean of the two in the middle; nil if there are none.
   var median: Double? {
     guard !isEmpty else { return nil }
     let sorted = sorted()
@@ -8,16 +8,16 @@ extension Array where Element == Double {
   }
 }
 
-/// What was measured: the median of some rounds, and their range.
+/// A measured value: the median of some rounds, and their range.
 struct Figure: Codable, Equatable {
   var median: Double
-  /// The least and the most; nil where there was one measurement.
+  /// The minimum and the maximum; nil if there was one measurement.
   var low: Double?
   var high: Double?
 
   init(_ value: Double) { median = value }
 
-  /// nil of no rounds.
+  /// nil if there are no rounds.
   init?(_ rounds: [Double]) {
     guard let median = rounds.median else { return nil }
     self.median = median

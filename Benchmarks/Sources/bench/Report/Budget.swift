@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a request may cost, in `Benchmarks/budget.json`: workload → client → cost. The figures may only fall.
+/// The maximum costs of a request, in `Benchmarks/budget.json`: workload → client → cost. The figures may only fall.
 struct Budget: Codable, Equatable {
   var costs: [String: [String: RequestCost]]
 
-  /// What happens to the file.
+  /// The change of the file.
   enum Change {
     case none, lower, replace
   }
@@ -15,8 +15,9 @@ struct Budget: Codable, Equatable {
 
   static let file = URL(filePath: #filePath).appending(path: "../../../../budget.json").standardized
 
-  /// What is counted, and by how much it may exceed the budget before that is an error. How many system calls there are depends
-  /// a little on how fast the server answers; those of `futex` more than a little, so they are only shown.
+  /// The counted values, and by how much they may exceed the budget before that is an error. The number of system calls
+  /// depends a little on how fast the server answers. That of `futex` calls depends on it more than a little, so they
+  /// are only shown.
   private static var limits: [(name: String, key: WritableKeyPath<RequestCost, Double>, tolerance: Double)] {
     [
       ("instructions", \.instructions, 0.03), ("allocations", \.allocations, 0.03),
@@ -39,7 +40,7 @@ struct Budget: Codable, Equatable {
     }
   }
 
-  /// The budget with each figure that was measured to be lower, and with those that it did not have.
+  /// The budget with each figure that was measured to be lower, and with figures that were missing in it.
   func lowered(to measured: Budget) -> Budget {
     var result = self
     for (workload, client, cost) in measured.entries {
@@ -88,7 +89,7 @@ extension Budget {
   func write(to file: URL = file) throws {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    // a tenth is more than what is repeatable
+    // a tenth is finer than the repeatability
     let rounded = costs.mapValues { clients in
       clients.mapValues { cost in
         func round(_ value: Double) -> Double { (value * 10).rounded() / 10 }
@@ -100,7 +101,8 @@ extension Budget {
     try (encoder.encode(rounded) + Data("\n".utf8)).write(to: file)
   }
 
-  /// Counts what the budget's workloads cost now: the least of some runs, because only the server's timing makes them differ.
+  /// Counts the current costs of the budget's workloads: the minimum of some runs, because only the server's timing
+  /// makes them differ.
   static func measured(at server: RunningServer, runs: Int, progress: (String) -> Void) throws -> Budget {
     var result = Budget(costs: [:])
     for run in 1...runs {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Bars of throughput relative to the first client, as an SVG that can be read on light and on dark backgrounds.
 struct Chart {
-  /// A group of bars, one for each client; nil for one that did not take part.
+  /// A group of bars, one for each client; nil for a client that did not take part.
   struct Group {
     let name: String
     let ratios: [Double?]

@@ -1,7 +1,7 @@
 import CLoop
 import Foundation
 
-/// On what was measured.
+/// The machine on which the run took place.
 enum Machine {
   static func description(server: String) -> String {
     """

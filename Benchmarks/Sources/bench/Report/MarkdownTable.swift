@@ -1,4 +1,4 @@
-/// A table that reads well in a terminal too: columns as wide as they need, numbers to the right.
+/// A table that is also readable in a terminal: columns as wide as necessary, numbers to the right.
 struct MarkdownTable {
   private var rows: [[String]]
 

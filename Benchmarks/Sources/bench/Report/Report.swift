@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a run has measured. Each table is printed when it is there.
+/// The measurements of a run. Each table is printed as soon as it is complete.
 struct Report: Codable {
   let machine: String
   /// The names and versions of the clients.
@@ -17,7 +17,7 @@ struct Report: Codable {
     print(table.markdown + "\n")
   }
 
-  /// Adds what clients achieved side by side: throughput, the same relative to the first client, processor time, memory.
+  /// Adds the results of compared clients: throughput, also relative to the first client, processor time, memory.
   mutating func add(_ result: Comparison.Result, connections: Int) {
     clients = result.programs.indices.map { "\(result.programs[$0].title): \(result.versions[$0])" }
     print("Clients: \(clients.joined(separator: "; ")). At most \(connections) connections each.\n")

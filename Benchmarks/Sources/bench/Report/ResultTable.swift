@@ -7,7 +7,7 @@ struct ResultTable: Codable {
 
   /// Such as `throughput`.
   let key: String
-  /// What the figures are, and which are good: printed above the table.
+  /// The meaning of the figures, and which are good: printed above the table.
   let title: String
   /// The heads of the columns; the first is that of the rows' names.
   let columns: [String]

@@ -1,9 +1,9 @@
 import Glibc
 import MeasuredClient
 
-/// Ports on loopback, asked from the kernel.
+/// Ports on loopback, obtained from the kernel.
 enum FreePorts {
-  /// So many ports that nobody listens on.
+  /// This number of unused ports.
   static func take(_ count: Int) throws -> [UInt16] {
     let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
     defer { for descriptor in sockets { close(descriptor) } }

@@ -7,8 +7,8 @@ final class HostileServer: Sendable {
   private let process: pid_t
 
   /// - Parameters:
-  ///   - flood: what it sends.
-  ///   - certificate: the certificate for a flood over TLS, whose key is beside it.
+  ///   - flood: the flood that it sends.
+  ///   - certificate: the certificate for a flood over TLS, with the key beside it.
   init(_ flood: String, certificate: URL?) throws {
     let script = URL(filePath: #filePath).appending(path: "../../../../Peers/hostile_server.py").standardized.path
     let key = certificate?.deletingLastPathComponent().appending(component: "key.pem")

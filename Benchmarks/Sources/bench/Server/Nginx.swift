@@ -1,7 +1,8 @@
 import Foundation
 import MeasuredClient
 
-/// An nginx of our own on loopback: its configuration, files and logs live in a temporary directory that goes with it.
+/// A separate nginx on loopback. Its configuration, files and logs are in a temporary directory that is removed with
+/// it.
 final class Nginx {
   let server: RunningServer
 
@@ -39,9 +40,9 @@ final class Nginx {
     try waitUntilItAnswers(on: ports)
   }
 
-  /// Ends the server and removes what it left.
+  /// Stops the server and removes its files.
   func stop() {
-    // Nothing it has is worth a farewell, and a process made by a thread of Dispatch may have the polite signals blocked.
+    // It has nothing to save, and a process made by a Dispatch thread may have the gentler signals blocked.
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     try? FileManager.default.removeItem(at: folder)
   }

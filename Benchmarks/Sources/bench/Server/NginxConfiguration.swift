@@ -1,4 +1,4 @@
-/// The text of nginx.conf: one process, nothing logged per request, connections that live as long as the run.
+/// The text of nginx.conf: one process, no log of requests, and connections that live as long as the run.
 struct NginxConfiguration {
   let folder: String
   let plainPort: UInt16

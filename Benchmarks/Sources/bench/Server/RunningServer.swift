@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a client has to know of the server.
+/// The facts about the server that a client needs.
 struct RunningServer: Codable, Sendable {
   let plain: URL
   let secure: URL
@@ -9,7 +9,7 @@ struct RunningServer: Codable, Sendable {
   let sink: URL
   /// The certificate that clients have to trust over TLS.
   let certificate: URL
-  /// A file with what is uploaded.
+  /// A file with the content of uploads.
   let uploadBody: URL
   let version: String
 

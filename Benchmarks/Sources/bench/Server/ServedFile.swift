@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the server has to offer.
+/// The files on the server.
 enum ServedFile: Int, CaseIterable {
   case small = 0x400
   case medium = 0x1_9000
@@ -11,7 +11,7 @@ enum ServedFile: Int, CaseIterable {
   var name: String { "\(rawValue).bin" }
   var count: Int64 { Int64(rawValue) }
 
-  /// Writes a file of that size. It has holes for content, so that large ones take no room on disk.
+  /// Writes a file of that size. Its content is holes, so that large files take no room on disk.
   func write(into folder: URL) throws {
     let url = folder.appending(component: name)
     try Data().write(to: url)

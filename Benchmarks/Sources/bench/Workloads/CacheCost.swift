@@ -3,20 +3,20 @@ import Martlet
 import MartletSQLite
 import MeasuredClient
 
-/// What an answer from the cache costs, beside the same request over loopback.
+/// The costs of an answer from the cache, compared with the same request over loopback.
 enum CacheCost {
   struct Row {
     let file: ServedFile
     let entries: Int
-    /// How many ask at once.
+    /// The number of concurrent callers.
     let callers: Int
-    /// Requests a second.
+    /// Requests per second.
     let memory: Figure?
     let disk: Figure?
     let wire: Figure?
   }
 
-  /// Which body, and how many like it the cache holds.
+  /// The body, and the number of such bodies in the cache.
   static func cases(scale: Double) -> [(file: ServedFile, entries: Int, callers: Int)] {
     [(.small, 1000, 1), (.small, 1000, 64), (.medium, 1000, 1), (.small, Int(100_000 * scale), 1)]
   }
@@ -43,7 +43,7 @@ enum CacheCost {
     settings.cache = nil
     let uncached = HTTPSession(configuration: settings)
     let url = server.plain.appending(component: file.name)
-    let urls = (0..<entries).map(address)  // what it costs to make a URL is no part of an answer
+    let urls = (0..<entries).map(address)  // the costs of making a URL are not part of an answer
     var rates: [[Double]] = [[], [], []]
     for _ in 0..<rounds {
       for (index, session) in caches.enumerated() {
@@ -70,7 +70,7 @@ enum CacheCost {
     return table
   }
 
-  /// A session whose cache has the answers of that many URLs.
+  /// A session whose cache has the answers of this number of URLs.
   private static func filled(_ store: any CacheStore, _ file: ServedFile, _ entries: Int) async throws -> HTTPSession {
     var settings = SessionConfiguration()
     settings.cache = HTTPCache(store: store)

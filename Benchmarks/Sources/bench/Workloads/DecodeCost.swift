@@ -3,9 +3,9 @@ import Foundation
 import MartletImages
 import MeasuredClient
 
-/// What pictures cost: a photograph of 12 megapixels, beside libjpeg-turbo called from C and beside Pillow.
+/// The costs of pictures: a photograph of 12 megapixels, compared with libjpeg-turbo called from C, and with Pillow.
 ///
-/// In every round each does each task once, one after another, on one thread.
+/// In every round each program does each task once, one after another, on one thread.
 struct DecodeCost {
   enum Work {
     case decode(PixelSize?)
@@ -15,15 +15,15 @@ struct DecodeCost {
   struct Task {
     let name: String
     let work: Work
-    /// What C does: decode at this part of the size, or encode; nil where it does nothing of the kind.
+    /// The action of the C code: it decodes at this part of the size, or encodes; nil if it cannot do the task.
     var divisor: Int?
-    /// The size to which C scales what it decoded; nil if that is the size.
+    /// The size to which C scales the decoded picture; nil if it does not scale.
     var fitted: PixelSize?
-    /// What Pillow does: `read` decodes, `image` is the decoded picture, `out` is empty.
+    /// The action of Pillow: `read` decodes, `image` is the decoded picture, `out` is empty.
     let python: String
   }
 
-  /// Milliseconds; nil for who does not take part.
+  /// Milliseconds; nil for programs that do not take part.
   struct Row {
     let task: Task
     var ours: [Double] = []
@@ -58,7 +58,7 @@ struct DecodeCost {
   private let data: Data
   private let hasPillow: Bool
 
-  /// Makes the photograph, of one of the slideshow's, repeated.
+  /// Makes the photograph by repeating one from the slideshow.
   init(progress: (String) -> Void) throws {
     let photo = URL(filePath: #filePath).appending(
       path: "../../../../../Examples/Slideshow/Photos/hubble-deep-field.jpg")
@@ -134,7 +134,7 @@ struct DecodeCost {
     return cturbo_decode_fitted(bytes.baseAddress, bytes.count, divisor, Int32(size.width), Int32(size.height))
   }
 
-  /// One time for each task, measured inside of Python.
+  /// One time for each task, measured within Python.
   private func pillowTimes() -> [Double]? {
     let tasks = Self.tasks.map { "lambda: \($0.python)" }.joined(separator: ",\n  ")
     let script = """
@@ -159,7 +159,7 @@ struct DecodeCost {
     return Self.pillow(script).map { $0.split(separator: "\n").compactMap { Double($0) } }
   }
 
-  /// What the script prints; nil if it fails, or if there is no Python.
+  /// The output of the script; nil if it fails, or if there is no Python.
   private static func pillow(_ script: String) -> String? {
     let process = Process()
     let output = Pipe()

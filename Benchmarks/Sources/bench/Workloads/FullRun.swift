@@ -3,7 +3,7 @@ import MeasuredClient
 
 /// All measurements, one after another.
 struct FullRun {
-  /// What is measured besides the workloads.
+  /// The measurements in addition to the workloads.
   enum Section: String, CaseIterable {
     case crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json, start, scale, decode,
       images, memory
@@ -78,7 +78,7 @@ struct FullRun {
     let result = try comparison(programs).run(workloads)
     report.add(result, connections: 64)
     guard let file = arguments.svg else { return }
-    // not the commands: curl is started anew each time, and wrk and h2load measure the server
+    // not the commands: curl starts again each time, and wrk and h2load measure the server
     let shown = result.programs.indices.filter { result.programs[$0].launch != nil }
     let chart = Chart(
       title: "Throughput relative to a C loop on libcurl (1.0); longer is better",
@@ -96,7 +96,7 @@ struct FullRun {
       title: "**10,000 requests at once**, each on its own connection, to a server that answers after 1 second: "
         + "median (least–most)",
       columns: ["client", "seconds for all", "processor, µs a request", "peak, MB"], digits: 1)
-    // one client after another: each keeps its connections while it runs, and two would need more than a process may open
+    // one client after another: each keeps its connections while it runs, and two would exceed the limit of open files
     for program in programs where Workload.crowd.needs.isSubset(of: program.abilities) {
       let result = try Comparison(
         programs: [program], server: server, rounds: min(3, arguments.rounds), seconds: 0, connections: connections,
@@ -113,7 +113,8 @@ struct FullRun {
     report.add(table)
   }
 
-  /// The memory of 200,000 requests beyond that of the first 50,000; a tenth of them by clients that are ten times slower.
+  /// The memory of 200,000 requests beyond that of the first 50,000; a tenth of both numbers for clients that are ten
+  /// times slower.
   private mutating func measureGrowth() throws {
     var table = ResultTable(
       key: "growth", title: "**Growth of memory** over 150,000 more requests, 8 at once, in KB a thousand requests",

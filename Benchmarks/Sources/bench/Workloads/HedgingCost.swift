@@ -3,8 +3,8 @@ import Martlet
 import MartletTesting
 import Synchronization
 
-/// What second requests do for the slowest answers, and what load they add, with a server of which one answer in twenty takes
-/// ten times as long.
+/// The effect of second requests on the slowest answers, and the load that they add. One answer in twenty of the server
+/// takes ten times as long.
 enum HedgingCost {
   private static let usual = Duration.milliseconds(10)
   private static let straggling = Duration.milliseconds(100)
@@ -12,7 +12,7 @@ enum HedgingCost {
   private struct Run {
     /// In milliseconds, in order.
     let latencies: [Double]
-    /// The requests that the server got, for one of the caller's.
+    /// The requests that the server got for one of the caller's.
     let load: Double
 
     func quantile(_ share: Double) -> Double {

@@ -5,15 +5,16 @@ import MartletSQLite
 import MartletTesting
 import MeasuredClient
 
-/// What a list of 500 photographs costs: each 110 KiB with 640×427 pixels, under a URL of its own, all asked for at once.
+/// The costs of a list of 500 photographs: each has 110 KiB and 640×427 pixels, under its own URL, and all are
+/// requested at once.
 ///
-/// The server is this process; every round is a child of its own, so that its peak of memory is that of one list.
+/// The server is this process. Every round is a separate child process, so that its peak of memory is that of one list.
 struct ImageListCost {
-  /// What a child does.
+  /// The task of a child.
   enum Probe: String, CaseIterable {
     /// Loads the list as thumbnails of 200×133, three times: over the wire, from the session's cache, from memory.
     case times
-    /// Loads it in full size into a memory of 64 MiB, which is a tenth of its pixels.
+    /// Loads it in full size, with a memory limit of 64 MiB, which is a tenth of its pixels.
     case bounded
   }
 
@@ -27,7 +28,7 @@ struct ImageListCost {
     var start = 0
     var kept = 0
     var peak = 0
-    /// When the memory has been emptied.
+    /// The value after the memory was emptied.
     var trimmed = 0
   }
 
@@ -35,7 +36,7 @@ struct ImageListCost {
   private static let photo = URL(filePath: #filePath)
     .appending(path: "../../../../../Examples/Slideshow/Photos/rocket.jpg").standardized
 
-  /// In the parent: serves the photograph, and lets children load the list.
+  /// In the parent: serves the photograph, and starts children that load the list.
   static func run(count: Int, rounds: Int) throws -> [(times: Result, bounded: Result)] {
     let data = try Data(contentsOf: photo)
     let server = try LoopbackServer(recording: .nothing) { _ in
@@ -112,7 +113,7 @@ struct ImageListCost {
     }
   }
 
-  /// The files alone, six at a time, as a loader takes them.
+  /// The files alone, six at a time, like a loader.
   private static func fetch(_ urls: [URL]) async throws {
     var settings = SessionConfiguration()
     settings.cache = nil

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What it costs to decode a response of 1 MiB: a list of records with names, numbers, flags and short lists.
+/// The costs of decoding a response of 1 MiB: a list of records with names, numbers, flags and short lists.
 enum JSONCost {
   private struct Record: Codable {
     var id: Int

@@ -1,13 +1,14 @@
 import Foundation
 import MeasuredClient
 
-/// A reading whose memory is measured. Each has a child process of its own: the peak is one of a whole process.
+/// A read operation whose memory is measured. Each has its own child process, because the peak is that of a whole
+/// process.
 enum MemoryProbe: String, CaseIterable {
-  /// 300 MB through `bytes`, by a reader that stops again and again until the sender has filled every buffer.
+  /// 300 MB through `bytes`. The reader stops again and again until the sender has filled every buffer.
   case slowRead = "slow-read"
   /// 200 MB through `data`.
   case data
-  /// The same by URLSession.
+  /// The same with URLSession.
   case foundationData = "urlsession-data"
 
   var title: String {
@@ -24,11 +25,11 @@ enum MemoryProbe: String, CaseIterable {
     /// Before the first request.
     let start: Int
     let peak: Int
-    /// The most while the reader paused; 0 where none does.
+    /// The maximum while the reader paused; 0 if it never does.
     var paused = 0
   }
 
-  /// In the child: does the reading, and prints the result.
+  /// In the child: reads, and prints the result.
   func perform(_ url: URL) async throws {
     let start = try ProcessUsage.memory().resident
     var paused = 0
@@ -47,7 +48,7 @@ enum MemoryProbe: String, CaseIterable {
     print(String(decoding: try JSONEncoder().encode(result), as: UTF8.self))
   }
 
-  /// In the parent: lets a child do it.
+  /// In the parent: starts a child that does it.
   func run(at server: RunningServer) throws -> Result {
     let url = server.plain.appending(component: file.name).absoluteString
     let output = try Command.output(of: CommandLine.arguments[0], ["--memory", rawValue, url])

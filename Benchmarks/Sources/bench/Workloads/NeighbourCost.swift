@@ -3,10 +3,10 @@ import Martlet
 import MartletSockets
 import MeasuredClient
 
-/// How long requests to one server take while another one floods its connection, or has a large transfer: the connections
-/// of a transport share a thread.
+/// The duration of requests to one server while another server floods its connection, or has a large transfer. The
+/// connections of a transport share a thread.
 struct NeighbourCost {
-  /// What the other server does.
+  /// The action of the other server.
   private enum Neighbour: String, CaseIterable {
     case none
     case informational, chunks, trailers
@@ -46,7 +46,7 @@ struct NeighbourCost {
   private struct Round {
     /// In milliseconds, in order.
     let latencies: [Double]
-    /// How often a request to the neighbour ended.
+    /// The number of completed requests to the neighbour.
     let ends: Int
 
     func quantile(_ share: Double) -> Double {
@@ -57,7 +57,7 @@ struct NeighbourCost {
   let server: RunningServer
   let seconds: Double
 
-  /// - Parameter seconds: how long a round takes.
+  /// - Parameter seconds: the duration of a round.
   static func table(
     at server: RunningServer, seconds: Double, rounds: Int, progress: (String) -> Void
   ) async throws -> ResultTable {
@@ -91,7 +91,7 @@ struct NeighbourCost {
     let meeting = Task {
       var ends = 0
       while !Task.isCancelled, let transfers {
-        // most floods end with an error, which is what they should do
+        // most floods end with an error, as they should
         try? await transfers()
         ends += 1
       }

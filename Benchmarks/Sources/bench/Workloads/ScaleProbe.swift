@@ -5,7 +5,7 @@ import MartletTesting
 import MeasuredClient
 import Synchronization
 
-/// What many requests and connections cost over sockets. Each is measured in a process of its own.
+/// The costs of many requests and connections over sockets. Each is measured in its own process.
 enum ScaleProbe: String, CaseIterable {
   /// The memory of 200,000 requests, one after another on eight tasks, beyond that of the first 50,000.
   case requests
@@ -13,7 +13,7 @@ enum ScaleProbe: String, CaseIterable {
   case waiting
   /// The memory of 5,000 open connections without TLS.
   case open
-  /// What 8 busy connections do beside 1,000 idle ones, in relation to what they do alone.
+  /// The throughput of 8 busy connections among 1,000 idle ones, relative to their throughput alone.
   case idle
   /// A process that calls `exit()` in the middle of transfers over TLS.
   case exit
@@ -61,7 +61,7 @@ enum ScaleProbe: String, CaseIterable {
     }
   }
 
-  /// In the parent: lets children do it. Returns the figure.
+  /// In the parent: starts children that do it. Returns the figure.
   func run(at server: RunningServer) throws -> Double {
     let text = String(decoding: try JSONEncoder().encode(server), as: UTF8.self)
     func child(_ number: Int) throws -> String {
@@ -170,7 +170,7 @@ extension ScaleProbe {
     return ratios.median ?? 0
   }
 
-  /// The time of all processors, which depends less on what else the machine does.
+  /// The time of all processors, which depends less on other load on the machine.
   private static func processorTime(_ body: () async throws -> Void) async throws -> Double {
     let start = ProcessUsage.processorTime()
     try await body()
@@ -179,9 +179,9 @@ extension ScaleProbe {
 
   private static let received = Mutex(0)
 
-  /// Receives bodies in eight tasks, without end, and exits in the middle.
+  /// Receives bodies endlessly in eight tasks, and exits in the middle.
   private static func exit(_ server: RunningServer, after count: Int) async throws {
-    // what is registered first runs last, after libraries have freed what is theirs: transfers go on meanwhile
+    // handlers registered first run last, after libraries have freed their data, while transfers continue
     atexit {
       usleep(20_000)
       print("ended", terminator: "")
@@ -199,7 +199,7 @@ extension ScaleProbe {
               sum += chunk.count
               return sum
             }
-            // once: a second call on another thread would end the process before the first is through
+            // only once: a second call on another thread would end the process before the first one is complete
             if sum >= count, sum - chunk.count < count { Foundation.exit(0) }
           }
         }

@@ -1,11 +1,10 @@
 import Foundation
 import MeasuredClient
 
-/// How long the smallest programs take that get 1 KiB and print its length, from their start to their end, and how large they
-/// are.
+/// The duration of the smallest programs that get 1 KiB and print its length, from start to end, and their size.
 enum StartCost {
-  /// The programs; the static one is there after
-  /// `swift build -c release --static-swift-stdlib --scratch-path .build/static --product start-martlet`.
+  /// The programs. The static one exists after `swift build -c release --static-swift-stdlib --scratch-path
+  /// .build/static --product start-martlet`.
   private static var programs: [(name: String, path: URL)] {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../../..").standardized

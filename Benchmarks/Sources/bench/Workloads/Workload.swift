@@ -1,9 +1,9 @@
 import Foundation
 import MeasuredClient
 
-/// What every client is asked to do, and what is counted.
+/// The task of every client, and the counted unit.
 struct Workload: Sendable {
-  /// How the server is reached.
+  /// The connection to the server.
   enum Channel: Sendable {
     case plain
     /// TLS; the client and the server agree on HTTP/2.
@@ -51,7 +51,7 @@ struct Workload: Sendable {
     (self.channel, self.atOnce) = (channel, atOnce)
   }
 
-  /// What a client has to be able to do.
+  /// The abilities that a client needs.
   var needs: Set<ClientProgram.Ability> {
     var needs: Set<ClientProgram.Ability> =
       switch kind {
@@ -73,7 +73,7 @@ struct Workload: Sendable {
       length: length)
   }
 
-  /// What a second of the measurement achieved, in ``unit``.
+  /// The result per second of the measurement, in ``unit``.
   func rate(_ measurement: AssignmentResult, _ assignment: Assignment) -> Double {
     (kind == .fetch ? Double(assignment.times) : Double(measurement.bytes) / 1_000_000) / measurement.seconds
   }

@@ -5,7 +5,7 @@ import SAPFoundation
 import FoundationNetworking
 #endif
 
-/// Stands for the screen on which the user signs in.
+/// Represents the screen on which the user signs in.
 final class LoginScreen: BasicCredentialDiscovery {
   private let credential: BasicCredential
   private let say: @Sendable (String) -> Void

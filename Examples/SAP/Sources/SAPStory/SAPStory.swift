@@ -10,19 +10,19 @@ import SAPFoundationTesting
 import FoundationNetworking
 #endif
 
-/// What an app does with Mobile Services in a day. Each step says what it did.
+/// The actions of an app with Mobile Services in a day. Each step reports its result.
 public struct SAPStory {
   private let service: MobileServices
   private let session = SAPURLSession()
   private let settings: SAPcpmsSettingsParameters
   private let say: @Sendable (String) -> Void
 
-  /// Starts the service, and sets the session up as an app does.
+  /// Starts the service, and configures the session like an app.
   ///
   /// - Parameters:
   ///   - photo: a picture that the service has.
-  ///   - say: takes the story, line by line.
-  /// - Throws: if the picture cannot be read, or the service not be started.
+  ///   - say: receives the story, line by line.
+  /// - Throws: if the picture cannot be read, or the service cannot be started.
   public init(photo: URL, say: @escaping @Sendable (String) -> Void) throws {
     self.say = say
     let picture = Media(try Data(contentsOf: photo))
@@ -42,7 +42,7 @@ public struct SAPStory {
     session.register(BasicAuthenticationObserver(credentialDiscovery: LoginScreen(anna, say: say)))
   }
 
-  /// Tells it from the beginning to the end.
+  /// Runs the story from the beginning to the end.
   public func tell() async {
     await signIn()
     await order()

@@ -8,7 +8,7 @@ import FoundationNetworking
 #endif
 
 extension SAPURLSession {
-  /// The picture behind a URL, or what went wrong: the call of SAP's article on images.
+  /// The picture at a URL, or the error: the call from SAP's article on images.
   func getImage(for url: URL) -> AnyPublisher<Bitmap, SAPURLError> {
     dataTaskPublisher(for: url)
       .tryMap { data, response in try ImageDecoder.decode(SAPURLError.checked(data, response)) }

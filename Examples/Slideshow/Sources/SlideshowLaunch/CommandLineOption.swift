@@ -1,5 +1,5 @@
-/// An option of the command line: its name, its value and what it is for. The command line is read with these, and the help
-/// is made of them.
+/// An option of the command line: its name, its value and its purpose. The command line is parsed with these options,
+/// and the help is made from them.
 package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
   case service = "--service"
   case images = "--images"
@@ -18,7 +18,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
   case version = "--version"
   case help = "--help"
 
-  /// What its value is called; nil for an option without one.
+  /// The name of its value; nil for an option without one.
   var value: String? {
     switch self {
     case .service, .images: "URL"
@@ -29,7 +29,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// What it is for, in lines of at most 57 columns.
+  /// Its purpose, in lines of at most 57 columns.
   var purpose: [String] {
     switch self {
     case .service: ["the JSON of the slideshow", "(or environment: SlideWebServiceUrl)"]
@@ -71,7 +71,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
     }.joined(separator: "\n")
   }
 
-  /// Options of which one makes no sense beside another, and why.
+  /// Options that make no sense together, and the reason.
   struct Contradiction: Sendable {
     let option: CommandLineOption
     let others: [CommandLineOption]
@@ -80,7 +80,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
 
   private static let addresses: [CommandLineOption] = [.service, .images, .infoPropertyList]
 
-  /// What is refused.
+  /// The refused combinations.
   static let contradictions = [
     Contradiction(
       option: .offline, others: addresses, reason: "--offline shows the demo, and the other one another slideshow"),

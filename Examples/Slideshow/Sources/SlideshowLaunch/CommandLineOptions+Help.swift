@@ -1,10 +1,10 @@
 import SlideshowModel
 
 extension CommandLineOptions {
-  /// What `--version` says after the program's name.
+  /// The text of `--version` after the program's name.
   package static let version = "0.1.0"
 
-  /// How the slideshow in the terminal is called.
+  /// The usage of the slideshow in the terminal.
   package static let terminalHelp = """
     slideshow: shows the slides of a web service in the terminal.
 
@@ -24,7 +24,7 @@ extension CommandLineOptions {
     Where standard output is no terminal, the slides are printed one a line.
     """
 
-  /// How the slideshow in a window is called.
+  /// The usage of the slideshow in a window.
   package static let windowHelp = """
     slideshow-window: shows the slides of a web service in a window.
 

@@ -4,22 +4,22 @@ package import SlideshowModel
 package struct CommandLineOptions: Sendable, Hashable {
   package var service: String?
   package var images: String?
-  /// The property list with the URLs.
+  /// The property list that contains the URLs.
   package var infoPropertyList: InfoPropertyList?
   package var allowsInsecure = false
   package var state: String?
   package var cache: String?
   /// The seconds between two requests for slides; 0 for no further request.
   package var poll = 3
-  /// Whether the slides play from the beginning.
+  /// Whether the slides play automatically from the beginning.
   package var isPlaying = false
-  /// For how many seconds each slide is shown then.
+  /// The number of seconds for which each slide is then shown.
   package var interval = 5
   package var isOffline = false
   package var photos: String?
   package var isServing = false
   package var port: Int?
-  /// The most bytes that the demo service sends in a second; nil for all that it can.
+  /// The maximum number of bytes that the demo service sends per second; nil for no limit.
   package var rate: Int?
   package var wantsHelp = false
   package var wantsVersion = false
@@ -101,19 +101,19 @@ package struct CommandLineOptions: Sendable, Hashable {
   }
 }
 
-// Where the slideshow comes from.
+// The source of the slideshow.
 extension CommandLineOptions {
-  /// What is configured under a key: by its option, or else in the property list, or, where none is given, in the environment.
-  /// Nil if nothing is.
+  /// The value configured for a key: in its option, otherwise in the property list, or without one in the environment.
+  /// Nil if there is none.
   package func value(of key: SlideshowConfiguration.Key, environment: [String: String]) -> String? {
     if let value = key == .service ? service : images { return value }
     if let infoPropertyList { return infoPropertyList[key] }
     return environment[key.rawValue]
   }
 
-  /// Whether nothing is configured at all: then the program brings its own service.
+  /// Whether nothing is configured at all: then the program provides its own service.
   ///
-  /// - Throws: `Mistake` if an option is for the demo, and the environment names another slideshow.
+  /// - Throws: `Mistake` if an option is for the demo, but the environment names another slideshow.
   package func needsDemo(environment: [String: String]) throws(Mistake) -> Bool {
     guard infoPropertyList == nil, service == nil, images == nil else { return false }
     guard let key = SlideshowConfiguration.Key.allCases.first(where: { environment[$0.rawValue] != nil }) else {

@@ -7,14 +7,14 @@ import SlideshowService
 package struct Launch: Sendable {
   package let client: SlideshowClient
   package let store: StateStore
-  /// Warnings for the user as they occur; also those from before the launch was over.
+  /// Warnings for the user as they occur, including those from before the launch was complete.
   package let warnings: AsyncStream<Explanation>
   private let pollInterval: Duration?
   private let interval: Duration
   private let isPlaying: Bool
   private let demo: DemoService?
 
-  /// Prepares the slideshow of the options.
+  /// Prepares the slideshow for the options.
   package init(_ options: CommandLineOptions, environment: [String: String]) throws {
     let (warnings, inbox) = AsyncStream<Explanation>.makeStream()
     self.warnings = warnings
@@ -39,7 +39,7 @@ package struct Launch: Sendable {
     isPlaying = options.isPlaying
   }
 
-  /// Makes the presenter of a front end with that room for a picture.
+  /// Makes the presenter of a front end with this room for a picture.
   @MainActor
   package func makePresenter(
     viewport: Viewport, draw: @escaping @MainActor (SlideshowState) -> Void
@@ -60,7 +60,7 @@ package struct Launch: Sendable {
   /// Ends the demo service, if there is one.
   package func end() { demo?.stop() }
 
-  /// The demo's service, at the port of the last time where that is free: then what is cached of it holds.
+  /// The demo's service, at the previous port if it is free: then its cached responses are still valid.
   private static func demo(
     _ options: CommandLineOptions, _ store: StateStore, warn: (Explanation) -> Void
   ) throws -> DemoService {

@@ -1,8 +1,8 @@
 package import MartletSemantics
 package import MartletTesting
 
-/// A web service with a slideshow, on this computer: the JSON and the pictures of one folder, as any static server would
-/// serve them.
+/// A web service with a slideshow, on this computer. Like any static server, it serves the JSON and the pictures of one
+/// folder.
 package final class DemoService: Sendable {
   private let server: LoopbackServer
 
@@ -14,8 +14,8 @@ package final class DemoService: Sendable {
   ///
   /// - Parameters:
   ///   - port: the port; 0, the default, for a free one.
-  ///   - folder: what to serve; by default the example's photographs.
-  ///   - rate: the most bytes of a file in a second; nil, the default, for all that the computer can.
+  ///   - folder: the folder to serve; by default the example's photographs.
+  ///   - rate: the maximum number of bytes of a file per second; nil, the default, for no limit.
   package init(port: Int = 0, folder: URL = DemoService.photos, rate: Int? = nil) throws(LoopbackServerError) {
     let files = StaticFolder(folder)
     server = try LoopbackServer(port: port, recording: .nothing) { request in
@@ -24,14 +24,14 @@ package final class DemoService: Sendable {
     }
   }
 
-  /// Where a demo service is, or was.
+  /// The URLs of a present or former demo service.
   package struct Addresses: Sendable {
     /// The URL of the JSON.
     package let service: URL
     /// The URL of the folder of the images.
     package let imageBase: URL
 
-    /// Makes the addresses for a port of this computer; nil if it is none.
+    /// Makes the addresses for a port of this computer; nil if the number is not a port.
     package init?(port: Int) {
       guard (1...65_535).contains(port), let base = URL(string: "http://127.0.0.1:\(port)/") else { return nil }
       imageBase = base

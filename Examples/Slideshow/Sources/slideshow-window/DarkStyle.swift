@@ -1,7 +1,7 @@
 import CGTK
 
-/// Whether the desktop prefers dark windows: the setting `color-scheme` of the desktop portal, because GTK 4.8 does not
-/// read it. Without a portal, GTK's own settings hold.
+/// Whether the desktop prefers dark windows. This is the setting `color-scheme` of the desktop portal, because GTK 4.8
+/// does not read it. Without a portal, GTK's own settings apply.
 @MainActor
 enum DarkStyle {
   private static let portal = "org.freedesktop.portal.Desktop"
@@ -46,7 +46,7 @@ enum DarkStyle {
     return g_variant_get_string(child, nil).map { String(cString: $0) }
   }
 
-  /// The number in there, however many variants are around it.
+  /// The number inside, however many variants enclose it.
   private nonisolated static func number(_ tuple: OpaquePointer, _ index: Int) -> UInt32? {
     guard g_variant_n_children(tuple) > index, var value = g_variant_get_child_value(tuple, gsize(index)) else {
       return nil

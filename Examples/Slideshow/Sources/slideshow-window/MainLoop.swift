@@ -1,19 +1,19 @@
 import CGTK
 
-/// GTK's main loop, which owns the main thread. Swift's own queue of the main actor is not served here: other
-/// threads return to it with ``post(_:)``.
+/// GTK's main loop, which owns the main thread. Swift's own queue of the main actor is not served here: other threads
+/// return to the main thread with ``post(_:)``.
 enum MainLoop {
   private final class Box: Sendable {
     let work: @MainActor @Sendable () -> Void
     init(_ work: @escaping @MainActor @Sendable () -> Void) { self.work = work }
   }
 
-  /// Runs something on the main thread, soon, after whatever was posted before.
+  /// Runs work on the main thread, soon, after everything that was posted before.
   static func post(_ work: @escaping @MainActor @Sendable () -> Void) {
     _ = g_idle_add_full(G_PRIORITY_DEFAULT, call, Unmanaged.passRetained(Box(work)).toOpaque(), release)
   }
 
-  /// Runs something on the main thread after so many milliseconds; ``cancel(_:)`` takes the number that it returns.
+  /// Runs work on the main thread after this number of milliseconds. Pass the returned number to ``cancel(_:)``.
   static func post(after milliseconds: UInt32, _ work: @escaping @MainActor @Sendable () -> Void) -> UInt32 {
     g_timeout_add_full(
       G_PRIORITY_DEFAULT, milliseconds, call, Unmanaged.passRetained(Box(work)).toOpaque(), release)
@@ -21,7 +21,7 @@ enum MainLoop {
 
   static func cancel(_ number: UInt32) { g_source_remove(number) }
 
-  /// Runs something whenever the system sends the signal of that number.
+  /// Runs work whenever the system sends the signal with this number.
   static func onSignal(_ number: Int32, _ work: @escaping @MainActor @Sendable () -> Void) {
     g_unix_signal_add_full(
       G_PRIORITY_DEFAULT, number, { data in MainLoop.run(data, again: 1) },

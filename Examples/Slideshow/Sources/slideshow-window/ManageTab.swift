@@ -1,7 +1,7 @@
 import CGTK
 import SlideshowModel
 
-/// The Manage tab: the title of the slideshow, to be edited, and the list of the slides.
+/// The Manage tab: the slideshow's title in an editable field, and the list of the slides.
 @MainActor
 final class ManageTab {
   private let tell: @MainActor (SlideshowEvent) -> Void
@@ -20,7 +20,7 @@ final class ManageTab {
     let title: Widget
     let outcome: Widget
     let thumbnail: Widget
-    /// The request of the thumbnail that is shown, so that the same pixels are not set again.
+    /// The request of the displayed thumbnail, so that the same pixels are not set again.
     var request: PictureRequest?
   }
 
@@ -34,7 +34,7 @@ final class ManageTab {
     watchList()
   }
 
-  /// To the title while it is edited, and to the list otherwise.
+  /// Sets the focus to the title while it is edited, otherwise to the list.
   func focus() {
     if isEditing {
       title.focus()
@@ -69,7 +69,7 @@ final class ManageTab {
       if !isEditing { tell(.command(.beginTitle)) }
     }
     Signal.connect(focus, "leave") { [self] in
-      // GTK selects the text of an entry that gets the focus, and leaves it like that.
+      // GTK selects the text of an entry that gets the focus, and does not undo this.
       gtk_editable_select_region(title.opaque, 0, 0)
       if isEditing { tell(.command(.keepTitle(text))) }
     }
@@ -81,7 +81,7 @@ final class ManageTab {
   private func drawTitle(_ state: SlideshowState) {
     let wasEditing = isEditing
     isEditing = state.draft != nil
-    // While it is edited it belongs to the user.
+    // While it is edited, only the user changes it.
     if !isEditing, text != state.title { gtk_editable_set_text(title.opaque, state.title) }
     if isEditing != wasEditing, state.tab == .manage { focus() }
   }

@@ -1,7 +1,7 @@
 import CGTK
 import SlideshowModel
 
-/// One of the two pages that are turned: a picture, that it is on its way, or why there is none.
+/// One of the two pages that are turned: a picture, its progress, or the reason why it is missing.
 @MainActor
 final class PicturePage {
   let root: Widget
@@ -12,12 +12,12 @@ final class PicturePage {
   private let symbol: Widget
   private let text: Widget
   private let why: Widget
-  /// The request of the picture that is shown, so that the same pixels are not set again.
+  /// The request of the displayed picture, so that the same pixels are not set again.
   private var request: PictureRequest?
 
   /// Makes a page of this stack.
   ///
-  /// - Parameter explain: called when the user wants details of why there is no picture.
+  /// - Parameter explain: called when the user requests details about a missing picture.
   static func make(in stack: Widget, explain: @escaping @MainActor () -> Void) -> PicturePage {
     Builder.build(WindowLayout.page) { builder in
       gtk_stack_add_child(stack.opaque, builder["page"].pointer)

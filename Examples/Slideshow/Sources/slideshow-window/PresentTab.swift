@@ -62,7 +62,7 @@ final class PresentTab {
     draw(heartOf: current, state, isTurned: isTurned)
   }
 
-  /// What shows that the picture can be clicked: a button at either side, and the pointer's shape.
+  /// Shows that the picture can be clicked: with a button at either side, and the pointer's shape.
   private func draw(canTurn: Bool) {
     guard canTurn != self.canTurn else { return }
     self.canTurn = canTurn
@@ -83,7 +83,7 @@ final class PresentTab {
     let isNow = state.isFavorite(slide)
     guard isNow != isFavorite else { return }
     if !isTurned, isFavorite != nil {
-      // The same animation by another name begins anew.
+      // The same animation starts again only if it has another name.
       heart.setClass("pulse-\(pulse)", false)
       pulse = 3 - pulse
       heart.setClass("pulse-\(pulse)", true)
@@ -94,8 +94,8 @@ final class PresentTab {
 
   private func watchRoom() {
     Signal.connect(room.opaque, "resize") { [self] in
-      // Nothing may be drawn anew in the middle of a layout. And while the window is being resized, only the size at which it
-      // rests is worth a picture; the first one is.
+      // Nothing may be drawn again in the middle of a layout. While the window is being resized, only its final size
+      // needs a picture; the first size always does.
       if let resizing { MainLoop.cancel(resizing) }
       resizing = MainLoop.post(after: viewport == nil ? 0 : 60) { [self] in
         resizing = nil
@@ -104,8 +104,8 @@ final class PresentTab {
     }
   }
 
-  /// The room for the picture, in pixels of the screen. What it will be in full screen is known before, so that the picture
-  /// for that need not be made twice.
+  /// The room for the picture, in pixels of the screen. Its size in full screen is known in advance, so the picture for
+  /// it need not be made twice.
   private func measure() -> Viewport {
     let scale = gtk_widget_get_scale_factor(room.pointer)
     let size = Self.size(gtk_widget_get_width(room.pointer), gtk_widget_get_height(room.pointer), scale)
@@ -136,7 +136,7 @@ final class PresentTab {
       return false
     }
     Signal.connect(click, "released") { [self] arguments in
-      // A drag that is over before GTK told of a motion ends as a click too.
+      // If a drag is over before GTK reported a motion, it ends as a click, too.
       guard arguments.count == 3, case .number(let count) = arguments[0], case .fraction(let x) = arguments[1],
         abs(x - pressedAt) <= SlideshowState.swipeLength
       else { return false }
@@ -149,7 +149,7 @@ final class PresentTab {
   private func watchSwipes() {
     let drag: OpaquePointer = gtk_gesture_drag_new()
     Signal.connect(drag, "drag-update") { arguments in
-      // From here on it is no click any more.
+      // From here on it is not a click any more.
       if let offset = Self.offset(arguments), abs(offset.x) > SlideshowState.swipeLength {
         gtk_gesture_set_state(drag, GTK_EVENT_SEQUENCE_CLAIMED)
       }

@@ -1,16 +1,16 @@
 import CGTK
 
-/// An argument of a signal, as far as it is read here.
+/// An argument of a signal, of a type that is read here.
 enum SignalArgument: Sendable {
   case number(Int)
   case fraction(Double)
   case other
 }
 
-/// What happens when a GObject sends a signal.
+/// The effect of a signal from a GObject.
 @MainActor
 enum Signal {
-  /// Gets the arguments after the object itself; returns whether the signal was handled, for signals with a result.
+  /// Receives the arguments after the object itself. Returns whether the signal was handled, for signals with a result.
   typealias Handler = @MainActor ([SignalArgument]) -> Bool
 
   private final class Box {

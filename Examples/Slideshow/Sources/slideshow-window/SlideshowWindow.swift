@@ -59,14 +59,14 @@ final class SlideshowWindow {
     watchWindow()
   }
 
-  /// What the parts know of the window, which is made after them.
+  /// The parts' reference to the window, which is made after them.
   private final class Reference {
     weak var target: SlideshowWindow?
   }
 
   /// Shows the slideshow until the window is closed, or the user quits.
   func run(_ launch: Launch) {
-    // The true size comes with the first layout, and only then is there anything to be loaded.
+    // The true size comes with the first layout. Only then is there anything to load.
     let size = PixelSize(width: 960, height: 600)
     let presenter = launch.makePresenter(viewport: Viewport(fit: size, fill: size)) { [unowned self] in draw($0) }
     self.presenter = presenter
@@ -92,9 +92,9 @@ final class SlideshowWindow {
     }
   }
 
-  // MARK: What is seen
+  // MARK: Display
 
-  /// Signals of GTK meanwhile are caused by the drawing, not by the user.
+  /// Signals from GTK during this call are caused by the drawing, not by the user.
   private func draw(_ state: SlideshowState) {
     isDrawing = true
     defer { isDrawing = false }
@@ -154,12 +154,12 @@ final class SlideshowWindow {
     if isOn { gtk_window_fullscreen(window.cast()) } else { gtk_window_unfullscreen(window.cast()) }
   }
 
-  // MARK: What the user does
+  // MARK: Input
 
   private func watchButtons(_ builder: Builder, _ tell: @escaping @MainActor (SlideshowEvent) -> Void) {
     builder["reload"].onClick { tell(.command(.reload)) }
     builder["fullscreen"].onClick { tell(.command(.fullScreen(true))) }
-    // What these do depends on the state, as with their keys.
+    // Like their keys, these buttons depend on the state.
     for (button, key) in [(play, "a"), (builder["help"], "?"), (builder["details"], "d")] as [(Widget, Character)] {
       button.onClick { [unowned self] in
         if let state = presenter?.state, let command = KeyBinding.command(for: .character(key), in: state) {
@@ -180,7 +180,7 @@ final class SlideshowWindow {
     }
   }
 
-  /// Keys mean the same wherever the focus is, except while the title is edited.
+  /// Keys have the same meaning wherever the focus is, except while the title is edited.
   private func watchKeys() {
     let keys: OpaquePointer = gtk_event_controller_key_new()
     gtk_event_controller_set_propagation_phase(keys, GTK_PHASE_CAPTURE)
@@ -200,7 +200,7 @@ final class SlideshowWindow {
       handle(.command(.quit))
       return true
     }
-    // The desktop has keys for full screen too.
+    // The desktop has its own keys for full screen.
     Signal.connect(window.opaque, "notify::fullscreened") { [unowned self] in
       let isOn = gtk_window_is_fullscreen(window.cast()) != 0
       guard isOn != isFullScreen else { return }

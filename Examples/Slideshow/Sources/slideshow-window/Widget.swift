@@ -1,27 +1,27 @@
 import CGTK
 
-/// A widget of GTK's, borrowed from its parent. GTK's C names hold for all that is not said here.
+/// A widget of GTK, borrowed from its parent. For everything not mentioned here, use GTK's C functions.
 @MainActor
 struct Widget {
   let pointer: UnsafeMutablePointer<GtkWidget>
-  /// The same, for the functions of classes whose insides GTK hides.
+  /// The same, for the functions of classes whose structure is hidden in GTK.
   var opaque: OpaquePointer { OpaquePointer(pointer) }
 
-  /// The same, for the functions of classes whose insides GTK shows.
+  /// The same, for the functions of classes whose structure is public in GTK.
   func cast<Class>(to _: Class.Type = Class.self) -> UnsafeMutablePointer<Class> {
     UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: Class.self)
   }
 
   func setVisible(_ isVisible: Bool) { gtk_widget_set_visible(pointer, isVisible ? 1 : 0) }
   func focus() { gtk_widget_grab_focus(pointer) }
-  /// What a screen reader says.
+  /// The text for a screen reader.
   func setAccessibleLabel(_ text: String) { cgtk_set_accessible_label(pointer, text) }
 
   func setClass(_ name: String, _ isOn: Bool) {
     if isOn { gtk_widget_add_css_class(pointer, name) } else { gtk_widget_remove_css_class(pointer, name) }
   }
 
-  /// What is said while the pointer rests there, and to a screen reader.
+  /// The text that is shown while the pointer rests there, also for a screen reader.
   func explain(_ text: String, _ label: String) {
     gtk_widget_set_tooltip_text(pointer, text)
     setAccessibleLabel(label)
@@ -40,20 +40,20 @@ struct Widget {
   func add(_ controller: OpaquePointer) { gtk_widget_add_controller(pointer, controller) }
 }
 
-/// Makes the widgets that a layout describes, and keeps them until they have a parent that does.
+/// Makes the widgets that a layout describes, and retains them until a parent does.
 @MainActor
 struct Builder {
   private let builder: OpaquePointer
 
-  /// Makes the widgets and lends them to `body`. Afterwards only those are left that are a window or belong to another
-  /// widget.
+  /// Makes the widgets and lends them to `body`. Afterwards only windows and widgets that belong to another widget
+  /// remain.
   static func build<Value>(_ layout: String, _ body: (Builder) -> Value) -> Value {
     let builder = Builder(builder: gtk_builder_new_from_string(layout, -1))
     defer { g_object_unref(UnsafeMutableRawPointer(builder.builder)) }
     return body(builder)
   }
 
-  /// The widget with that id. That the layout has it is this program's own promise.
+  /// The widget with that id. This program guarantees that the layout has it.
   subscript(id: String) -> Widget {
     guard let object = gtk_builder_get_object(builder, id) else {
       preconditionFailure("the layout has no '\(id)'")

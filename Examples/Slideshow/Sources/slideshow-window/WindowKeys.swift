@@ -2,7 +2,7 @@ import CGTK
 import SlideshowModel
 
 extension Key {
-  /// The key that GDK reports by this number; nil for those that mean nothing here.
+  /// The key for this number from GDK; nil for keys without a meaning here.
   init?(gdk value: UInt32) {
     switch Int32(bitPattern: value) {
     case GDK_KEY_Right, GDK_KEY_KP_Right: self = .right
@@ -22,7 +22,7 @@ extension Key {
     }
   }
 
-  /// Whether another key is held that gives this one another meaning, which is the system's.
+  /// Whether another key is pressed that gives this one another meaning, which belongs to the system.
   static func isModified(_ state: Int) -> Bool {
     let modifiers = GDK_CONTROL_MASK.rawValue | GDK_ALT_MASK.rawValue | GDK_SUPER_MASK.rawValue
     return UInt32(truncatingIfNeeded: state) & modifiers != 0

@@ -1,4 +1,4 @@
-/// The widgets, as GtkBuilder reads them, and their looks.
+/// The widgets in the form for GtkBuilder, and their style.
 enum WindowLayout {
   static let window = """
     <interface><object class="GtkWindow" id="window">
@@ -92,7 +92,7 @@ enum WindowLayout {
     </object></interface>
     """
 
-  /// Help or details, over whatever is shown.
+  /// Help or details, over the rest of the content.
   private static let panel = """
     <object class="GtkBox" id="panel">
       <property name="visible">0</property>

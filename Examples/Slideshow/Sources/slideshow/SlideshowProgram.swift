@@ -64,7 +64,7 @@ enum SlideshowProgram {
     let service = try DemoService(options, port: options.port ?? 8000)
     let (signals, inbox) = AsyncStream<Void>.makeStream()
     var sources: [any DispatchSourceSignal] = []
-    // Ctrl-C, or being told to end.
+    // Ctrl-C, or a request to end.
     for number in [SIGINT, SIGTERM, SIGHUP] {
       sources.append(await SignalWatch.begin(number) { inbox.yield() })
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Auto-play", .timeLimit(.minutes(5)))
 struct AutoplayTests {
-  /// A state whose slides play, and the interval that runs.
+  /// A state whose slides play, and the interval that is running.
   private func playing(slides: [Slide] = Fixture.slides) throws -> (SlideshowState, Wait) {
     var state = Fixture.state(slides: slides, poll: .seconds(3))
     state.showWanted()
@@ -46,7 +46,7 @@ struct AutoplayTests {
     #expect(effects.wait == nil)
     #expect(state.handle(.progress(request, completed: 1, total: 2)).wait == nil)
 
-    // A slide without a picture is passed by too, after its time.
+    // A slide without a picture is also passed after its time.
     #expect(state.handle(.picture(request, .failure(.noFileName))).wait != nil)
   }
 
@@ -88,7 +88,7 @@ struct AutoplayTests {
     var (state, turn) = try playing()
 
     let (click, _) = try #require(state.handle(.click(1, at: 0.9)).wait)
-    // The interval ends before it is known that no second click follows.
+    // The interval ends before the second click could have come.
     #expect(state.handle(.waited(turn)).isEmpty)
     _ = state.handle(.waited(click))
 
@@ -149,7 +149,7 @@ struct AutoplayTests {
 
     let (wait, _) = try #require(state.handle(.key(.character("a"))).wait)
     #expect(state.autoplay == .playing)
-    // That the service still is away does not stop it again.
+    // It is not stopped again because the service is still away.
     state.answer(state.handle(.waited(.poll(2))), slideshow, from: .offline)
     #expect(state.handle(.waited(wait)).pictureRequest != nil)
   }

@@ -81,7 +81,7 @@ struct ClientTests {
 
     let error = await #expect(throws: SlideshowError.self) { try await client.slideshow() }
 
-    // Followed or not, the other host was never looked for.
+    // Whether it was followed or not, the other host was never looked up.
     if case .serviceDown = error { Issue.record("the redirect left this computer: \(error as Any)") }
   }
 

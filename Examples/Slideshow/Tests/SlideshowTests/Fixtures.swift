@@ -9,7 +9,7 @@ import Synchronization
 
 /// The data and the shortcuts that many tests share.
 enum Fixture {
-  /// The JSON as the tutorial prints it.
+  /// The JSON in the tutorial.
   static let tutorial =
     #"{"title": "Holiday Slideshow", "slides": [{"id": 10, "file": "sunset-10.jpeg"}, {"id": 13, "file": "sunset-13.jpeg"}]}"#
 
@@ -23,7 +23,7 @@ enum Fixture {
     return url
   }
 
-  /// A client whose service is this server, with a cache of its own.
+  /// A client whose service is this server, with its own cache.
   static func client(_ server: LoopbackServer, cache: ImageCache = ImageCache()) throws -> SlideshowClient {
     try client(service: server.url("/holidayslideshow.json"), images: server.url("/"), cache: cache)
   }
@@ -35,7 +35,7 @@ enum Fixture {
     return SlideshowClient(configuration, cache: cache)
   }
 
-  /// A file in a folder of its own, which does not exist yet.
+  /// A file in its own folder, which does not exist yet.
   static func stateFile() -> URL {
     FileManager.default.temporaryDirectory.appending(path: "slideshow-\(UUID())/state.json")
   }
@@ -65,7 +65,7 @@ enum Fixture {
   /// The line without the codes for colours.
   static func plain(_ line: String) -> String { line.replacing(/\u{1B}\[[0-9;]*m/, with: "") }
 
-  /// A request for the picture of a slide as it is in its file.
+  /// A request for the picture of a slide in the size of its file.
   static func request(_ slide: Slide, box: PixelSize = PixelSize(width: 600, height: 600)) -> PictureRequest {
     PictureRequest(slide: slide, mode: .fit, box: box)
   }
@@ -91,12 +91,12 @@ extension SlideshowState {
     handle(.picture(request, .success(Fixture.shown(request))))
   }
 
-  /// Answers the request for the picture that is to be seen, if there is one.
+  /// Answers the request for the picture to show, if there is one.
   mutating func showWanted(from source: ImageSource = .memory, bytes: Int = 0) {
     if let wanted { _ = handle(.picture(wanted, .success(Fixture.shown(wanted, from: source, bytes: bytes)))) }
   }
 
-  /// The id of the slide whose picture is to be seen; nil if none is.
+  /// The id of the slide whose picture is to be shown; nil if there is none.
   var shownID: SlideID? {
     if case .shown(let shown) = picture { shown.request.slide.id } else { nil }
   }
@@ -115,26 +115,26 @@ extension [SlideshowEffect] {
     return nil
   }
 
-  /// The slides among them whose pictures are to be fetched ahead; nil if nothing is said about that.
+  /// The slides among them whose pictures are to be fetched ahead; nil if there is no such effect.
   var prefetched: [Slide]? {
     for case .prefetch(let requests) in self { return requests.map(\.slide) }
     return nil
   }
 
-  /// The small pictures that are asked for among them; nil if nothing is said about that.
+  /// The thumbnails requested among them; nil if there is no such effect.
   var thumbnails: [PictureRequest]? {
     for case .loadThumbnails(let requests) in self { return requests }
     return nil
   }
 
-  /// The time to wait among them, and for what.
+  /// The time to wait among them, and its purpose.
   var wait: (Wait, Duration)? {
     for case .wait(let wait, let duration) in self { return (wait, duration) }
     return nil
   }
 }
 
-/// What several tasks have seen.
+/// The observations of several tasks.
 final class Journal<Entry: Sendable>: Sendable {
   private let content = Mutex<[Entry]>([])
 

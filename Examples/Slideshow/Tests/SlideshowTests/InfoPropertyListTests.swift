@@ -8,7 +8,7 @@ import Testing
 struct InfoPropertyListTests {
   private let file = FileManager.default.temporaryDirectory.appending(path: "slideshow-\(UUID()).plist").path
 
-  /// Runs with a file of that content.
+  /// Runs with a file that has this content.
   private func with(_ content: Data, _ body: () throws -> Void) throws {
     defer { try? FileManager.default.removeItem(atPath: file) }
     try content.write(to: URL(filePath: file))
@@ -73,7 +73,7 @@ struct InfoPropertyListTests {
     let content = both.replacing("<key>\(name)</key>", with: "<key>other</key>")
 
     try with(xml(content)) {
-      // What the environment says does not count where a file is given.
+      // The environment does not count if a file is given.
       let error = #expect(throws: SlideshowError.self) {
         try configuration(["--info-plist", file], environment: [name: "http://localhost/e/"])
       }

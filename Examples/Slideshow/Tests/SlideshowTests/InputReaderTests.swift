@@ -37,9 +37,9 @@ struct InputReaderTests {
     ("\u{1B}[<4;1;1M", [MouseReport(.press, Cell(column: 0, row: 0))]),
     ("\u{1B}[<64;5;5M", [MouseReport(.wheelUp, Cell(column: 4, row: 4))]),
     ("\u{1B}[<65;5;5M", [MouseReport(.wheelDown, Cell(column: 4, row: 4))]),
-    // The right button, motion, and what is no report.
+    // The right button, motion, and invalid reports.
     ("\u{1B}[<2;5;5M\u{1B}[<32;5;5M\u{1B}[<0;5M\u{1B}[<0;0;1M", []),
-    // The older form, for terminals that know no other.
+    // The older form, for terminals that do not know the newer one.
     (
       "\u{1B}[M !!\u{1B}[M#!!",
       [MouseReport(.press, Cell(column: 0, row: 0)), .init(.release, .init(column: 0, row: 0))]

@@ -51,7 +51,7 @@ struct LiveReloadTests {
     #expect(state.title == "New")
     #expect(state.currentSlide?.id == Fixture.slides[2].id)
     #expect(state.isFavorite(Fixture.slides[2]))
-    // It stays to be seen until the service has confirmed that it still is what it was.
+    // It stays visible until the service has confirmed that it is unchanged.
     #expect(state.shownID == Fixture.slides[2].id)
     #expect(effects.pictureRequest?.generation == 1)
   }
@@ -76,7 +76,7 @@ struct LiveReloadTests {
 
     let effects = state.answer(poll(&state), slideshow)
     #expect(state.remark == nil)
-    // What failed meanwhile is tried again.
+    // Pictures that failed in the meantime are tried again.
     #expect(effects.contains(.forgetPictures))
   }
 

@@ -54,7 +54,7 @@ struct MouseTests {
 
   // MARK: In the terminal
 
-  /// The state after a gesture on the screen that it has, and after a click was no double click.
+  /// The state after a gesture on its screen, and after the wait for a second click.
   private func state(
     _ state: SlideshowState, after gestures: [MouseGesture], on screen: ScreenSize = Fixture.screen
   ) -> SlideshowState {
@@ -104,7 +104,7 @@ struct MouseTests {
     #expect(state(list, after: [click(15, 0)]).tab == .present)
     #expect(state(list, after: [click(30, 0)]).draft == "Holiday")
 
-    // The footnote is the line beneath the picture; `♡ Sunset 1` is in its middle.
+    // The footnote is the line below the picture; `♡ Sunset 1` is in its middle.
     #expect(state(Fixture.state(), after: [click(15, 9)]).kept.favorites == ["1": true])
   }
 
@@ -155,7 +155,7 @@ struct MouseTests {
     #expect(lines[20].hasSuffix("next › "))
     #expect(lines[20].contains("♡ Sunset 1"))
     #expect(lines[20].count == 80)
-    // With one slide there is nowhere to go.
+    // With one slide there is no other one to go to.
     let single = Frame(of: Fixture.state(slides: [Fixture.slides[0]]), on: ScreenSize(columns: 80, rows: 24))
     #expect(!single.lines.joined().contains("‹"))
   }

@@ -22,7 +22,7 @@ struct OfflineTests {
     service.stop()
     defer { withExtendedLifetime(service) {} }  // its port stays its own
 
-    // Another program: nothing is left but the file.
+    // Another run: only the file remains.
     let second = try await lines(configuration, file)
 
     let shown = first.filter { $0.contains("bytes  ") }

@@ -82,7 +82,7 @@ struct PictureFetchTests {
     #expect(missing.first?.description.contains("/sunset-13.jpeg") == true)
   }
 
-  /// A wait after each picture slows every one of them, a busy computer does not: the fastest tells them apart.
+  /// A wait after each picture slows all of them; a busy computer does not. The fastest one shows the difference.
   @Test func picturesComeWithoutArtificialDelay() async throws {
     let pixel = try #require(
       Data(

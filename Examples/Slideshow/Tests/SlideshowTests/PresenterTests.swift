@@ -10,7 +10,7 @@ import Testing
 @Suite("Events and effects meet", .timeLimit(.minutes(5)))
 @MainActor
 struct PresenterTests {
-  /// Runs a presenter until a state is as the test wants it; returns that state.
+  /// Runs a presenter until a state satisfies the test; returns that state.
   private func state(
     of client: SlideshowClient, file: URL = Fixture.stateFile(), afterSlides: @escaping (Presenter) -> Void = { _ in },
     until isWanted: @escaping (SlideshowState) -> Bool
@@ -59,7 +59,7 @@ struct PresenterTests {
       return titles.count > 1000
     }
 
-    // A thousand steps through seven slides, none lost and none skipped.
+    // A thousand steps through seven slides: none is lost and none is skipped.
     #expect(titles == (0...1000).map { $0 % 7 })
     #expect(state?.index == 1000 % 7)
   }
@@ -150,7 +150,7 @@ struct PresenterTests {
     #expect(shown.facts.origin == .session(.network))
   }
 
-  /// Everything that a front end does without the user's doing: the service changes, and the window follows.
+  /// Everything that a front end does without the user's action: the service changes, and the window follows.
   @Test func aServiceThatChangesIsFollowedByTheSlideAndItsMark() async throws {
     let titles = ["One", "Two"]
     let asked = Journal<Int>()

@@ -6,8 +6,8 @@ import Testing
 /// The program itself in a pseudo-terminal, which Python provides.
 @Suite("The program in a terminal", .timeLimit(.minutes(5)))
 struct TerminalTests {
-  /// Runs a program in a pseudo-terminal of 80×24. Of the steps, a number is a signal that is sent, `<TEXT` waits for text on
-  /// the screen, and anything else is typed. Prints what the program wrote, and its exit status.
+  /// Runs a program in a pseudo-terminal of 80×24. A step that is a number is a signal to send, `<TEXT` waits for text
+  /// on the screen, and anything else is typed. Prints the program's output and its exit status.
   private static let script = """
     import fcntl, os, pty, struct, sys, termios, signal
     program, folder, steps = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -59,7 +59,7 @@ struct TerminalTests {
       let off = try #require(seen.firstRange(of: "\u{1B}[?\(mode)l"))
       #expect(on.upperBound < off.lowerBound)
     }
-    // The last thing is the screen from before.
+    // The last thing is the earlier screen.
     #expect(seen.contains("\u{1B}[?1049l"))
     #expect(seen.hasSuffix("status 0"))
   }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Sentences for people, details on request", .timeLimit(.minutes(5)))
 struct WordingTests {
-  /// What the wire says, and people need not read.
+  /// Technical terms that people need not read.
   private static func isTechnical(_ text: String) -> Bool {
     text.contains(/\d{3}|https?:|status|JSON|slides\[|errno|refused/)
   }

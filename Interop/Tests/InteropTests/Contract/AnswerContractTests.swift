@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-/// Answers that refuse, that come early, and that have more than a body.
+/// Answers that refuse, that arrive early, and that have more than a body.
 @Suite("Servers: answers", .timeLimit(.minutes(5)))
 struct AnswerContractTests {
   @Test(arguments: ContractRow.rows())
@@ -17,7 +17,7 @@ struct AnswerContractTests {
     let session = try row.session(showsCertificate: false)
     let request = HTTPRequest(.get, try row.url("/hello"))
     do {
-      // nginx lets the handshake succeed, and refuses the request
+      // nginx completes the handshake, and refuses the request
       #expect(try await session.status(request) == .badRequest)
     } catch {
       #expect(error.isTLSFailure || error.kind == .connectionLost, "\(error)")

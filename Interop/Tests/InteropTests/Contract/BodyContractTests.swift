@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-/// Long bodies in both directions, with readers that are fast, slow, and gone.
+/// Long bodies in both directions, with fast, slow, and vanishing readers.
 @Suite("Servers: bodies", .timeLimit(.minutes(5)))
 struct BodyContractTests {
   @Test(arguments: ContractRow.rows(with: .lengthlessUpload), ["fast", "slow"])

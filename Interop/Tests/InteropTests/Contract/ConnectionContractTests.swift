@@ -31,7 +31,7 @@ struct ConnectionContractTests {
     #expect(log.count >= 20)  // Envoy accepts a few more on each
   }
 
-  /// Requests around the moment at which the server closes an idle connection, each on a connection of its own.
+  /// Requests around the moment at which the server closes an idle connection, each on its own connection.
   @Test(arguments: ContractRow.rows(with: .idleLimit))
   func aRequestWhileTheServerClosesAnIdleConnectionSucceeds(row: ContractRow) async throws {
     let get = HTTPRequest(.get, try row.url("/hello"))
@@ -56,7 +56,7 @@ struct ConnectionContractTests {
     }
   }
 
-  /// A request that may not be repeated can be lost with the connection, and its error says so.
+  /// A request that must not be repeated can be lost with the connection, and its error says so.
   private static func sendOnce(_ post: HTTPRequest, over session: HTTPSession) async {
     do {
       #expect(try await session.text(for: post).0.hasPrefix("4 "))
@@ -65,7 +65,7 @@ struct ConnectionContractTests {
     }
   }
 
-  /// Returns how many of the requests, of which 20 are sent at a time, do not get what they should.
+  /// Returns how many of the requests fail, of which 20 are sent at a time.
   private func count(_ total: Int, _ isWrong: @escaping @Sendable (Int) async throws -> Bool) async throws -> Int {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for lane in 0..<20 {

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-/// The two ways in which Go's `net/http` reads bodies and forms: all at once, and as they come.
+/// The two ways in which Go's `net/http` reads bodies and forms: all at once, and as they arrive.
 @Suite("Servers: readers of Go", .timeLimit(.minutes(5)))
 struct GoContractTests {
   static let rows = ContractRow.rows().filter { $0.server.name == "Go" }

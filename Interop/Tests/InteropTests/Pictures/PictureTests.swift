@@ -3,8 +3,8 @@ import MartletImages
 import MartletTesting
 import Testing
 
-/// Pictures of every kind that other people's tools write, decoded beside other people's decoders (`corpus.py`), and
-/// ours read by them.
+/// Pictures of every kind from other people's tools, decoded and compared with other people's decoders (`corpus.py`).
+/// Martlet's own pictures, read by those decoders.
 @Suite("Pictures", .timeLimit(.minutes(5)))
 struct PictureTests {
   /// A row of `corpus.json`.
@@ -14,7 +14,7 @@ struct PictureTests {
     let pixels: [String]
     let width: Int
     let height: Int
-    /// How far a channel may be off: at worst, and on average.
+    /// The allowed deviation of a channel: at worst, and on average.
     let worst: Double
     let mean: Double
   }
@@ -76,7 +76,7 @@ struct PictureTests {
     #expect(distance.worst <= worst && distance.mean <= mean, "\(distance)")
   }
 
-  /// How far the channels are off at worst and on average; colours count as much as they are opaque.
+  /// The deviation of the channels at worst and on average; colours count in proportion to their opacity.
   private func distance(_ one: [UInt8], _ other: [UInt8]) -> (worst: Double, mean: Double) {
     guard one.count == other.count, !one.isEmpty else { return (.infinity, .infinity) }
     var (worst, sum) = (0.0, 0.0)

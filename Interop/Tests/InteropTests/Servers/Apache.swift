@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletTesting
 
-/// Apache's httpd: Basic and Digest of its own, TLS with HTTP/2 and client certificates, WebDAV for uploads, compression.
+/// Apache's httpd: its own Basic and Digest, TLS with HTTP/2 and client certificates, WebDAV for uploads, compression.
 final class Apache: Sendable {
   let authority: TestAuthority
   let folder: TemporaryFolder
@@ -15,7 +15,7 @@ final class Apache: Sendable {
     let client: Int
   }
 
-  /// One for all tests of a run.
+  /// One server for all tests of a run.
   static let shared = Result { try Apache() }
 
   static let user = "anna"
@@ -28,11 +28,11 @@ final class Apache: Sendable {
     for name in ["", "files", "files/basic", "files/digest", "files/dav", "locks"] {
       let place = folder.file(name)
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-      // A server that was started by root serves as another user.
+      // A server started by root serves as another user.
       try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: place.path)
     }
     try folder.write(Data("hello".utf8), to: "files/hello.txt")
-    // The entity tag of a file that has just changed is a weak one, which serves no range.
+    // A file that has just changed has a weak entity tag, which does not allow ranges.
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: folder.file("files/hello.txt").path)
     try folder.write(Data("secret".utf8), to: "files/basic/secret.txt")
@@ -48,7 +48,7 @@ final class Apache: Sendable {
 
   func plain(_ path: String) -> URL { url("http", ports.plain, path) }
   func tls(_ path: String) -> URL { url("https", ports.tls, path) }
-  /// Wants a client certificate.
+  /// A URL that requires a client certificate.
   func client(_ path: String) -> URL { url("https", ports.client, path) }
 
   private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {
@@ -60,7 +60,7 @@ final class Apache: Sendable {
     "ssl", "socache_shmcb", "http2", "dav", "dav_fs", "deflate", "filter", "headers", "alias",
   ]
 
-  /// Returns what every configuration begins with: all files in one folder, and these modules.
+  /// Returns the beginning of every configuration: all files in one folder, and these modules.
   static func basics(in root: String, named name: String, with modules: [String]) -> String {
     """
     ServerRoot \(root)

@@ -5,7 +5,7 @@ import Martlet
 final class Httpbin: Sendable {
   private let process: RealProcess
 
-  /// One for all tests of a run.
+  /// One server for all tests of a run.
   static let shared = Result { try Httpbin() }
 
   init() throws {
@@ -26,7 +26,7 @@ final class Httpbin: Sendable {
   }
 }
 
-/// What httpbin says of a request, as far as the tests ask.
+/// httpbin's data about a request, limited to what the tests use.
 struct Echo: Decodable, Sendable {
   var method: String?
   var url: String?

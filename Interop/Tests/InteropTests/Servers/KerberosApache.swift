@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletTesting
 
-/// Apache's httpd with mod_auth_gssapi: it lets users of a realm in, and says who they are in `X-User`.
+/// Apache's httpd with mod_auth_gssapi: it admits users of a realm, and returns their names in `X-User`.
 final class KerberosApache: Sendable {
   private let folder: TemporaryFolder
   private let process: RealProcess
@@ -25,7 +25,7 @@ final class KerberosApache: Sendable {
       port: port)
   }
 
-  /// The URL of a path at a host, which has to lead to 127.0.0.1.
+  /// The URL of a path at a host, which must resolve to 127.0.0.1.
   func url(_ path: String, host: String = "localhost") -> URL {
     URL(string: "http://\(host):\(process.port)\(path)") ?? folder.url
   }

@@ -6,7 +6,7 @@ import MartletTesting
 /// the service HTTP/localhost. The Kerberos library of this process uses it.
 final class KerberosRealm: Sendable {
   static let name = "LOOP.EXAMPLE"
-  /// One for all tests of a run.
+  /// One realm for all tests of a run.
   static let shared = Result { try KerberosRealm() }
   /// The programs and files that this machine lacks.
   static let missing = [
@@ -15,7 +15,7 @@ final class KerberosRealm: Sendable {
   ].filter { !FileManager.default.fileExists(atPath: $0) }
 
   let folder: TemporaryFolder
-  /// Accepts connections and answers nothing: the key distribution centre of the realm SILENT.EXAMPLE.
+  /// Accepts connections, but does not answer: the key distribution centre of the realm SILENT.EXAMPLE.
   private let silentCentre: RealProcess
   private let process: RealProcess
 
@@ -23,7 +23,7 @@ final class KerberosRealm: Sendable {
     folder = try TemporaryFolder()
     let port = try LocalPort.free(), silentPort = try LocalPort.free(), root = folder.url.path
     silentCentre = try RealProcess("python3", ["-c", Self.silence, "\(silentPort)"], port: silentPort)
-    // servers that were started by root serve as another user
+    // servers started by root serve as another user
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
     try folder.write(Data(Self.configuration(port, silentPort).utf8), to: "krb5.conf")
     try folder.write(Data(Self.centre(port, root).utf8), to: "kdc.conf")
@@ -48,10 +48,10 @@ final class KerberosRealm: Sendable {
     try RealProcess.run("sh", ["-c", entry], in: folder.url)
   }
 
-  /// What programs that use the realm have in their environment, as `env` takes it.
+  /// The environment of programs that use the realm, in the form for `env`.
   var environment: [String] { Self.environment(in: folder) }
 
-  /// The same for a server, which remembers in a folder of its own which tokens it has received.
+  /// The same for a server, which stores the tokens it has received in its own folder.
   func environment(ofServerIn folder: TemporaryFolder) -> [String] {
     environment + ["KRB5RCACHENAME=file2:\(folder.file("replays").path)"]
   }
@@ -64,12 +64,12 @@ final class KerberosRealm: Sendable {
   /// The key of the servers' service.
   var keytab: String { folder.file("http.keytab").path }
 
-  /// The keytab of a user; `silent` is one of the realm whose centre does not answer.
+  /// The keytab of a user. `silent` is a user of the realm whose centre does not answer.
   func keytab(of user: String) -> String { folder.file("\(user).keytab").path }
 
   /// Gets a ticket for alice.
   ///
-  /// - Parameter lifetime: as kinit takes it.
+  /// - Parameter lifetime: in the form for kinit.
   /// - Returns: the name of its cache.
   func ticket(for lifetime: String = "1h") throws -> String {
     let cache = "FILE:\(folder.file("alice-\(UUID())").path)"

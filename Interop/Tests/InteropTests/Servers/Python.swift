@@ -1,6 +1,6 @@
 import Foundation
 
-/// The Python that `make interop` has set up, with the packages of `requirements.txt`.
+/// The Python that `make interop` has installed, with the packages of `requirements.txt`.
 enum Python {
   static func path() throws -> String {
     guard let path = ProcessInfo.processInfo.environment["MARTLET_INTEROP_PYTHON"] else {

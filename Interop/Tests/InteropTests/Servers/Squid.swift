@@ -1,12 +1,12 @@
 import Foundation
 import MartletTesting
 
-/// squid as a proxy that wants credentials, Basic, Digest or Negotiate, with the helpers that come with it.
+/// squid as a proxy that requires credentials, Basic, Digest or Negotiate, with its own helpers.
 final class Squid: Sendable {
   private let folder: TemporaryFolder
   private let process: RealProcess
 
-  /// How the proxy asks.
+  /// The scheme of the proxy's challenge.
   enum Scheme: String, Sendable, CaseIterable {
     case none
     case basic
@@ -19,14 +19,14 @@ final class Squid: Sendable {
   init(_ scheme: Scheme) throws {
     folder = try TemporaryFolder()
     let port = try LocalPort.free()
-    // The helper wants a hash of crypt(3): openssl passwd -1
+    // The helper requires a hash of crypt(3): openssl passwd -1
     try folder.write(Data("anna:$1$interop$769F12/cAw4NPFr4ftbf71\n".utf8), to: "users")
     try folder.write(Data("anna:interop:470c1e920ead533cb8207048b1ad8244\n".utf8), to: "digests")
     let configuration = Self.configuration(Self.question(scheme, folder.url.path), port, folder.url.path)
     process = try Self.start(configuration, in: folder, port: port)
   }
 
-  /// Lets the users of a Kerberos realm pass, and says who they are in the `X-User` of plain requests.
+  /// Admits the users of a Kerberos realm, and returns their names in the `X-User` field of plain requests.
   init(_ realm: KerberosRealm) throws {
     folder = try TemporaryFolder()
     let port = try LocalPort.free()
@@ -42,7 +42,7 @@ final class Squid: Sendable {
 
   var port: Int { process.port }
 
-  /// What the proxy noted about its requests.
+  /// The proxy's log of its requests.
   func log() throws -> String { try String(contentsOf: folder.file("access.log"), encoding: .utf8) }
 
   private static func start(

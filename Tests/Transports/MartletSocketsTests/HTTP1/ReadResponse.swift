@@ -3,7 +3,7 @@ import MartletEngine
 @testable import MartletSemantics
 @testable import MartletSockets
 
-/// What a parser made of a response.
+/// A parser's result for a response.
 struct ReadResponse: Equatable {
   var informational: [[UInt8]] = []
   var head: [UInt8]?
@@ -14,12 +14,12 @@ struct ReadResponse: Equatable {
   /// Whether the end of the response was reported.
   var isComplete = false
   var failure: HTTP1Failure?
-  /// What was left of the input after the end.
+  /// The rest of the input after the end.
   var rest: [UInt8] = []
   var keepsConnection = false
   var hasUpgraded = false
 
-  /// What happens after the bytes.
+  /// The event after the bytes.
   enum Ending {
     /// Nothing: the connection stays open.
     case open
@@ -74,7 +74,7 @@ struct ReadResponse: Equatable {
   }
 }
 
-/// The pieces of an input that is cut at some offsets.
+/// The pieces of an input, cut at some offsets.
 func cut(_ bytes: [UInt8], at offsets: [Int]) -> [ArraySlice<UInt8>] {
   zip([0] + offsets, offsets + [bytes.count]).map { bytes[$0..<$1] }
 }

@@ -1,14 +1,14 @@
 package import MartletSemantics
 
-/// Makes URLs of the file names that a server gives: below the base, whatever the names contain.
+/// Makes URLs from the file names that a server provides: below the base, whatever the names contain.
 package struct ImageLocation: Sendable {
   private let base: URL
 
-  /// Makes a location from the folder's URL, with or without a slash at its end.
+  /// Makes a location from the folder's URL, with or without a trailing slash.
   package init(base: URL) { self.base = base }
 
-  /// The URLs to try, in this order. A name without a picture's extension means the `.jpeg` of that name, or else the
-  /// file without an extension.
+  /// The URLs to try, in this order. A name without a picture's extension means the `.jpeg` of that name, or otherwise
+  /// the file without an extension.
   ///
   /// The name is a name, not a part of a URL: spaces, umlauts, `?`, `#` and `%` in it are encoded. It may lead into
   /// folders below the base. An absolute URL, an absolute path or a `..` is refused.
@@ -47,7 +47,7 @@ package struct ImageLocation: Sendable {
     return url
   }
 
-  /// Percent-encodes everything but the unreserved characters of RFC 3986 §2.3 and the slash.
+  /// Percent-encodes everything except the unreserved characters of RFC 3986 §2.3 and the slash.
   private static func encoded(_ name: String) -> String {
     let digits = Array("0123456789ABCDEF")
     var text = ""

@@ -1,12 +1,12 @@
 import MartletSemantics
 
-/// The URLs in a property list, as applications on Apple's platforms have one: `Info.plist`, as XML or binary.
+/// The URLs in a property list, such as the `Info.plist` of applications on Apple's platforms, as XML or binary.
 package struct InfoPropertyList: Sendable, Hashable {
   /// Its path.
   package let file: String
   private var urls: [SlideshowConfiguration.Key: String] = [:]
 
-  /// The keys that are read; all others may be there and are passed over.
+  /// The keys that are read; all others are allowed and ignored.
   private struct Content: Decodable {
     var urls: [SlideshowConfiguration.Key: String] = [:]
 
@@ -20,7 +20,7 @@ package struct InfoPropertyList: Sendable, Hashable {
 
   /// Reads a property list.
   ///
-  /// - Throws: `unreadableInfoPropertyList`. That a key is missing is no error here.
+  /// - Throws: `unreadableInfoPropertyList`. A missing key is not an error here.
   package init(file: String) throws(SlideshowError) {
     self.file = file
     guard let data = try? Data(contentsOf: URL(filePath: file)) else {
@@ -31,7 +31,7 @@ package struct InfoPropertyList: Sendable, Hashable {
     }
   }
 
-  /// What is defined for a key; nil if nothing is.
+  /// The value of a key; nil if there is none.
   package subscript(key: SlideshowConfiguration.Key) -> String? { urls[key] }
 
   private static func reason(_ error: any Error) -> String {

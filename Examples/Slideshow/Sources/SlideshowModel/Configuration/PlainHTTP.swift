@@ -1,6 +1,6 @@
 import Martlet
 
-/// The rule that plain http stays on this computer.
+/// The rule that plain http must not leave this computer.
 enum PlainHTTP {
   static let refusal =
     "plain http is for this computer only (localhost, 127.0.0.1, ::1): "
@@ -12,7 +12,7 @@ enum PlainHTTP {
     return ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host)
   }
 
-  /// Applies the rule to every attempt, those after a redirect included.
+  /// Applies the rule to every attempt, including those after a redirect.
   struct Guard: Interceptor {
     func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
       guard PlainHTTP.isAllowed(for: request.url) else {

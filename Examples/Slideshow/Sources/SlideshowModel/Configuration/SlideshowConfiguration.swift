@@ -1,6 +1,6 @@
 package import MartletSemantics
 
-/// Where the slideshow comes from. Both URLs are given from outside, never written into the program.
+/// The source of the slideshow. Both URLs are configured, never written into the program.
 package struct SlideshowConfiguration: Sendable, Hashable {
   /// The URL of the JSON.
   package let service: URL
@@ -9,10 +9,10 @@ package struct SlideshowConfiguration: Sendable, Hashable {
   /// Whether plain http may leave this computer.
   package let allowsInsecure: Bool
 
-  /// The URL of the JSON as it may be shown: without user information.
+  /// The URL of the JSON in a form for display: without user information.
   package var shownService: String { service.shown }
 
-  /// The names under which the URLs are configured.
+  /// The names with which the URLs are configured.
   package enum Key: String, Sendable, Hashable, CaseIterable {
     case service = "SlideWebServiceUrl"
     case imageBase = "ImageBaseUrl"
@@ -21,11 +21,11 @@ package struct SlideshowConfiguration: Sendable, Hashable {
     package var option: String { self == .service ? "--service" : "--images" }
   }
 
-  /// Checks what was configured.
+  /// Checks the configuration.
   ///
   /// - Parameters:
   ///   - file: the path of the property list, for errors; nil if there is none.
-  ///   - value: what is configured under a key, nil if nothing is. An empty text counts as nothing.
+  ///   - value: returns the value configured for a key, nil if there is none. An empty text counts as no value.
   /// - Throws: `noUrlDefinedInInfoPropertyList` or `invalidURL`.
   package init(
     allowsInsecure: Bool = false, file: String? = nil, value: (Key) -> String?

@@ -1,6 +1,6 @@
 package import MartletImages
 
 extension ImageCache {
-  /// The one of the slideshow: the ten pictures that were used last, 64 MiB at most.
+  /// The cache of the slideshow: the ten pictures that were used last, at most 64 MiB.
   package static let slideshow = ImageCache(byteLimit: 64 << 20, countLimit: 10)
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The pictures that the server has validated since the last reload.
 final class PictureRenewal: Sendable {
-  /// Nil before the first reload: fresh files on the disk are used then.
+  /// Nil before the first reload: until then, fresh files on disk are used.
   private let confirmed = Mutex<Set<URL>?>(nil)
 
   /// Begins a reload: every picture is validated from now on.
@@ -13,7 +13,7 @@ final class PictureRenewal: Sendable {
   /// Records that a picture was validated.
   func note(_ url: URL) { confirmed.withLock { _ = $0?.insert(url) } }
 
-  /// The request, with a cache policy that validates if its picture was not validated yet.
+  /// The request. If its picture was not validated yet, the cache policy validates it.
   func renewing(_ request: ImageRequest) -> ImageRequest {
     guard confirmed.withLock({ $0?.contains(request.http.url) == false }) else { return request }
     var request = request

@@ -7,7 +7,7 @@ package struct SlideshowClient: Sendable {
   package let configuration: SlideshowConfiguration
   private let session: HTTPSession
   private let loader: ImageLoader
-  /// For the thumbnails of the list: their files are in the session's cache, their pixels in no cache.
+  /// For the thumbnails of the list: their files are in the session's cache, but their pixels are not cached.
   private let thumbnailLoader: ImageLoader
   private let prefetcher: ImagePrefetcher
   private let renewal = PictureRenewal()
@@ -27,8 +27,8 @@ package struct SlideshowClient: Sendable {
     thumbnailLoader = ImageLoader(session: self.session, configuration: settings)
   }
 
-  /// Fetches title and slides, and validates what is in the cache; if the server cannot be reached, returns the last known
-  /// ones.
+  /// Fetches the title and the slides, and validates cached ones. If the server cannot be reached, returns the last
+  /// known ones.
   package func slideshow() async throws(SlideshowError) -> ServedSlideshow {
     let url = configuration.service
     var request = HTTPRequest(.get, url)
@@ -52,7 +52,7 @@ package struct SlideshowClient: Sendable {
     return nil
   }
 
-  /// Fetches the picture of a slide, or takes it from memory.
+  /// Fetches the picture of a slide, or returns it from memory.
   ///
   /// - Parameter progress: called as bytes arrive.
   package func picture(
@@ -80,7 +80,7 @@ package struct SlideshowClient: Sendable {
     throw missing ?? .noFileName
   }
 
-  /// Fetches pictures ahead. Earlier prefetches that are not among them are cancelled.
+  /// Fetches pictures ahead. Earlier prefetches for other pictures are cancelled.
   package func prefetch(_ requests: [PictureRequest]) {
     let images = requests.compactMap { request in
       (try? urls(for: request.slide))?.first.map { renewal.renewing(request.image(at: $0)) }
@@ -88,7 +88,7 @@ package struct SlideshowClient: Sendable {
     prefetcher.prefetch(images.filter { loader.configuration.cache?[loader.key(for: $0)] == nil })
   }
 
-  /// Removes pictures and failures from memory. Pictures on the disk are validated by the server from now on.
+  /// Removes pictures and failures from memory. From now on, the server validates pictures on disk.
   package func forgetPictures() {
     prefetcher.prefetch([])
     loader.configuration.cache?.removeAll()
@@ -97,7 +97,7 @@ package struct SlideshowClient: Sendable {
     renewal.begin()
   }
 
-  /// Where the file of a picture in memory came from; nil if the picture is not in memory.
+  /// The source of the file of a picture in memory; nil if the picture is not in memory.
   package func origin(of request: PictureRequest) -> ImageSource? {
     for url in (try? urls(for: request.slide)) ?? [] {
       if let image = loader.configuration.cache?[loader.key(for: request.image(at: url))] { return image.source }

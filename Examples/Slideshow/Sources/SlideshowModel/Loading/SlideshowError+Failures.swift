@@ -1,6 +1,6 @@
 import Martlet
 
-// The slideshow's errors for those of the engine and the decoder.
+// The slideshow's errors, made from those of the engine and the decoder.
 
 extension HTTPError {
   /// Whether the server could not be reached, in contrast to an unexpected response.
@@ -20,7 +20,7 @@ extension SlideshowError {
     }
   }
 
-  /// Names the field that did not decode.
+  /// Returns the error that names the field that could not be decoded.
   static func decoding(_ error: any Error, of data: Data, from url: URL) -> SlideshowError {
     func failure(_ path: [any CodingKey], _ reason: String) -> SlideshowError {
       .slideshowDataDecodingError(url, field: fieldName(path), reason: reason)

@@ -23,15 +23,15 @@ extension HTTPSession {
 }
 
 extension HTTPCache {
-  /// Where the cache is by default: `$XDG_CACHE_HOME` or `~/.cache`, and there `martlet-slideshow/cache.sqlite`.
+  /// The default location of the cache: `martlet-slideshow/cache.sqlite` in `$XDG_CACHE_HOME` or `~/.cache`.
   package static func defaultFile(environment: [String: String]) -> URL {
     UserFolder.cache.url(environment: environment).appending(path: "martlet-slideshow/cache.sqlite")
   }
 
-  /// The cache in a file, which outlives the program; one in memory where there can be none.
+  /// The cache in a file, which the next run of the program finds again; in memory if there can be no file.
   ///
-  /// - Parameter warn: gets problems with the file: it could not be made, or it was damaged and set aside. It may be called
-  ///   at any time.
+  /// - Parameter warn: receives problems with the file: it could not be made, or it was damaged and set aside. It may
+  ///   be called at any time.
   package static func slideshow(in file: URL, warn: @escaping @Sendable (Explanation) -> Void) -> HTTPCache {
     do throws(HTTPError) {
       return HTTPCache(

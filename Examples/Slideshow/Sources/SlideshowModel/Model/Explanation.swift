@@ -3,7 +3,7 @@ import MartletImages
 
 /// An error in words: a sentence for users, and technical details for finding the cause.
 package struct Explanation: Sendable, Hashable, CustomStringConvertible {
-  /// What happened and what can be done, without status codes and the like.
+  /// The problem and the remedy, without status codes and the like.
   package var sentence: String
   /// URLs, codes and messages of the system; may be empty.
   package var details: String
@@ -18,7 +18,7 @@ package struct Explanation: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SlideshowError {
-  /// What a front end tells.
+  /// The explanation that a front end displays.
   package var explanation: Explanation {
     switch self {
     case .noUrlDefinedInInfoPropertyList, .unreadableInfoPropertyList, .invalidURL, .cancelled: Explanation(description)
@@ -42,7 +42,7 @@ extension SlideshowError {
 }
 
 extension PictureError {
-  /// What a front end tells.
+  /// The explanation that a front end displays.
   package var explanation: Explanation { Explanation(sentence, details: description) }
 
   private var sentence: String {

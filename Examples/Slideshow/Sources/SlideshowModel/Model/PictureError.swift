@@ -1,7 +1,7 @@
 package import MartletImages
 import MartletSemantics
 
-/// Why a slide has no picture to show.
+/// The reason why a slide has no picture to show.
 package enum PictureError: Error, Sendable {
   /// The slide names no file.
   case noFileName

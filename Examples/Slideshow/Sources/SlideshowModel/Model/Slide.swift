@@ -1,9 +1,9 @@
 /// One slide. The server must give an id or a file; everything else is optional.
 package struct Slide: Sendable, Hashable, Identifiable {
   package var id: SlideID
-  /// The title; where the server gives none, one is made of the file's name.
+  /// The title. If the server does not provide one, it is made from the file's name.
   package var title: String
-  /// The name of the picture's file, as the server writes it; nil for a slide without a picture.
+  /// The name of the picture's file, in the server's spelling; nil for a slide without a picture.
   package var imageFileName: String?
   package var description: String
   package var isFavorite: Bool
@@ -33,8 +33,8 @@ extension Slide: Codable {
     case id, title, file, description, isFavorite
   }
 
-  /// Decodes what is there and does without the rest. A default value does not do that by itself: a synthesized
-  /// initializer insists on the key.
+  /// Decodes the members that exist. Default values are not sufficient for this: a synthesized initializer requires the
+  /// keys.
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let file = try container.decodeIfPresent(String.self, forKey: .file)

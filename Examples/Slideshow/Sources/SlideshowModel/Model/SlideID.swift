@@ -1,6 +1,6 @@
 /// A slide's id, from the server: a number or a text. A number equals its text.
 ///
-/// It is always the server's, so that a slide keeps its identity and its favourite mark after a reload.
+/// It always comes from the server, so a slide keeps its identity and its favourite mark after a reload.
 package struct SlideID: Sendable, Hashable, Codable, CustomStringConvertible {
   package let description: String
 

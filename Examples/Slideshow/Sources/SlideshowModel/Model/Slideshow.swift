@@ -1,4 +1,4 @@
-/// What the web service serves: a title and the slides in their order.
+/// The content from the web service: a title and the slides in their order.
 package struct Slideshow: Sendable, Hashable {
   package var title: String
   package var slides: [Slide]

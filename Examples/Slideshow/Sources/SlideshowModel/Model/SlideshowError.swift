@@ -2,10 +2,10 @@ package import MartletSemantics
 
 /// An error of loading the slideshow.
 package enum SlideshowError: Error, Sendable, Hashable {
-  /// No URL is configured: not in the property list at that path or, where none is given, neither by an option nor by an
+  /// No URL is configured: not in the property list at that path or, if none is given, neither in an option nor in an
   /// environment variable.
   case noUrlDefinedInInfoPropertyList(SlideshowConfiguration.Key, file: String? = nil)
-  /// There is no property list at that path, or none that can be read.
+  /// There is no readable property list at that path.
   case unreadableInfoPropertyList(file: String, reason: String)
   /// The configured value cannot be used.
   case invalidURL(SlideshowConfiguration.Key, value: String, reason: String)
@@ -15,7 +15,7 @@ package enum SlideshowError: Error, Sendable, Hashable {
   case slideshowDataDecodingError(URL, field: String, reason: String)
   /// The service could not be reached.
   case serviceDown(URL, reason: String)
-  /// The call failed for another reason: a certificate, a redirect, a body without an end.
+  /// The call failed for another reason, such as a certificate, a redirect or a body without an end.
   case transferFailed(URL, reason: String)
   /// The task was cancelled.
   case cancelled
@@ -55,7 +55,7 @@ extension SlideshowError: CustomStringConvertible {
 }
 
 extension URL {
-  /// The URL as it may be shown: without user information.
+  /// The URL in a form for display: without user information.
   var shown: String {
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "an unreadable URL" }
     parts.user = nil

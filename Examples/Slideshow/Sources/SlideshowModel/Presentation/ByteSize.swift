@@ -1,4 +1,4 @@
-/// How a number of bytes is written for people.
+/// Formats a number of bytes for people.
 enum ByteSize {
   /// `937.7 kB`
   static func text(_ bytes: Int64) -> String {

@@ -1,4 +1,4 @@
-/// A key, however the front end hears of it.
+/// A key, independent of the front end.
 package enum Key: Sendable, Hashable {
   case character(Character)
   case left, right, up, down, pageUp, pageDown
@@ -7,7 +7,7 @@ package enum Key: Sendable, Hashable {
   /// Ctrl-C.
   case interrupt
 
-  /// How a help writes it.
+  /// Its name in the help.
   package var name: String {
     switch self {
     case .character(" "): "space"

@@ -1,20 +1,20 @@
-/// Something that the user can do, and by which keys. All of them together are the one table that keys are looked up in and
-/// that every help is made of.
+/// An action of the user, and its keys. Together these are the table in which keys are looked up, and from which every
+/// help is made.
 package struct KeyBinding: Sendable {
-  /// Where the mouse does the same.
+  /// The place where the mouse does the same.
   enum Mouse: Sendable, Hashable {
     case everywhere(String)
-    /// In the window; the terminal has nothing to click for it.
+    /// In the window; in the terminal there is nothing to click for it.
     case window(String)
   }
 
   package let keys: [Key]
-  /// What they do.
+  /// The meaning of the keys.
   package let meaning: String
-  /// The shortest words for it, for a line with the most important keys; nil for what is not in that line.
+  /// The shortest description, for a line with the most important keys; nil if the action is not in that line.
   let label: (@Sendable (SlideshowState) -> String)?
   let mouse: Mouse?
-  /// What they stand for in a state; nil for nothing.
+  /// The command of the keys in a state; nil for none.
   let command: @Sendable (SlideshowState) -> SlideshowCommand?
 
   private init(
@@ -76,14 +76,14 @@ package struct KeyBinding: Sendable {
     ) { _ in .quit },
   ]
 
-  /// What a key stands for in a state; nil for nothing.
+  /// The command of a key in a state; nil for none.
   package static func command(for key: Key, in state: SlideshowState) -> SlideshowCommand? {
     all.first { $0.keys.contains(key) }?.command(state)
   }
 }
 
 extension KeyBinding {
-  /// What shows the slides, where that makes a difference for the words.
+  /// The program that shows the slides, if that affects the words.
   package enum FrontEnd: Sendable, Hashable {
     case terminal, window
   }
@@ -93,7 +93,7 @@ extension KeyBinding {
     keys.filter { frontEnd == .terminal || $0 != .interrupt }.map(\.name).joined(separator: " ")
   }
 
-  /// What the mouse does for the same; nil where it does not.
+  /// The mouse action with the same effect; nil if there is none.
   package func mouse(in frontEnd: FrontEnd) -> String? {
     switch mouse {
     case .everywhere(let text): text
@@ -102,7 +102,7 @@ extension KeyBinding {
     }
   }
 
-  /// The table as text of at most 76 columns: keys, what they do, and what the mouse does for the same.
+  /// The table as text of at most 76 columns: keys, their meaning, and the mouse action with the same effect.
   package static func help(for frontEnd: FrontEnd) -> [String] {
     all.map { binding in
       let line = padded(binding.names(in: frontEnd), to: 18) + padded(binding.meaning, to: 30)
@@ -110,10 +110,10 @@ extension KeyBinding {
     }
   }
 
-  /// The shortest words for the most important keys, in the order of the table.
+  /// The shortest descriptions of the most important keys, in the order of the table.
   package static func labels(in state: SlideshowState) -> [String] { all.compactMap { $0.label?(state) } }
 
-  /// Those for the key that shows all of them.
+  /// The description of the key that shows all of them.
   package static let helpLabel = "? all keys"
 
   private static func padded(_ text: String, to width: Int) -> String {

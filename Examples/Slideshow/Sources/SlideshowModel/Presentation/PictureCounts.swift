@@ -1,18 +1,18 @@
 import MartletEngine
 import MartletImages
 
-/// How many of the slides' pictures were shown, and where they came from. Each picture counts once, however often and in
-/// however many sizes it was shown or tried.
+/// The number of the slides' pictures that were shown, and their sources. Each picture counts once, however often and
+/// in however many sizes it was shown or tried.
 package struct PictureCounts: Sendable, Hashable, CustomStringConvertible {
   package var slides = 0
-  /// Pictures that were shown after they came over the network.
+  /// Pictures that came over the network and were shown.
   package var network = 0
-  /// Pictures that were shown from the session's cache: fresh, validated by the service, or because it could not be
-  /// reached.
+  /// Pictures that were shown from the session's cache: because they were fresh or validated, or because the service
+  /// could not be reached.
   package var cache = 0
   /// Slides that have no picture to show.
   package var missing = 0
-  /// The bytes of the files of those that were shown.
+  /// The total size of the files of the shown pictures, in bytes.
   package var bytes: Int64 = 0
 
   package init() {}

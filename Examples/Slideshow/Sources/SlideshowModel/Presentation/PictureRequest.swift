@@ -20,11 +20,11 @@ package struct PictureRequest: Sendable, Hashable {
 
 /// The room that a front end has for a picture, in pixels.
 package struct Viewport: Sendable, Hashable {
-  /// Beside the title and everything else.
+  /// With the title and everything else around it.
   package var fit: PixelSize
   /// In full screen.
   package var fill: PixelSize
-  /// For a small picture in the list; nil where there is no room for one.
+  /// For a small picture in the list; nil if there is no room for one.
   package var thumbnail: PixelSize?
 
   package init(fit: PixelSize, fill: PixelSize, thumbnail: PixelSize? = nil) {

@@ -12,17 +12,17 @@ package enum PictureState: Sendable, Hashable {
   case missing(Explanation)
 }
 
-/// A picture in the size in which it is shown, and where its file came from.
+/// A picture in its displayed size, and the source of its file.
 package struct ShownPicture: Sendable, Hashable {
-  /// The request that it is the result of.
+  /// The request that returned it.
   package var request: PictureRequest
   package var bitmap: Bitmap
   package var facts: PictureFacts
-  /// Where it came from this time.
+  /// Its source this time.
   package var source: ImageSource
   package var milliseconds: Int
 
-  /// - Parameter origin: where the file came from, if the picture was in memory.
+  /// - Parameter origin: the source of the file, if the picture was in memory.
   package init(_ request: PictureRequest, _ image: LoadedImage, origin: ImageSource? = nil) {
     self.request = request
     bitmap = image.bitmap
@@ -34,13 +34,13 @@ package struct ShownPicture: Sendable, Hashable {
   }
 }
 
-/// What is known of a picture that was shown, without its pixels.
+/// Facts about a picture that was shown, without its pixels.
 package struct PictureFacts: Sendable, Hashable {
   /// The size of the picture in its file.
   package var size: PixelSize
   /// The bytes of the file.
   package var bytes: Int
-  /// Where the file came from.
+  /// The source of the file.
   package var origin: ImageSource
   /// The number of reloads before it was loaded.
   package var generation: Int

@@ -3,9 +3,9 @@ import MartletImages
 
 /// Runs the slideshow: handles events one after another, changes the state, draws it, and performs the effects.
 ///
-/// The state is touched here only, on the main actor. Work goes on elsewhere and comes back as an event, through
-/// ``events``: a front end either lets ``run()`` take them from there, or hands them to ``handle(_:)`` on the main thread
-/// itself, as a window does whose main loop is not Swift's.
+/// Only the main actor uses the state. Work runs elsewhere and returns as an event, through ``events``. A front end
+/// either calls ``run()``, which takes them from there, or passes them to ``handle(_:)`` on the main thread itself. A
+/// window does the latter, because its main loop is not Swift's.
 @MainActor
 package final class Presenter {
   package private(set) var state: SlideshowState
@@ -104,7 +104,7 @@ package final class Presenter {
 
   private func begin(_ wait: Wait, _ duration: Duration) {
     let task = Task.detached { [clock, inbox] in
-      // A wait that is cancelled is no event.
+      // a cancelled wait is not an event
       if (try? await clock.sleep(for: duration)) != nil { inbox.yield(.waited(wait)) }
     }
     waitTasks.updateValue(task, forKey: wait.kind)?.cancel()
@@ -124,12 +124,12 @@ package final class Presenter {
 }
 
 extension SlideshowClient {
-  /// The slides, or why there are none, as a value.
+  /// The slides, or the error, as a value.
   fileprivate func slides() async -> Result<ServedSlideshow, SlideshowError> {
     do { return .success(try await slideshow()) } catch { return .failure(error) }
   }
 
-  /// The picture, or why there is none, as a value.
+  /// The picture, or the error, as a value.
   fileprivate func shownPicture(
     _ request: PictureRequest, progress: @escaping @Sendable (Event.Progress) -> Void
   ) async -> Result<ShownPicture, PictureError> {

@@ -5,10 +5,10 @@ package enum SlideshowEvent: Sendable {
   case started
   case key(Key)
   case command(SlideshowCommand)
-  /// The picture was clicked, or tapped: for the first, the second, … time in quick succession, and where: 0 is its left edge,
-  /// 1 its right one.
+  /// The picture was clicked or tapped. The number is 1 for the first click in quick succession, 2 for the second, and
+  /// so on. The place is 0 at its left edge and 1 at its right one.
   case click(Int, at: Double)
-  /// The picture was dragged so far, in points, and released.
+  /// The picture was dragged by this distance, in points, and released.
   case swipe(x: Double, y: Double)
   case resized(Viewport)
   /// The request for slides with this number has ended, with slides or an error.
@@ -33,32 +33,32 @@ package enum SlideshowCommand: Sendable, Hashable {
   case select(SlideID)
   /// Makes a slide of the list the current one, and presents it.
   case open(SlideID)
-  /// Changes the mark of a slide; of the current one, if none is named.
+  /// Changes the mark of a slide; by default that of the current one.
   case toggleFavorite(SlideID?)
   case fullScreen(Bool)
-  /// Starts showing one slide after another, or stops that.
+  /// Starts or stops showing one slide after another.
   case autoplay(Bool)
   /// Shows help or details; nil closes them.
   case panel(SlideshowState.Panel?)
   case reload
   case beginTitle
-  /// Keeps the title as it was edited. An empty one gives the service's back.
+  /// Keeps the edited title. An empty one restores the service's.
   case keepTitle(String)
   case dropTitle
-  /// Removes the notice that is shown.
+  /// Removes the displayed notice.
   case dismissNotice
   case quit
 }
 
 /// An effect of an event, which the presenter performs.
 package enum SlideshowEffect: Sendable, Hashable {
-  /// Fetches the slides; an earlier fetch of them is cancelled.
+  /// Fetches the slides. An earlier fetch of them is cancelled.
   case loadSlides(Int)
-  /// Fetches the picture that is to be shown; an earlier fetch of one is cancelled.
+  /// Fetches the picture to show. An earlier fetch of one is cancelled.
   case loadPicture(PictureRequest)
-  /// Fetches these pictures ahead, in this order; earlier prefetches that are not among them are cancelled.
+  /// Fetches these pictures ahead, in this order. Earlier prefetches of other pictures are cancelled.
   case prefetch([PictureRequest])
-  /// Fetches these thumbnails for the list; earlier fetches of thumbnails that are not among them are cancelled.
+  /// Fetches these thumbnails for the list. Earlier fetches of other thumbnails are cancelled.
   case loadThumbnails([PictureRequest])
   /// Removes pictures and failures from memory, so that pictures are requested again.
   case forgetPictures
@@ -67,7 +67,7 @@ package enum SlideshowEffect: Sendable, Hashable {
   case quit
 }
 
-/// What a wait is for. Of each kind, only the one with the latest number counts.
+/// The purpose of a wait. Of each kind, only the one with the latest number counts.
 package enum Wait: Sendable, Hashable {
   /// The next request to the service, after the request for slides of this number.
   case poll(Int)

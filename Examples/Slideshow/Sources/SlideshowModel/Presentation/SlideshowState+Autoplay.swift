@@ -1,21 +1,21 @@
-// One slide after another by itself.
+// Automatic changes of slides.
 extension SlideshowState {
   package enum Autoplay: Sendable, Hashable {
     case off
-    /// The next slide follows once the picture, or the reason why there is none, was shown for the interval.
+    /// The next slide follows once the picture, or the reason for a missing one, was shown for the interval.
     case playing
     /// Paused while the service cannot be reached.
     case waitingForService
   }
 
-  /// Starts, also while the service cannot be reached, or stops.
+  /// Starts, even while the service cannot be reached, or stops.
   mutating func play(_ isOn: Bool) -> [SlideshowEffect] {
     autoplay = isOn ? .playing : .off
     if isOn { tab = .present }
     return []
   }
 
-  /// Starts the interval again. There is none while a picture is loading, or while help or details are shown.
+  /// Restarts the interval. There is none while a picture is loading, or while help or details are shown.
   mutating func waitForTurn() -> [SlideshowEffect] {
     turnNumber += 1
     guard autoplay == .playing, tab == .present, panel == nil, slides.count > 1 else { return [] }

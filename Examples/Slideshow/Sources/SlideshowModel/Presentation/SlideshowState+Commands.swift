@@ -1,7 +1,7 @@
-// What the user can do.
+// The user's commands.
 extension SlideshowState {
-  /// Carries a command out. Any command closes the help and removes the notice that is shown, except one that shows or
-  /// closes a panel: so the details of a notice can be read.
+  /// Executes a command. Any command closes the help and removes the displayed notice, except one that shows or closes
+  /// a panel. Therefore the user can read the details of a notice.
   mutating func obey(_ command: SlideshowCommand) -> [SlideshowEffect] {
     if case .panel(let panel) = command {
       self.panel = panel

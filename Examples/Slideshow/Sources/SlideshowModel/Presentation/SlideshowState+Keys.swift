@@ -1,4 +1,4 @@
-// What keys, clicks and swipes mean.
+// The meaning of keys, clicks and swipes.
 extension SlideshowState {
   mutating func press(_ key: Key) -> [SlideshowEffect] {
     if key == .interrupt { return [.quit] }
@@ -6,7 +6,7 @@ extension SlideshowState {
     return KeyBinding.command(for: key, in: self).map { obey($0) } ?? []
   }
 
-  /// While the title is edited: enter keeps the draft, escape drops it.
+  /// While the title is edited, enter keeps the draft and escape drops it.
   private mutating func edit(_ text: String, _ key: Key) -> [SlideshowEffect] {
     switch key {
     case .character(let character): draft = text + String(character)
@@ -18,16 +18,16 @@ extension SlideshowState {
     return []
   }
 
-  /// How long a click waits for a second one.
+  /// The time for which a click waits for a second one.
   package static let doubleClickTime = Duration.milliseconds(250)
 
   /// The part of the picture's width, from its left edge, in which a click goes back.
   package static let backPart = 1.0 / 3
 
-  /// A click is the next slide, or in the left third the previous one; a double click is full screen and back.
+  /// A click shows the next slide, or in the left third the previous one. A double click starts or ends full screen.
   mutating func click(_ count: Int, at place: Double) -> [SlideshowEffect] {
     clickNumber += 1
-    // Until it is known what the click means, no page turns by itself.
+    // Until the meaning of the click is known, no page turns by itself.
     turnNumber += 1
     switch count {
     case 1:
@@ -38,13 +38,13 @@ extension SlideshowState {
     }
   }
 
-  /// The points that a swipe takes at least. What is shorter is a click of an unsteady hand.
+  /// The minimum length of a swipe in points. A shorter one is a click of an unsteady hand.
   package static let swipeLength = 21.0
 
-  /// A swipe to the left is the next slide, one to the right the previous one, as pages are turned.
+  /// A swipe to the left shows the next slide, one to the right the previous one, like turning pages.
   mutating func swipe(_ x: Double, _ y: Double) -> [SlideshowEffect] {
     guard abs(x) > Self.swipeLength, abs(x) > abs(y) else { return [] }
-    // The click that it began with, if a front end told of one, is none.
+    // If the front end reported a click at the beginning of the swipe, it does not count.
     clickNumber += 1
     return obey(x < 0 ? .next : .previous)
   }

@@ -21,7 +21,7 @@ extension SlideshowState {
       generation: generation)
   }
 
-  /// Moves by so many slides, around both ends.
+  /// Moves by this number of slides, around both ends.
   mutating func move(by step: Int) -> [SlideshowEffect] {
     guard !slides.isEmpty else { return [] }
     turn = step < 0 ? .backward : .forward
@@ -32,7 +32,7 @@ extension SlideshowState {
 
   /// Requests the picture of the current slide.
   ///
-  /// - Parameter keepingShown: whether the picture that is shown stays until then, because it is the same one.
+  /// - Parameter keepingShown: whether the displayed picture stays until then, because it is the same one.
   mutating func requestPicture(keepingShown: Bool = false) -> [SlideshowEffect] {
     guard let wanted else {
       picture = .none
@@ -54,11 +54,11 @@ extension SlideshowState {
       outcomes[request.slide.id] = .missing(error.explanation)
       picture = .missing(error.explanation)
     }
-    // Only now, so that they do not delay the current one.
+    // Prefetches begin only now, so that they do not delay the current one.
     return [.prefetch(window)] + waitForTurn()
   }
 
-  /// A picture that is loaded again, in another size for example, keeps the source of its first load.
+  /// A picture that is loaded again, for example in another size, keeps the source of its first load.
   private mutating func note(_ facts: PictureFacts, of id: SlideID) {
     if case .shown(let earlier) = outcomes[id], earlier.generation == facts.generation { return }
     outcomes[id] = .shown(facts)

@@ -2,7 +2,7 @@ import MartletEngine
 
 // Loading and reloading the slides.
 extension SlideshowState {
-  /// Loads everything again because the user wants it, or for the first time.
+  /// Loads everything for the first time, or again at the user's request.
   mutating func reload() -> [SlideshowEffect] {
     loading = .loading
     return loadSlides()
@@ -37,7 +37,7 @@ extension SlideshowState {
   }
 
   /// Does nothing if nothing has changed, unless the user requested a reload. When the service can be reached again,
-  /// pictures that failed meanwhile are loaded again.
+  /// pictures that failed in the meantime are loaded again.
   private mutating func take(_ answer: ServedSlideshow, isAsked: Bool) -> [SlideshowEffect] {
     let wasInTrouble = trouble != nil
     let isOffline = answer.source == .offline
@@ -51,8 +51,8 @@ extension SlideshowState {
     return isNew || isAsked || (wasInTrouble && !isOffline) ? renew(answer.slideshow) : []
   }
 
-  /// The new slides take the place of the old ones, so there are no duplicates. The slide that was shown is shown again, if
-  /// it is still there; slides are known by the service's id.
+  /// The new slides replace the old ones, so there are no duplicates. If the displayed slide still exists, it is shown
+  /// again; slides are identified by the service's id.
   private mutating func renew(_ slideshow: Slideshow) -> [SlideshowEffect] {
     let shown = currentSlide
     let isFirst = slides.isEmpty && generation == 0

@@ -1,6 +1,6 @@
 package import MartletImages
 
-// The thumbnails of the list. They are fetched while the list is shown, those around the current slide first.
+// The thumbnails of the list. They are fetched while the list is shown, starting around the current slide.
 extension SlideshowState {
   /// The result of a request for a thumbnail.
   package struct Thumbnail: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // The texts that all front ends share.
 extension SlideshowState {
-  /// The message in place of the slides: what is wrong, and what can be done. Nil if there are slides.
+  /// The message in place of the slides: the problem and the remedy. Nil if there are slides.
   package var hint: [String]? {
     guard slides.isEmpty else { return nil }
     return switch loading {
@@ -11,13 +11,13 @@ extension SlideshowState {
     }
   }
 
-  /// `Breakfast – Holiday Slideshow`: what is to be seen, for the title of a window.
+  /// `Breakfast – Holiday Slideshow`: the displayed content, for the title of a window.
   package var windowTitle: String {
     guard tab == .present, let currentSlide else { return title }
     return "\(currentSlide.title) – \(title)"
   }
 
-  /// The current message for the user, if any: a notice, or what is wrong with the service.
+  /// The current message for the user, if any: a notice, or the problem of the service.
   package var remark: Explanation? {
     if let notice { return notice }
     guard var trouble else { return nil }
@@ -63,12 +63,12 @@ extension SlideshowState {
   /// The result of loading a slide's picture, for the list.
   package func outcome(of slide: Slide) -> String {
     if let outcome = outcomes[slide.id] { return outcome.description }
-    // The small picture is made of the same file.
+    // The thumbnail is made from the same file.
     if let thumbnail = thumbnails[slide.id], thumbnail.bitmap == nil { return "no picture" }
     return "not shown yet"
   }
 
-  /// Details for finding the cause of a problem, one a line.
+  /// Details for finding the cause of a problem, one per line.
   package var details: [String] {
     var lines: [String] = []
     func add(_ name: String, _ text: String) { if !text.isEmpty { lines.append("\(name): \(text)") } }
@@ -99,6 +99,6 @@ extension SlideshowState {
 }
 
 extension Slide {
-  /// Title, and description if there is one.
+  /// The title, and the description if there is one.
   package var caption: String { description.isEmpty ? title : "\(title) · \(description)" }
 }

@@ -8,17 +8,17 @@ package struct SlideshowState: Sendable {
     case present = 2
   }
 
-  /// Whether the slides are there.
+  /// Whether the slides are available.
   package enum Loading: Sendable, Hashable {
     case loading, loaded
     case failed(Explanation)
   }
 
-  /// A panel that the user opens in place of the picture, or beside it.
+  /// A panel that the user opens in place of the picture or beside it.
   package enum Panel: Sendable, Hashable {
     /// The keys.
     case help
-    /// What the picture is, where it came from, and what exactly went wrong.
+    /// The properties of the picture, its source, and the exact errors.
     case details
   }
 
@@ -38,26 +38,26 @@ package struct SlideshowState: Sendable {
   /// The title while it is being edited.
   package internal(set) var draft: String?
   package internal(set) var kept: KeptState
-  /// What is wrong with the service, while the slides are shown as it served them last.
+  /// The problem of the service, while its last slides are shown.
   package internal(set) var trouble: Explanation?
   /// The results of loading pictures, by slide.
   package internal(set) var outcomes: [SlideID: PictureOutcome] = [:]
   package internal(set) var thumbnails: [SlideID: Thumbnail] = [:]
-  /// Where the slides come from, for people.
+  /// The source of the slides, in words for people.
   package let service: String
   let pollInterval: Duration?
-  /// How long each slide is shown by the auto-play.
+  /// The time for which the auto-play shows each slide.
   package let autoplayInterval: Duration
 
   var viewport: Viewport
   var served = Slideshow()
   var notices: [Explanation]
-  /// Whether the service could not be reached by the last request.
+  /// Whether the last request could not reach the service.
   var isServiceGone = false
   var askedThumbnails: Set<PictureRequest> = []
   /// The number of the last request for slides: only its result counts.
   var slidesNumber = 0
-  /// The number of the last click, and what it means if no second one follows.
+  /// The number of the last click, and its meaning if no second one follows.
   var clickNumber = 0
   var clickCommand = SlideshowCommand.next
   /// The number of the last interval of the auto-play.
@@ -67,12 +67,12 @@ package struct SlideshowState: Sendable {
   /// Makes the state of a slideshow that is about to start.
   ///
   /// - Parameters:
-  ///   - service: where the slides come from, for people.
-  ///   - kept: what the user changed in earlier runs.
+  ///   - service: the source of the slides, in words for people.
+  ///   - kept: the user's changes in earlier runs.
   ///   - viewport: the room for a picture.
   ///   - pollInterval: the time between two requests for slides; nil for no further request.
-  ///   - autoplayInterval: how long each slide is shown by the auto-play.
-  ///   - notices: what to tell at the beginning, one after another.
+  ///   - autoplayInterval: the time for which the auto-play shows each slide.
+  ///   - notices: the messages at the beginning, one after another.
   package init(
     service: String, kept: KeptState = KeptState(), viewport: Viewport, pollInterval: Duration? = nil,
     autoplayInterval: Duration = .seconds(5), notices: [Explanation] = []
@@ -86,13 +86,13 @@ package struct SlideshowState: Sendable {
   }
 
   package var slides: [Slide] { served.slides }
-  /// The title: the user's, or else the service's.
+  /// The title: the user's, otherwise the service's.
   package var title: String { kept.title ?? served.title }
   package var currentSlide: Slide? { slides.indices.contains(index) ? slides[index] : nil }
   package func isFavorite(_ slide: Slide) -> Bool { kept.isFavorite(slide) }
   /// The notice beside the picture, until the next key.
   package var notice: Explanation? { notices.first }
-  /// How many pictures were shown, and where they came from.
+  /// The number of pictures that were shown, and their sources.
   package var counts: PictureCounts { PictureCounts(slides: slides.count, outcomes.values) }
 
   /// Changes the state; returns the effects.

@@ -1,13 +1,13 @@
-/// What is remembered of a slideshow between two runs: only what the user changed.
+/// The state of a slideshow that is kept between two runs: only the user's changes.
 package struct KeptState: Sendable, Hashable, Codable {
-  /// The title that the user gave; nil for the server's.
+  /// The user's title; nil for the server's.
   package var title: String?
-  /// The slides, by id, that the user marked as favourites (true) or took the mark from (false).
+  /// The slides, by id, with the user's marks: true for a favourite, false for a removed mark.
   package var favorites: [String: Bool] = [:]
 
   package init() {}
 
-  /// Whether a slide is a favourite: as the user says, or else as the server does.
+  /// Whether a slide is a favourite: the user's mark counts, otherwise the server's.
   package func isFavorite(_ slide: Slide) -> Bool { favorites[slide.id.description] ?? slide.isFavorite }
 
   /// Changes the mark.

@@ -1,9 +1,9 @@
 package import MartletSemantics
 
-/// A small JSON file with what is remembered of each slideshow.
+/// A small JSON file with the kept state of each slideshow.
 ///
-/// It is replaced as a whole, so that a reader never sees half of it. A file that cannot be read, such as another
-/// user's, is left as it is. One that is not JSON is set aside as `…corrupt`, never overwritten.
+/// It is replaced as a whole, so a reader never sees half of it. A file that cannot be read, such as another user's, is
+/// not changed. A file that is not JSON is renamed to `…corrupt`, never overwritten.
 package struct StateStore: Sendable {
   package let file: URL
   /// The slideshow's name in the file.
@@ -14,31 +14,31 @@ package struct StateStore: Sendable {
     var demoPort: Int?
   }
 
-  /// Makes a store for one slideshow, named by its URL for example.
+  /// Makes a store for one slideshow, identified by its URL for example.
   package init(file: URL, name: String) {
     self.file = file
     self.name = name
   }
 
-  /// Where the file is by default: `$XDG_STATE_HOME` or `~/.local/state`, and there `martlet-slideshow/state.json`.
+  /// The default location of the file: `martlet-slideshow/state.json` in `$XDG_STATE_HOME` or `~/.local/state`.
   package static func defaultFile(environment: [String: String]) -> URL {
     UserFolder.state.url(environment: environment).appending(path: "martlet-slideshow/state.json")
   }
 
-  /// Reads what is remembered; nothing, where there is no file yet. The warning is for people.
+  /// Reads the kept state; an empty one if there is no file yet. The warning is for people.
   package func load() -> (state: KeptState, warning: Explanation?) {
     let (document, warning) = read()
     return (document?.slideshows[name] ?? KeptState(), warning)
   }
 
-  /// Writes what is to be remembered, leaving the other slideshows in the file as they are.
+  /// Writes the state, without changing the other slideshows in the file.
   ///
   /// - Returns: A warning for people if that was not possible.
   package func save(_ state: KeptState) -> Explanation? {
     change { $0.slideshows[name] = state }
   }
 
-  /// The port that the demo service had last: with the same one, what is cached of it is found again.
+  /// The last port of the demo service: with the same port, its cached responses are found again.
   package var demoPort: Int? { read().0?.demoPort }
 
   /// Remembers the port of the demo service.

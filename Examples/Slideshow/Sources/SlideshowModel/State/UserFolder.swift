@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// The folders in which programs keep what is the user's, as the XDG Base Directory Specification names them.
+/// The folders for the user's files, as the XDG Base Directory Specification names them.
 enum UserFolder {
   case state
   case cache

@@ -1,4 +1,4 @@
-/// Text from elsewhere made fit for a terminal: what would steer the terminal is taken out, what is too long is cut.
+/// Makes foreign text safe for a terminal: removes control sequences, and cuts long text.
 package enum DisplayText {
   /// The text on one line, without control characters and marks that turn the direction of writing.
   package static func harmless(_ text: String) -> String {
@@ -13,10 +13,10 @@ package enum DisplayText {
     return result
   }
 
-  /// How many columns the text takes.
+  /// The number of columns of the text.
   package static func width(_ text: String) -> Int { text.reduce(0) { $0 + width($1) } }
 
-  /// The text, harmless, in at most so many columns; `…` stands for what was cut off.
+  /// The text, made harmless, in at most this number of columns; `…` replaces the part that was cut off.
   package static func cut(_ text: String, to columns: Int) -> String {
     let text = harmless(text)
     guard width(text) > columns else { return text }
@@ -30,7 +30,7 @@ package enum DisplayText {
     return columns > 0 ? result + "…" : ""
   }
 
-  /// The text in lines of at most so many columns, broken at spaces where that is possible.
+  /// The text in lines of at most this number of columns, broken at spaces if possible.
   package static func wrapped(_ text: String, columns: Int) -> [String] {
     var lines: [String] = []
     var line = ""
@@ -54,9 +54,9 @@ package enum DisplayText {
     return line.isEmpty ? lines : lines + [line]
   }
 
-  /// As many of the parts, in their order, as fit into so many columns together.
+  /// As many of the parts, in their order, as fit into this number of columns together.
   ///
-  /// - Parameter kept: a part that stays when others go, unless it does not fit by itself.
+  /// - Parameter kept: a part that remains when others are dropped, unless it does not fit by itself.
   package static func joined(
     _ parts: [String], separator: String, columns: Int, keeping kept: String? = nil
   ) -> String {
@@ -70,7 +70,7 @@ package enum DisplayText {
     }
   }
 
-  /// The text in the middle of so many columns.
+  /// The text centred in this number of columns.
   static func centered(_ text: String, in columns: Int) -> String {
     let gap = max(0, columns - width(text))
     return String(repeating: " ", count: gap / 2) + text + String(repeating: " ", count: gap - gap / 2)

@@ -1,13 +1,13 @@
 package import SlideshowModel
 
-// What the mouse means on the screen that is to be seen.
+// The meaning of the mouse on the displayed screen.
 extension Frame {
-  /// The points of a character, roughly: swipes are measured in points.
+  /// The size of a character in points, roughly: swipes are measured in points.
   private static let (columnPoints, rowPoints) = (8.0, 16.0)
 
-  /// What a gesture means; nil for nothing.
+  /// The event of a gesture; nil for none.
   package func event(for gesture: MouseGesture) -> SlideshowEvent? {
-    // A click beside a title that is being edited keeps it, as in a window.
+    // As in a window, a click beside a title that is being edited keeps it.
     if let draft = state.draft {
       if case .click = gesture { return .command(.keepTitle(draft)) }
       return nil
@@ -29,7 +29,7 @@ extension Frame {
     if isList { return list(count, cell) }
     guard state.tab == .present, !state.slides.isEmpty else { return nil }
     if state.isFullScreen { return picture(count, cell) }
-    // The heart and the space behind it.
+    // The heart and the space after it.
     let isHeart = cell.row == room + 1 && captionColumns.prefix(2).contains(cell.column)
     if isHeart { return .command(.toggleFavorite(nil)) }
     return cell.row <= room + 1 ? picture(count, cell) : nil
@@ -45,7 +45,7 @@ extension Frame {
     return .command(.beginTitle)
   }
 
-  /// A click chooses the slide, a second one shows it.
+  /// A click selects the slide, a second one shows it.
   private func list(_ count: Int, _ cell: Cell) -> SlideshowEvent? {
     guard cell.row <= room, let found = SlideRows(self).slide(at: cell.row - 1, column: cell.column) else { return nil }
     if found.isHeart { return .command(.toggleFavorite(found.slide.id)) }

@@ -1,8 +1,8 @@
 import MartletImages
 package import SlideshowModel
 
-/// A state as a screen shows it: exactly as many lines as the screen has, none longer than it is wide, and what is where for
-/// the mouse.
+/// A state in the form for a screen: exactly as many lines as the screen has, none longer than it is wide, and the
+/// positions of items for the mouse.
 package struct Frame: Sendable {
   /// The lines around a picture that does not fill the screen: tabs, title of the slide, two of status, keys.
   static let linesAroundPicture = 5
@@ -32,7 +32,7 @@ package struct Frame: Sendable {
   /// Whether the body is the list of the slides.
   var isList: Bool { state.tab == .manage && state.panel == nil && !state.slides.isEmpty }
 
-  // MARK: Above and beneath
+  // MARK: Above and below
 
   /// The columns of the tabs, from the left edge.
   static let tabColumns = (manage: 0..<12, present: 12..<24)
@@ -43,7 +43,7 @@ package struct Frame: Sendable {
     return Style.bold(DisplayText.cut(tabs + " " + title, to: columns))
   }
 
-  /// Heart and title of the slide, between the words that say where a click leads.
+  /// Heart and title of the slide, between the words that tell the effect of a click.
   private var footnote: String {
     guard let caption else { return "" }
     let (back, next) = hints
@@ -64,14 +64,14 @@ package struct Frame: Sendable {
     return DisplayText.cut("\(heart(slide)) \(slide.caption)", to: columns - (hintWidth > 0 ? 2 * hintWidth + 2 : 0))
   }
 
-  /// Where heart and title are in their line; empty where there are none.
+  /// The columns of heart and title in their line; empty if there are none.
   var captionColumns: Range<Int> {
     let width = caption.map(DisplayText.width) ?? 0
     let start = max(0, (columns - width) / 2)
     return start..<start + width
   }
 
-  /// Two lines: what the user should know now, as far as there is anything; where in the slideshow this is; how many pictures
+  /// Two lines: the current message for the user if any, the position in the slideshow, and the number of pictures that
   /// were shown.
   private var status: [String] {
     let facts = [state.statusParts, state.slides.isEmpty ? [] : state.counts.parts].map {
@@ -82,7 +82,7 @@ package struct Frame: Sendable {
 
   private var remark: [String] {
     guard let remark = state.remark else { return [] }
-    // The last space does not end a line.
+    // The last space must not end a line.
     let text = remark.sentence + (remark.details.isEmpty ? "" : " d:\u{A0}details")
     var lines = DisplayText.wrapped(text, columns: max(1, columns - 2))
     if lines.count > 2 { lines = [lines[0], DisplayText.cut(lines[1] + " …", to: columns - 2)] }
@@ -100,7 +100,7 @@ package struct Frame: Sendable {
 
   func heart(_ slide: Slide) -> String { state.isFavorite(slide) ? "♥" : "♡" }
 
-  // MARK: The picture, or what stands in its place
+  // MARK: The picture or its replacement
 
   private func content(_ room: Int) -> [String] {
     switch state.panel {
@@ -132,7 +132,7 @@ package struct Frame: Sendable {
     return panel(lines, room)
   }
 
-  /// Lines one beneath the other, in the middle as a whole.
+  /// Lines below each other, centred as a block.
   private func panel(_ lines: [String], _ room: Int) -> [String] {
     let width = lines.map(DisplayText.width).max() ?? 0
     let margin = String(repeating: " ", count: max(0, (columns - width) / 2))
@@ -153,7 +153,7 @@ package struct Frame: Sendable {
 }
 
 extension [String] {
-  /// Cut or filled up to so many lines.
+  /// The lines, cut or padded to this number.
   fileprivate func padded(to count: Int) -> [String] {
     prefix(count) + Array(repeating: "", count: Swift.max(0, count - self.count))
   }

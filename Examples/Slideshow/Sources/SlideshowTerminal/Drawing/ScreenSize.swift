@@ -18,8 +18,8 @@ package struct ScreenSize: Sendable, Hashable {
       fill: PixelSize(width: columns, height: 2 * rows), thumbnail: thumbnail)
   }
 
-  /// The small pictures of the list, if there is room for them. Their height is odd, so that there is a gap of a pixel to the
-  /// next one.
+  /// The thumbnails of the list, if there is room for them. Their height is odd, so that there is a gap of one pixel to
+  /// the next one.
   var thumbnail: PixelSize? {
     if columns >= 100, rows >= 34 { return PixelSize(width: 16, height: 9) }
     if columns >= 60, rows >= 20 { return PixelSize(width: 9, height: 5) }

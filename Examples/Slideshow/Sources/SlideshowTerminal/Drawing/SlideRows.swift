@@ -1,7 +1,7 @@
 import MartletImages
 import SlideshowModel
 
-/// The list of the slides: a line for each one, or several with a small picture where there is room.
+/// The list of the slides: one line for each, or several lines with a thumbnail if there is room.
 struct SlideRows {
   private let frame: Frame
   /// The columns of a slide's heart.
@@ -29,7 +29,7 @@ struct SlideRows {
 
   private var hidden: Int { state.slides.count - visible.count }
 
-  /// The slide in a line of the list, and whether a column is that of its heart; nil where there is none.
+  /// The slide in a line of the list, and whether a column is that of its heart; nil if there is none.
   func slide(at line: Int, column: Int) -> (slide: Slide, isHeart: Bool)? {
     let place = visible.lowerBound + line / frame.screen.linesOfSlide
     guard line >= 0, visible.contains(place) else { return nil }
@@ -48,7 +48,7 @@ struct SlideRows {
     return place == state.index ? Style.inverse(text) : text
   }
 
-  /// Picture, and beside it title, description and how it went.
+  /// The picture, and beside it title, description and result.
   private func lines(_ place: Int, _ size: PixelSize) -> [String] {
     let slide = state.slides[place]
     let isCurrent = place == state.index
@@ -64,7 +64,7 @@ struct SlideRows {
     }
   }
 
-  /// The small picture, as wide and as high as all of them.
+  /// The thumbnail, in the common width and height.
   private func picture(of slide: Slide, _ size: PixelSize) -> [String] {
     let rows = frame.screen.linesOfSlide
     let empty = String(repeating: " ", count: size.width)

@@ -1,4 +1,4 @@
-/// How text stands out.
+/// Styles for highlighted text.
 enum Style {
   static func bold(_ text: String) -> String { styled("1", text) }
   static func dim(_ text: String) -> String { styled("2", text) }

@@ -8,12 +8,12 @@ package enum TerminalInput: Sendable, Hashable {
 
 /// Parses the bytes that a terminal sends into keys and reports of the mouse. Unknown sequences are skipped.
 package struct InputReader: Sendable {
-  /// A character or a sequence whose last bytes have not come yet.
+  /// A character or a sequence whose last bytes have not arrived yet.
   private var rest: [UInt8] = []
 
   package init() {}
 
-  /// Takes what was read at once. An escape byte with nothing behind it is the escape key: terminals send the bytes of
+  /// Takes the bytes of one read. An escape byte with nothing after it is the escape key: terminals send the bytes of
   /// other keys together.
   package mutating func read(_ bytes: some Sequence<UInt8>) -> [TerminalInput] {
     var input = (rest + bytes)[...]
@@ -55,7 +55,7 @@ package struct InputReader: Sendable {
     }
   }
 
-  /// How many bytes a character of UTF-8 has, by its first.
+  /// The number of bytes of a UTF-8 character, from its first byte.
   private static func length(_ byte: UInt8) -> Int {
     switch byte {
     case 0xC2...0xDF: 2
@@ -65,7 +65,7 @@ package struct InputReader: Sendable {
     }
   }
 
-  /// What the sequence stands for: nothing or one thing; nil if its end has not come yet.
+  /// The meaning of the sequence: nothing or one event; nil if its end has not arrived yet.
   private static func escapeSequence(_ input: inout ArraySlice<UInt8>) -> [TerminalInput]? {
     input.removeFirst()
     guard let kind = input.first, kind == UInt8(ascii: "[") || kind == UInt8(ascii: "O") else {

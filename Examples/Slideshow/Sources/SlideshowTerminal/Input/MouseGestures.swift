@@ -11,7 +11,7 @@ package struct Cell: Sendable, Hashable {
   }
 }
 
-/// What a terminal reports of the mouse, by xterm's protocols 1000 and 1006: the left button and the wheel.
+/// A terminal's report about the mouse, by xterm's protocols 1000 and 1006: the left button and the wheel.
 package struct MouseReport: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     case press, release, wheelUp, wheelDown
@@ -25,10 +25,10 @@ package struct MouseReport: Sendable, Hashable {
     self.cell = cell
   }
 
-  /// Reads button, column and row, which count from 1; nil for other buttons, motion, and what is no report.
+  /// Reads button, column and row, which count from 1; nil for other buttons, motion, and invalid reports.
   init?(parameters: [Int], isRelease: Bool) {
     guard parameters.count == 3, parameters[1] > 0, parameters[2] > 0 else { return nil }
-    // The bits 4, 8 and 16 are keys that are held; 32 is motion.
+    // The bits 4, 8 and 16 are pressed keys; 32 is motion.
     switch (parameters[0] & 0b110_0011, isRelease) {
     case (0, false): kind = .press
     case (0, true), (3, true): kind = .release
@@ -42,13 +42,13 @@ package struct MouseReport: Sendable, Hashable {
 
 /// A gesture with the mouse.
 package enum MouseGesture: Sendable, Hashable {
-  /// Clicked for the first, the second, … time in quick succession.
+  /// A click; the number is 1 for the first in quick succession, 2 for the second, and so on.
   case click(Int, Cell)
   case drag(from: Cell, to: Cell)
   case wheelUp, wheelDown
 }
 
-/// Makes gestures of a terminal's reports.
+/// Makes gestures from a terminal's reports.
 package struct MouseGestures: Sendable {
   private var pressed: Cell?
   private var lastClick: (cell: Cell, count: Int, time: ContinuousClock.Instant)?
@@ -57,7 +57,7 @@ package struct MouseGestures: Sendable {
 
   package init() {}
 
-  /// Takes what was reported at that time.
+  /// Takes a report at its time.
   package mutating func take(_ report: MouseReport, at time: ContinuousClock.Instant) -> MouseGesture? {
     switch report.kind {
     case .wheelUp: return .wheelUp

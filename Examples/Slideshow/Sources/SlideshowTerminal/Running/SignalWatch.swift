@@ -7,11 +7,11 @@ import Darwin
 /// Watches signals, which then no longer end the process.
 @MainActor
 package enum SignalWatch {
-  /// Begins to watch a signal. Each that comes after the return is told to `handler`, on the main queue; one that comes before
-  /// does what it does without a watch.
+  /// Begins to watch a signal. After the return, each such signal is reported to `handler`, on the main queue. Before,
+  /// a signal has its usual effect.
   ///
-  /// Dispatch registers a source on a thread of its own, on a busy computer some time after it was resumed. The signal must
-  /// not be ignored until then: on Linux it would be lost, for only that registration takes it out of being ignored.
+  /// Dispatch registers a source on a thread of its own, on a busy computer some time after it was resumed. Until then,
+  /// the signal must not be ignored: on Linux it would be lost, because only that registration ends the ignoring.
   package static func begin(
     _ number: Int32, _ handler: @escaping @Sendable () -> Void
   ) async -> any DispatchSourceSignal {
@@ -22,7 +22,7 @@ package enum SignalWatch {
       source.resume()
     }
     #if canImport(Darwin)
-    // There a source only looks on: the signal would still end the process.
+    // There a source only observes: the signal would still end the process.
     signal(number, SIG_IGN)
     #endif
     return source

@@ -1,12 +1,12 @@
 import MartletImages
 package import SlideshowModel
 
-/// The slideshow as lines of text, for output that is no terminal: a line for each slide, and one that sums up.
+/// The slideshow as lines of text, for output that is not a terminal: one line for each slide, and a summary.
 package enum SlideList {
-  /// The pictures are decoded to see whether they can be, and not looked at.
+  /// The pictures are decoded only to check them.
   private static let thumbnail = PixelSize(width: 16, height: 16)
 
-  /// Fetches everything and prints it as it comes.
+  /// Fetches everything and prints it as it arrives.
   package static func run(
     client: SlideshowClient, kept: KeptState, print: (String) -> Void
   ) async throws(SlideshowError) {

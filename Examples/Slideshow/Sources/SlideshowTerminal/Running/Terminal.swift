@@ -9,7 +9,7 @@ import Musl
 import Darwin
 #endif
 
-/// The terminal of this process, taken over for a while and given back as it was.
+/// The terminal of this process. It is taken over for a while, and then restored.
 @MainActor
 package final class Terminal {
   private var original = termios()
@@ -20,12 +20,12 @@ package final class Terminal {
   private var lastLines: [String] = []
   private var lastSize: ScreenSize?
 
-  /// Whether there is a terminal to show something in, and one to read keys from.
+  /// Whether there is a terminal for output, and one for keys.
   package nonisolated static var isPresent: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
   package init() {}
 
-  /// The size, 80×24 where the terminal does not tell.
+  /// The size, 80×24 if the terminal does not report it.
   package var size: ScreenSize { Self.currentSize }
 
   private nonisolated static var currentSize: ScreenSize {
@@ -40,8 +40,8 @@ package final class Terminal {
   private static let setUp = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?1000h\u{1B}[?1006h\u{1B}[2J"
   private static let tearDown = "\u{1B}[?1006l\u{1B}[?1000l\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-  /// Takes the terminal over: keys come one by one, the mouse is reported, the alternate screen is shown. Events go to
-  /// `tell`. A signal that comes before the terminal is taken over may end the program; from then on, none does.
+  /// Takes the terminal over: it then reports keys one by one and the mouse, and shows the alternate screen. Events go
+  /// to `tell`. A signal before that may end the program; from then on, none does.
   package func take(tell: @escaping @Sendable (SlideshowEvent) -> Void) async {
     guard !isTaken, tcgetattr(STDIN_FILENO, &original) == 0 else { return }
     isTaken = true
@@ -66,12 +66,12 @@ package final class Terminal {
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
   }
 
-  /// Shows the frame; only the lines that changed are sent. From then on the mouse means what it means there.
+  /// Shows the frame; only the changed lines are sent. From then on the mouse has the frame's meaning.
   package func show(_ frame: Frame) {
     guard isTaken else { return }
     self.frame = frame
     let lines = frame.lines
-    // What a terminal makes of its content when its size changes differs: begin anew.
+    // Terminals treat their content differently when their size changes: draw everything again.
     let isAnew = size != lastSize || lines.count != lastLines.count
     lastSize = size
     var text = isAnew ? "\u{1B}[?2026h\u{1B}[2J" : "\u{1B}[?2026h"

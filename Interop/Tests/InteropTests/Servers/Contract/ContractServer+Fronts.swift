@@ -1,6 +1,6 @@
 import Foundation
 
-// The servers that forward to the origin, and answer `/hello`, `/early` and what is too long themselves.
+// The servers that forward to the origin. They answer `/hello`, `/early` and bodies that are too long themselves.
 
 extension ContractServer {
   /// A GOAWAY after a hundred requests, and 128 streams.

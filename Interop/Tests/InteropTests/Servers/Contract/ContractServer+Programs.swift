@@ -10,7 +10,7 @@ enum ServerProgram {
   static let interop = (0..<5).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 }
 
-/// The origin in Go, built once in a run from the sources of Debian's packages.
+/// The origin in Go, built once per run from the sources of Debian's packages.
 enum GoOrigin {
   static let program = Result {
     let folder = try TemporaryFolder()
@@ -49,8 +49,8 @@ extension ContractServer {
     return [try RealProcess("node", arguments, port: port)]
   }
 
-  /// Closes idle connections without GOAWAY. Its limit of requests is out of reach: over HTTP/2 it fails the streams that are
-  /// open then.
+  /// Closes idle connections without GOAWAY. Its limit of requests cannot be reached: over HTTP/2 it then fails the
+  /// open streams.
   static let hypercorn = ContractServer(
     name: "Hypercorn", package: "hypercorn",
     lacks: [

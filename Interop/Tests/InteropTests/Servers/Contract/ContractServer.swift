@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// A server that others wrote, behind which are the contract's paths, over TLS:
+/// A foreign server in front of the contract's paths, over TLS:
 ///
 /// | path | answer |
 /// |---|---|
@@ -16,27 +16,27 @@ import Testing
 /// | `/small` | like `/sink`, but 413 for more than 1 MiB |
 /// | `/trailers` | `body` and the trailer `X-Sum: 42` |
 ///
-/// It asks for a client certificate if it can, closes connections that were idle for a second, and some connections after
-/// ``requestLimit`` requests. It is started once in a run, when a test first needs it.
+/// It requests a client certificate if it can. It closes connections that were idle for a second, and some connections
+/// after ``requestLimit`` requests. It is started once per run, when a test first needs it.
 struct ContractServer: Sendable {
   let name: String
-  /// The Debian package that has it, or the Python package.
+  /// The Debian package or the Python package that contains it.
   let package: String
   /// The versions over which it ends a connection after ``requestLimit`` requests.
   var limitsRequests: [ContractRow.Version] = []
-  /// What it cannot do: the cases that need it have no row for this server.
+  /// Its missing features: the cases that need one have no row for this server.
   var lacks: [Lack] = []
-  /// What it answers to a field of 100 kB.
+  /// Its answer to a field of 100 kB.
   var largeField: [ContractRow.Version: LargeField] = [:]
-  /// Starts it on a port, with the keys of an authority and with what it shares with the other servers.
+  /// Starts it on a port, with the keys of an authority and the setting that all servers share.
   let start: @Sendable (_ port: Int, _ setting: ContractSetting) throws -> [RealProcess]
 
   static let requestLimit = 100
 
-  /// What cases need. Every server has the other paths.
+  /// The features that cases need. Every server has the other paths.
   enum Feature: Hashable, Sendable {
     case clientCertificate
-    /// It answers before the body has come, over HTTP/1.1 and HTTP/2.
+    /// It answers before the body has arrived, over HTTP/1.1 and HTTP/2.
     case earlyAnswer
     /// It limits the bodies of one path only.
     case bodyLimit
@@ -45,9 +45,9 @@ struct ContractServer: Sendable {
     case responseTrailers
     /// It closes connections that were idle for a second.
     case idleLimit
-    /// It takes a body whose length is not known.
+    /// It accepts a body of unknown length.
     case lengthlessUpload
-    /// It answers to a field of 100 kB as ``largeField`` says.
+    /// It handles a field of 100 kB as described in ``largeField``.
     case largeField
     /// It ends connections after ``requestLimit`` requests.
     case requestLimit
@@ -68,7 +68,7 @@ struct ContractServer: Sendable {
     case status(Int)
     /// The stream or the connection fails.
     case failure
-    /// The head of an answer without a length comes, and then the end of the connection without a close_notify.
+    /// The head of an answer without a length arrives, and then the end of the connection without a close_notify.
     case cut(Int)
   }
 }
@@ -89,7 +89,7 @@ struct ContractRow: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { "\(server.name), \(version.rawValue)" }
 
-  /// The rows of the servers that have a feature.
+  /// The rows of the servers with a feature.
   static func rows(with feature: ContractServer.Feature? = nil) -> [ContractRow] {
     ContractServer.all.flatMap { server in
       Version.allCases.map { ContractRow(server: server, version: $0) }
@@ -104,7 +104,7 @@ struct ContractRow: Sendable, CustomTestStringConvertible {
 
 // MARK: - Running servers
 
-/// What the servers of a run share.
+/// The shared setting of the servers of a run.
 struct ContractSetting: Sendable {
   let authority: TestAuthority
   let pattern: Pattern
@@ -124,7 +124,7 @@ final class RunningServers: Sendable {
   private let processes = Mutex<[RealProcess]>([])
   private let folders = Mutex<[TemporaryFolder]>([])
 
-  /// What all servers need, made with the first.
+  /// The data that all servers need, made with the first.
   let common = Result { try Common() }
 
   struct Common: Sendable {
@@ -146,7 +146,7 @@ final class RunningServers: Sendable {
     }
   }
 
-  /// Returns the port of a server, which is started if it does not run yet.
+  /// Returns the port of a server, and starts the server if it is not running yet.
   func port(of server: ContractServer) throws -> Int {
     try ports.withLock { ports in
       let result = ports[server.name] ?? Result { try start(server) }
@@ -155,11 +155,11 @@ final class RunningServers: Sendable {
     }
   }
 
-  /// Another program may take the port before the server has it: then it is started once more, on another.
+  /// Another program may take the port before the server has it. Then the server is started once more, on another port.
   private func start(_ server: ContractServer) throws -> Int {
     let common = try common.get()
     let folder = try TemporaryFolder()
-    // a server that was started by root serves as another user
+    // a server started by root serves as another user
     try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
     folders.withLock { $0.append(folder) }
     let setting = ContractSetting(
@@ -180,14 +180,14 @@ final class RunningServers: Sendable {
 }
 
 extension ContractRow {
-  /// The URL of a path. `localhost` has a name to send in the handshake, which an address has not.
+  /// The URL of a path. `localhost` is a name that can be sent in the handshake; an address is not.
   func url(_ path: String) throws -> URL {
     try #require(URL(string: "https://localhost:\(try RunningServers.shared.port(of: server))\(path)"))
   }
 
   var pattern: Pattern { get throws { try RunningServers.shared.common.get().pattern } }
 
-  /// - Parameter showsCertificate: whether a server that asks for a certificate gets one.
+  /// - Parameter showsCertificate: whether the session has a certificate for a server that requests one.
   func session(
     showsCertificate: Bool = true, _ change: (inout SessionConfiguration) -> Void = { _ in }
   ) throws -> HTTPSession {

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletTesting
 
-/// A long body without a short pattern, as a file and in memory, and its SHA-256 as another program computes it.
+/// A long body without a short pattern, as a file and in memory, and its SHA-256 from another program.
 struct Pattern: Sendable {
   let bytes: Data
   let digest: String
@@ -14,16 +14,16 @@ struct Pattern: Sendable {
     let file = try folder.write(bytes, to: "pattern.bin")
     let sum = try ChildProcess("sha256sum", [file.path], output: .read)
     digest = String(decoding: sum.readToEnd().prefix(64), as: UTF8.self)
-    // servers that were started by root read it as another user
+    // servers started by root read it as another user
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.url.path)
   }
 
   var file: URL { folder.file("pattern.bin") }
 
-  /// What `/sink` answers.
+  /// The answer of `/sink`.
   func receipt(trailer: String = "") -> String { "\(bytes.count) \(digest) \(trailer)" }
 
-  /// The body in pieces, which are made when they are asked for.
+  /// The body in pieces, which are made on demand.
   var pieces: AsyncStream<Data> {
     let position = Position()
     return AsyncStream {
@@ -43,7 +43,7 @@ struct Pattern: Sendable {
     }
   }
 
-  /// How much of a body that is being received is this pattern.
+  /// Counts how much of a body is this pattern, while the body is being received.
   struct Comparison {
     let pattern: Pattern
     private(set) var count = 0

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of somebody else's, with one program for each product of Martlet: what an optimised build of a user's
-// compiles and links, and what no build of Martlet itself does.
+// A foreign package, with one program for each product of Martlet. It tests what an optimised build by a user compiles
+// and links, which no build of Martlet itself does.
 let programs = [
   ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sign-in", "MartletSignIn"),
   ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),

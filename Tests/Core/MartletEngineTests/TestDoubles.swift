@@ -49,7 +49,7 @@ struct TestInterceptor: Interceptor {
   }
 }
 
-/// Counts the waits of tasks for work that others do (a token, a response), so that a test knows that they wait.
+/// Counts the waits of tasks for the work of others (a token, a response), so that a test knows that they wait.
 final class Waits: Sendable {
   private let seen = Awaitable<[Duration?]>([])
 

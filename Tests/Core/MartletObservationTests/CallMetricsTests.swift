@@ -5,7 +5,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// What is counted of calls, and how it is printed.
+/// The metrics of calls, and how they are printed.
 @Suite(.timeLimit(.minutes(5)))
 struct CallMetricsTests {
   private let clock = ManualClock()
@@ -20,7 +20,7 @@ struct CallMetricsTests {
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
-  /// A transport whose answers take a time.
+  /// A transport whose answers take some time.
   private struct SlowTransport: Transport {
     let base: any Transport
     let clock: ManualClock

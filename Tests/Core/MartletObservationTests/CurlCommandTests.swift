@@ -45,7 +45,7 @@ struct CurlCommandTests {
     #expect(text.contains("--data-binary @-"))
   }
 
-  /// `printf` would take text that begins with a hyphen for an option.
+  /// `printf` would treat text that begins with a hyphen as an option.
   @Test func printedTextDoesNotBeginLikeAnOption() {
     let text = command(.post, body: .data(Data([45, 45, 98, 255])))
 

@@ -12,7 +12,7 @@ struct LoginInterceptorTests {
     private let validSession = Mutex<String?>(nil)
     private let seen = Mutex<[String]>([])
     private let challenged = Counter()
-    /// The number of requests without a session that are answered only when all of them have arrived.
+    /// The number of requests without a session that are held until all of them have arrived.
     private let holds: Int
     private let gate = Gate()
 

@@ -1,7 +1,7 @@
 import SAPFoundation
 
-// A program with a SAPURLSession whose cache is in a folder, for tests that need a process of its own. It says for each URL what
-// came of it, and ends right after.
+// A program with a SAPURLSession whose cache is in a folder, for tests that need a separate process. It prints the
+// result for each URL, and ends directly afterwards.
 //
 //     sap-program FOLDER [clear] URL...
 let arguments = CommandLine.arguments.dropFirst()

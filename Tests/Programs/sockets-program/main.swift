@@ -36,10 +36,10 @@ final class ByteCount: Sendable {
   func add(_ more: Int) -> Int { count.add(more, ordering: .relaxed).newValue }
 }
 
-/// Makes transfers go on for a moment after libraries have freed what is theirs: what was registered first runs last.
+/// Lets transfers continue for a moment after libraries have freed their data: the first registered handler runs last.
 func lengthenExit() { atexit { usleep(20_000) } }
 
-/// Receives bodies in eight tasks, without end, and exits in the middle.
+/// Receives bodies endlessly in eight tasks, and exits in the middle.
 func exitDuringTransfers(after count: Int, _ transport: SocketTransport, _ url: URL) async {
   let received = ByteCount()
   await withTaskGroup(of: Void.self) { group in
@@ -101,7 +101,7 @@ func use(_ transport: SocketTransport, _ url: URL) async throws -> [Int] {
   return countResources()
 }
 
-/// Leaves the process so many more descriptors.
+/// Leaves the process this number of further descriptors.
 func limitDescriptors(to more: Int) {
   let used = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int($0) }.max()) ?? 0
   var limit = rlimit()
@@ -110,7 +110,7 @@ func limitDescriptors(to more: Int) {
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
-/// Sends requests at the same time. Returns how many had a response.
+/// Sends requests at the same time. Returns how many received a response.
 func sendAtOnce(_ count: Int, _ transport: SocketTransport, _ url: URL) async -> Int {
   await withTaskGroup(of: Bool.self) { group in
     for _ in 0..<count {
@@ -157,7 +157,7 @@ case "release":
     let used = try await use(makeTransport(arguments[1]), url)
     guard used[0] > before[0], used[1] > before[1] else { fail("a transport was not counted") }
   }
-  // the threads end on their own; libdispatch keeps one epoll and one eventfd of its own
+  // the threads end on their own; libdispatch keeps one epoll and one eventfd itself
   let end = ContinuousClock.now + .seconds(60)
   func isReleased() -> Bool { zip(countResources(), [before[0], before[1] + 2]).allSatisfy { $0 <= $1 } }
   while !isReleased(), ContinuousClock.now < end { usleep(1000) }

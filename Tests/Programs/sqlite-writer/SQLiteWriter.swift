@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// A process that writes to the stores of a test, which may kill it. It prints what it has done.
+/// A process that writes to the stores of a test, which may kill it. It prints its actions.
 ///
 ///     sqlite-writer pairs FILE          two cookies with the same number, for ever
 ///     sqlite-writer count FILE TIMES    adds one to the number in a cookie
@@ -81,7 +81,7 @@ struct SQLiteWriter {
     try await writer.commit()
   }
 
-  /// Sets the largest size that a file of this process may grow to, as a full disk or a quota does.
+  /// Sets the maximum size of the files of this process, like a full disk or a quota.
   private static func limitFiles(to size: UInt64) {
     signal(SIGXFSZ, SIG_IGN)
     var limit = rlimit()

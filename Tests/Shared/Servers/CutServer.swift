@@ -31,13 +31,13 @@ package final class CutServer: Sendable {
     self.url = url
   }
 
-  /// How many bytes a response of so many bytes has on the network.
+  /// The number of bytes on the network for a response of this length.
   package static func networkCount(of count: Int, tls: Bool) -> Int { tls ? count + record + record + 2 : count }
 
-  /// From how many bytes on the response is received, if not all bytes are.
+  /// The number of bytes after which the response is received, if not all bytes are.
   package static func receivedCount(of count: Int, tls: Bool) -> Int { tls ? count + record : count }
 
-  /// What a record of TLS 1.3 adds to its content: a header, a type and an authentication tag (RFC 8446 §5.2).
+  /// The additions of a TLS 1.3 record to its content: a header, a type and an authentication tag (RFC 8446 §5.2).
   private static let record = 5 + 1 + 16
 
   private static let authority = Result { try TestAuthority() }

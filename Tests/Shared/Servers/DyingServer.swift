@@ -1,21 +1,21 @@
 package import Foundation
 import MartletTesting
 
-/// A server whose first connection dies; those after it live. A response is the number of its connection: `1`.
+/// A server whose first connection dies; later ones live. A response is the number of its connection: `1`.
 package final class DyingServer: Sendable {
   /// How the connection dies.
   package enum Death: String, CaseIterable, Sendable {
-    /// The server's system still acknowledges bytes, but the server reads and says nothing more.
+    /// The server's system still acknowledges bytes, but the server reads and sends nothing more.
     case freezes
-    /// Nothing arrives at the server any more and nothing comes from it, as when its host is gone.
+    /// Nothing arrives at the server any more and nothing comes from it, as if its host had disappeared.
     case vanishes
     /// The server resets the connection.
     case resets
   }
 
-  /// When it dies. The first request over it is always answered, the second one dies with it.
+  /// The time of death. The first request over the connection is always answered; the second one dies with it.
   package enum Moment: String, CaseIterable, Sendable {
-    /// When the test says so with ``DyingServer/endFirstConnection()``.
+    /// When the test calls ``DyingServer/endFirstConnection()``.
     case betweenRequests
     case beforeTheHead, inTheHead, inTheBody
     /// After some of the request's body was read.
@@ -46,7 +46,8 @@ package final class DyingServer: Sendable {
     self.url = url
   }
 
-  /// Ends the first connection if it dies between requests, after its response was read: a reset would take that away.
+  /// Ends the first connection if it dies between requests, after its response was read: a reset would destroy the
+  /// response.
   package func endFirstConnection() { _ = LocalPort.answers(process.port) }
 
   private static let authority = Result { try TestAuthority() }

@@ -1,23 +1,23 @@
 package import Foundation
 import MartletTesting
 
-/// An HTTP/1.1 server over TLS that answers the first request, and then floods its connection with records that have no
-/// content, until it fails or 100,000 were sent. The next connection is answered with their number, after that.
+/// An HTTP/1.1 server over TLS. It answers the first request, and then floods its connection with records without
+/// content, until it fails or 100,000 were sent. It answers the next connection with their number, after that.
 package final class FloodServer: Sendable {
   package let url: URL
   package let authority: TestAuthority
   private let process: RealProcess
 
-  /// What is sent.
+  /// The records that are sent.
   package enum Record: String, Sendable, CaseIterable {
-    /// KeyUpdate that asks for one in return (RFC 8446 §4.6.3).
+    /// KeyUpdate that requests one in return (RFC 8446 §4.6.3).
     case keyUpdateRequest
     case keyUpdate
     /// NewSessionTicket (RFC 8446 §4.6.1).
     case ticket
   }
 
-  /// The most records.
+  /// The maximum number of records.
   package static let most = 100_000
 
   package init(_ record: Record) throws {

@@ -40,7 +40,7 @@ package final class FrameServer: Sendable {
     case earlyAtOnce
     /// The types of the frames of each request as text: `1 0` for HEADERS and DATA.
     case kinds
-    /// The number of the connection and how many PINGs came over it, as text: `1 0`.
+    /// The number of the connection and the number of PINGs that came over it, as text: `1 0`.
     case pings
     /// The same, but PINGs of the first connection are not answered.
     case deaf
@@ -50,9 +50,9 @@ package final class FrameServer: Sendable {
     case noStreams
     /// A head of 200 kB, which libcurl refuses whatever the limit is.
     case largeHead
-    /// DATA on an idle stream for each POST, with 256 KiB behind it; the connection stays open. A GET is answered with what
-    /// became of those connections, as text: the code of the GOAWAY that came, `none`, or `open` if the client does not close
-    /// within ten seconds: `1 1`.
+    /// DATA on an idle stream for each POST, followed by 256 KiB; the connection stays open. A GET is answered with the
+    /// fate of those connections, as text: the code of the received GOAWAY, `none`, or `open` if the client does not
+    /// close within ten seconds: `1 1`.
     case farewell
     /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
     case fewFields

@@ -1,7 +1,7 @@
 package import Foundation
 import MartletTesting
 
-/// An HTTP/1.1 server with TLS whose responses are the number of their connection: the head in one record, the body and
+/// An HTTP/1.1 server with TLS. Its responses are the number of their connection: the head in one record, the body and
 /// more in another.
 package final class RecordServer: Sendable {
   package let url: URL
@@ -9,8 +9,8 @@ package final class RecordServer: Sendable {
   private let process: RealProcess
 
   /// - Parameters:
-  ///   - more: what is sent after the body, in its record.
-  ///   - stray: what is sent in a record of its own after the response, in one segment with it.
+  ///   - more: the bytes that are sent after the body, in its record.
+  ///   - stray: the bytes that are sent in a separate record after the response, in the same segment.
   ///   - endsFirst: whether the first connection is ended after its handshake, before another one is accepted.
   package init(more: String, stray: String = "", endsFirst: Bool = false) throws {
     let authority = try Self.authority.get()

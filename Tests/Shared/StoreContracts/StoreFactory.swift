@@ -1,10 +1,10 @@
 import MartletTesting
 import Testing
 
-/// One of the ways to make a store that a suite runs its tests with.
+/// One of the ways to make a store for the tests of a suite.
 struct StoreFactory<Store>: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  /// Whether the store itself removes what was used least, to stay within its capacity.
+  /// Whether the store itself removes the least recently used entries, to stay within its capacity.
   var hasCapacity = true
   let store: @Sendable (TemporaryFolder) throws -> Store
 }

@@ -1,6 +1,6 @@
-/// Changes of a message such as faulty or hostile peers make.
+/// Changes of a message like those by faulty or hostile peers.
 package enum Mutation {
-  /// Bytes that have a meaning in a message.
+  /// Bytes with a meaning in a message.
   private static let special: [UInt8] = Array("\r\n \t:;,0123456789aAfFgGxX\"\\".utf8) + [0, 1, 11, 127, 128, 255]
 
   /// Returns the bytes after one to three changes.

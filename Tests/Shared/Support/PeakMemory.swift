@@ -1,8 +1,8 @@
 #if canImport(Glibc)
 import Glibc
 
-/// Returns the process's peak resident memory so far, in bytes: not that of its parent, which `getrusage` may return
-/// in a child.
+/// Returns the process's own peak resident memory so far, in bytes. (In a child, `getrusage` may return that of its
+/// parent.)
 package func peakMemory() -> Int {
   guard let file = fopen("/proc/self/status", "r") else { return 0 }
   defer { fclose(file) }

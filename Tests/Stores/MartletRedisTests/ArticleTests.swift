@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The code of the article about fleets, over a server that is not there: nothing fails for that.
+/// The code of the article about fleets, with a server that does not exist: no request fails because of that.
 @Suite(.timeLimit(.minutes(5)))
 struct ArticleTests {
   @Test func aSessionOfAFleetWorksWithoutItsServer() async throws {

@@ -17,7 +17,7 @@ import Testing
     breaker = RedisBreaker(configuration)
   }
 
-  /// In the middle of the jitter, a time is what it is set to.
+  /// In the middle of the jitter, a time is the configured one.
   private let middle = 0.5
 
   @Test mutating func threeTimeoutsInARowLeaveTheServerAlone() {

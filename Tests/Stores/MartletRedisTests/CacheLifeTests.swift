@@ -7,7 +7,7 @@ import Testing
 @Suite struct CacheLifeTests {
   private let now = Date(timeIntervalSince1970: 1_000_000)
 
-  /// What the response says, how old it is, and for how many seconds it is kept besides the retention.
+  /// The fields of the response, its age, and the seconds for which it is kept in addition to the retention.
   @Test(arguments: [
     ("max-age=60", 0.0, 60.0),
     ("max-age=60", 20, 40),

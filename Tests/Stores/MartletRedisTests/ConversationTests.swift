@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletRedis
 
-/// What a client makes of a server that does not keep to the protocol.
+/// A client's behaviour with a server that violates the protocol.
 @Suite(.timeLimit(.minutes(5)))
 struct ConversationTests {
   private func client(of server: FakeServer) throws -> RedisClient {
@@ -15,7 +15,7 @@ struct ConversationTests {
     return RedisClient(configuration)
   }
 
-  /// Asks until there is an answer: while the client connects again, calls fail.
+  /// Sends a command until there is an answer: while the client connects again, calls fail.
   private func value(of name: String, from redis: RedisClient) async -> String? {
     while true {
       if let reply = try? await redis.send(RedisCommand("GET", name)) {
@@ -25,7 +25,7 @@ struct ConversationTests {
     }
   }
 
-  /// What the first connection sends too much, and after which command; at the start of the connection without one.
+  /// The excess bytes of the first connection, and the command after which they are sent; without one, at the start.
   @Test(arguments: [
     ("", "+OK\r\n"), ("AUTH", "+OK\r\n"), ("SELECT", "+OK\r\n"), ("SELECT", "+PONG\r\n"), ("PING", "+PONG\r\n"),
     ("PING", "$5\r\nstray\r\n"), ("PING", "$5\r\nst"), ("PING", "+PO"),
@@ -72,7 +72,7 @@ struct ConversationTests {
     #expect(await value(of: "b", from: redis) == "value of b")
   }
 
-  /// Each is refused when it is announced: nothing follows that could be waited for.
+  /// Each is refused when it is announced: no further bytes follow for which the client could wait.
   @Test(arguments: [
     "*2147483647\r\n", "*9223372036854775807\r\n", "$536870912\r\n", "$9223372036854775807\r\n", "$-2\r\n", "*x\r\n",
     "$5\r\nvalues\r\n", String(repeating: "*1\r\n", count: 10), "+" + String(repeating: "a", count: 100_000), "+a\n",

@@ -4,10 +4,10 @@ import MartletTesting
 
 @testable import MartletRedis
 
-/// A server on 127.0.0.1 that answers commands as a test says, byte for byte.
+/// A server on 127.0.0.1 that answers commands as a test determines, byte for byte.
 final class FakeServer: Sendable {
-  /// Returns what is sent after a command of a connection, whose numbers begin with 0. No words stand for the start of the
-  /// connection.
+  /// Returns the bytes to send after a command of a connection. The numbers of connections begin with 0. No words stand
+  /// for the start of the connection.
   typealias Answer = @Sendable (_ words: [String], _ connection: Int) -> String
 
   private struct State: Sendable {
@@ -43,7 +43,7 @@ final class FakeServer: Sendable {
     for connection in state.value.connections { if let connection { shutdown(connection, Int32(SHUT_RDWR)) } }
   }
 
-  /// The answers of a server without faults, that has `value of NAME` under each name.
+  /// The answers of a server without faults that has `value of NAME` under each name.
   static func usual(_ words: [String]) -> String {
     switch words.first {
     case "AUTH", "SELECT": "+OK\r\n"
@@ -56,7 +56,7 @@ final class FakeServer: Sendable {
   /// The number of connections so far.
   var connectionCount: Int { state.value.connections.count }
 
-  /// Suspends until a command has come.
+  /// Suspends until a command has arrived.
   func receive(_ command: String) async throws {
     _ = try await state.wait { $0.commands.contains(command) ? true : nil }
   }
@@ -66,7 +66,7 @@ final class FakeServer: Sendable {
     _ = try await state.wait { $0.connections.count > connection && $0.connections[connection] == nil ? true : nil }
   }
 
-  /// Sends something that no command asked for.
+  /// Sends bytes that no command requested.
   func send(_ text: String, over connection: Int) {
     state.update { if let descriptor = $0.connections[connection] { Self.send(text, descriptor) } }
   }

@@ -5,13 +5,13 @@ import Testing
 @testable import MartletRedis
 
 @Suite struct ReplyReaderTests {
-  /// What a reader makes of bytes: the complete answers, and why it goes no further.
+  /// A reader's result from bytes: the complete answers, and why it stops.
   private struct Outcome: Equatable {
     var answers: [RedisReply] = []
     var fault: ReplyFault?
   }
 
-  /// - Parameter pieces: How many bytes come at a time.
+  /// - Parameter pieces: The number of bytes per piece.
   private func read(
     _ bytes: [UInt8], upTo limit: Int = ReplyReader.longestAnswer, pieces: () -> Int = { .max }
   ) -> Outcome {
@@ -111,7 +111,7 @@ import Testing
     "*2\r\n*1\r\n*1\r\n+a\r\n*0\r\n",
   ].map { Array($0.utf8) }
 
-  /// What is read does not depend on how the bytes are cut, and is not larger than the limit.
+  /// The result does not depend on how the bytes are cut, and does not exceed the limit.
   @Test(arguments: 0..<20 as Range<UInt64>) func piecesGiveTheSameAsTheWhole(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<500 {

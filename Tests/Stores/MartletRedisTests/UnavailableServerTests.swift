@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// A server that is not there, which nothing but an error may come of.
+/// A server that does not exist: the only possible result is an error.
 @Suite(.timeLimit(.minutes(5)))
 struct UnavailableServerTests {
   private let folder: TemporaryFolder

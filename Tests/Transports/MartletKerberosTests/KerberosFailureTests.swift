@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletKerberos
 
-/// What the codes of GSSAPI and Kerberos mean to a caller.
+/// The meaning of GSSAPI and Kerberos codes for a caller.
 struct KerberosFailureTests {
   private typealias Row = (major: UInt32, minor: Int, kind: HTTPError.Kind, words: String)
 

@@ -6,7 +6,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// What a source does without a ticket. What it does with one is proved in `Interop`, with a key distribution centre.
+/// A source without a ticket. `Interop` tests one with a ticket, with a key distribution centre.
 @Suite(.timeLimit(.minutes(5)))
 struct NegotiateSourceTests {
   private let folder: TemporaryFolder

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension TransportContract {
-  /// A cancelled task ends at once, and the server sees the end of the connection.
+  /// A cancelled task ends at once, and the server notices the end of the connection.
   @Suite(.timeLimit(.minutes(5)))
   struct CancellationTests {
     @Test(arguments: TestedTransport.real)

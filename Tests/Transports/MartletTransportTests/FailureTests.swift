@@ -57,7 +57,7 @@ extension TransportContract {
       #expect(data == pattern(10))
     }
 
-    /// Two cases: the sender is paused by the reader, or it stops by itself while the reader does not read.
+    /// Two cases: the reader pauses the sender, or the sender stops by itself while the reader does not read.
     @Test(arguments: TestedTransport.real, [Int64(16 << 20), 10])
     func slowReaderIsNoTimeout(_ tested: TestedTransport, stall: Int64) async throws {
       let gate = Gate()
@@ -149,7 +149,7 @@ extension TransportContract {
       #expect(error?.kind == .bodyTooLarge)
     }
 
-    /// Such a body is there when its head is.
+    /// Such a body is available with its head.
     @Test(arguments: TestedTransport.real)
     func smallBodyWithoutLengthBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("hello").chunked() }

@@ -49,7 +49,7 @@ extension TransportContract {
       }
       let transport = tested.makeTransport()
 
-      // 96 MiB of other responses come meanwhile, and the unread one does not exceed the buffers
+      // 96 MiB of other responses arrive in the meantime, and the unread one does not exceed the buffers
       let response = try await transport.send(guarded(.get, server.url("/slow")), in: Call())
       for _ in 0..<12 { _ = try await transport.answer(to: guarded(.get, server.url("/fast"))) }
       withKnownIssue("URLSession on Linux has no backpressure") {

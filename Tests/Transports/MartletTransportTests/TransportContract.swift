@@ -9,11 +9,11 @@ import Testing
 
 /// The behaviour that all transports share: sockets, URLSession and the mock.
 ///
-/// Its tests run one after another: Foundation's URLSession blocks threads of the cooperative pool, which has as many
-/// as the machine has cores, so that many tests at once would block each other.
+/// Its tests run one after another: Foundation's URLSession blocks threads of the cooperative pool. The pool has as
+/// many threads as the machine has cores, so many tests at once would block each other.
 @Suite(.serialized) enum TransportContract {}
 
-/// The transports that the contract is tested with.
+/// The transports with which the contract is tested.
 enum TestedTransport: String, Codable, Sendable, CaseIterable, CustomTestStringConvertible {
   case sockets
   case urlSession
@@ -35,13 +35,13 @@ enum TestedTransport: String, Codable, Sendable, CaseIterable, CustomTestStringC
   }
 }
 
-/// A transport, and a closure that answers its requests: in a server, or, for the mock, in the transport itself.
+/// A transport, and a closure that answers its requests: in a server, or in the mock transport itself.
 struct TransportFixture {
   let transport: any Transport
   let base: URL
   private let server: LoopbackServer?
 
-  /// The request, as it was received.
+  /// The received request.
   struct Request {
     let method: HTTPMethod
     let target: String
@@ -49,7 +49,7 @@ struct TransportFixture {
     let body: Data
   }
 
-  /// The response to be sent.
+  /// The response to send.
   struct Response: Answer {
     var status: HTTPStatus
     var fields: HTTPFields

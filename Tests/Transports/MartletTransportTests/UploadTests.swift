@@ -136,7 +136,7 @@ extension TransportContract {
       #expect(error.message.contains("\(promised)"))
     }
 
-    /// The two kinds of body that are given with a length of 0 and yield bytes, at once or late.
+    /// The two kinds of body that have a given length of 0 and yield bytes, at once or late.
     private static let surplus: [@Sendable (Data, Data) -> RequestBody] = [
       { first, second in .stream(length: 0) { HalfTime(first: first, second: second) {} } },
       { first, second in .singleUse(length: 0, HalfTime(first: first, second: second) {}) },

@@ -80,7 +80,7 @@ struct RequestItemTests {
       ("@-", .body(path: "-")), ("a=b:c", .text("a", .text("b:c"))), ("a=", .text("a", .text(""))),
       (#"a\:b=c"#, .text("a:b", .text("c"))), ("X:http://h/?a=b", .field("X", .text("http://h/?a=b"))),
       ("me@x.example=1", .file("me", path: "x.example=1", type: nil)), (#"me\@x=1"#, .text("me@x", .text("1"))),
-      // as HTTPie reads them
+      // in HTTPie's reading
       (#"handle=\@ada"#, .text("handle", .text("@ada"))), (#"a=\=b"#, .text("a", .text("=b"))),
       (#"a:\=1"#, .field("a", .text("=1"))), (#"a=b\:c\;d"#, .text("a", .text("b:c;d"))),
       (#"a=C:\dir"#, .text("a", .text(#"C:\dir"#))), (#"a=\\=b"#, .text("a", .text(#"\\=b"#))),

@@ -6,7 +6,7 @@ import Testing
 /// The completions in the shells that read them. Lines are typed with a tab at their end.
 @Suite("Completions in their shells", .timeLimit(.minutes(5)))
 struct CompletionTests {
-  /// What is typed, and the arguments that it is completed to.
+  /// The typed text, and the arguments to which it is completed.
   private static let lines: [(typed: String, arguments: [String])] = [
     ("martlet pat", ["patch"]), ("martlet get :80/ --check-", ["get", ":80/", "--check-status"]),
     ("martlet get --check-", ["get", "--check-status"]),
@@ -73,8 +73,8 @@ struct CompletionTests {
     }
   }
 
-  /// Types the lines into an interactive shell on a pseudo-terminal, in which `martlet` is a function that writes down its
-  /// arguments, and returns what it wrote.
+  /// Types the lines into an interactive shell on a pseudo-terminal, in which `martlet` is a function that records its
+  /// arguments. Returns the recorded lines.
   private func typed(into shell: [String], setup: String) throws -> [String] {
     let out = folder.file("out")
     let function = "martlet() { local IFS=$'\\t'; printf '%s\\n' \"$*\" >>'\(out.path)'; }"

@@ -87,7 +87,7 @@ struct DescriptionTests {
     #expect(try await server.end(ofConnection: 1) == .client)
   }
 
-  /// `timeout` sends its signal to the program and to its process group: the program gets it twice.
+  /// `timeout` sends its signal to the program and to its process group: the program receives it twice.
   @Test(arguments: [["INT"], ["INT", "TERM"], ["TERM", "INT", "TERM"]])
   func interruptionKeepsWhatADownloadHas(signals: [String]) async throws {
     let folder = try TemporaryFolder()

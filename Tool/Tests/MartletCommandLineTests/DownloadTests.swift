@@ -27,7 +27,7 @@ struct DownloadTests {
       ("attachment; filename*=UTF-8'a.txt; filename=plain.txt", "plain.txt"),
       ("attachment; filename*=koi8-r''%C1.txt; filename=plain.txt", "plain.txt"),
       ("attachment; filename*=UTF-8''A-%2541.txt", "A-%41.txt"),
-      // characters that a combining mark follows are the same bytes
+      // characters before a combining mark are the same bytes
       ("attachment; filename*=UTF-8''..%2F%CC%81x", "\u{301}x"),
       ("attachment; filename*=UTF-8''.%CC%81bashrc", "\u{301}bashrc"),
     ] as [(String, String?)])

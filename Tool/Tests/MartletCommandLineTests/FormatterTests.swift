@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Formatted bodies")
 struct FormatterTests {
-  /// Formats the text in pieces of so many bytes.
+  /// Formats the text in pieces of this number of bytes.
   private func format(_ formatter: some BodyFormatter, _ text: String, pieces: Int = .max) -> String {
     var formatter = formatter
     var rest = Data(text.utf8)[...]

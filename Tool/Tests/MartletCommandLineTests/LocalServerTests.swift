@@ -6,7 +6,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What web pages, foreign clients and other hosts get from `serve` and `record`.
+/// The responses of `serve` and `record` to web pages, foreign clients and other hosts.
 @Suite("serve and record among strangers", .timeLimit(.minutes(5)))
 struct LocalServerTests {
   private let run: TestRun
@@ -16,7 +16,7 @@ struct LocalServerTests {
     try run.folder.write(Data("0123456789".utf8), to: "pub/a.txt")
   }
 
-  /// What a program prints. It is read on a thread of its own: the servers of this process need the others.
+  /// A program's output. It is read on a separate thread: the servers of this process need the others.
   private func output(of program: String, _ arguments: [String]) async throws -> String {
     let process = try ChildProcess(program, arguments, output: .read)
     return await withCheckedContinuation { continuation in
@@ -79,7 +79,7 @@ struct LocalServerTests {
 
   @Test(arguments: ["/v2", "/?q=1", "/#top"])
   func anOriginThatIsMoreThanAServerIsRefused(rest: String) async throws {
-    // the port is refused too, so that the program ends in any case
+    // the port is refused, too, so the program ends in any case
     let arguments = ["record", "--origin", "http://127.0.0.1:1\(rest)", "--har", "a.har", "--port", "70000"]
     let result = try await run.run(arguments)
     #expect(result.code == .usage)

@@ -40,7 +40,7 @@ struct NestedJSONTests {
       (["[]:=[1,2]"], "[[1,2]]"),
       (["[0][type]=a", "[1][type]=b", "[0][name]=c"], #"[{"type":"a","name":"c"},{"type":"b"}]"#),
       (["[][a][]:=1", "[0][a][]:=2"], #"[{"a":[1,2]}]"#),
-      // what is given as JSON is continued, and keeps its digits and escapes
+      // values given as JSON are extended, and keep their digits and escapes
       ([#"a:=["x", "y"]"#, "a[]=z"], #"{"a":["x","y","z"]}"#),
       (
         [#"a:= {"x" : 1.50, "y":[1, {"k":"],\"}"}], "\u0041":2}"#, "a[y][1][n]:=1e5", "a[A]=3"],

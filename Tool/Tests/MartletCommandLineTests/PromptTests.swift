@@ -3,11 +3,11 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The program on a terminal of its own, with the keys of a user and with signals.
+/// The program on its own terminal, with a user's keys and with signals.
 @Suite("The question for a password", .timeLimit(.minutes(5)))
 struct PromptTests {
-  /// Starts the program as a job of a session whose terminal is new, waits for the prompt, does something, and prints
-  /// whether the terminal shows what is typed: before, at the prompt, and afterwards; then how the program ended.
+  /// Starts the program as a job of a session with a new terminal, waits for the prompt, and performs an action. Prints
+  /// whether the terminal echoes typed characters: before, at the prompt, and afterwards; then how the program ended.
   private static let script = #"""
     import fcntl, os, pty, signal, sys, termios
     master, slave = pty.openpty()
@@ -46,7 +46,7 @@ struct PromptTests {
     print(*states, os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status))
     """#
 
-  /// `arguments` make it a call with work to do at its end, or not.
+  /// `arguments` make it a call with work at its end, or without.
   private func result(_ action: String, _ arguments: [String]) throws -> String {
     let program = try builtProgram("martlet")
     let run = try ChildProcess(

@@ -5,7 +5,7 @@ import TestServers
 import TestSupport
 import Testing
 
-/// The options of connections and credentials against nginx, tinyproxy and Python's server.
+/// The options of connections and credentials, with nginx, tinyproxy and Python's server.
 @Suite("Real servers", .timeLimit(.minutes(5)))
 struct RealServerTests {
   private let nginx: Nginx

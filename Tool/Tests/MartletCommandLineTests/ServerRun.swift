@@ -4,11 +4,11 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// `martlet serve` or `martlet record`, to which a test makes requests.
+/// `martlet serve` or `martlet record`, which receives the requests of a test.
 final class ServerRun: Sendable {
   /// The URL of the server, without a slash at its end.
   let address: String
-  /// What it wrote to standard error.
+  /// Its output on standard error.
   let errors: CapturedOutput
   private let server: Task<ExitCode, Never>
 
@@ -26,14 +26,14 @@ final class ServerRun: Sendable {
 
   deinit { server.cancel() }
 
-  /// Does what Ctrl-C does.
+  /// Acts like Ctrl-C.
   func interrupt() { server.cancel() }
 
   /// How it ended.
   var result: ExitCode { get async { await server.value } }
 }
 
-/// An output that tells what was written first.
+/// An output that reports its first content.
 private final class LineOutput: Output {
   let isTerminal = false
   let columns = 80

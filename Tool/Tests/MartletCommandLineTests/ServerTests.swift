@@ -142,7 +142,7 @@ struct ServerTests {
     _ = try await origin.request(3)
 
     recording.interrupt()
-    // the archive is to be written in a second, and the program waits a second for what is under way
+    // the archive is due to be written in a second, and the program waits a second for work in progress
     try await clock.sleepers(2)
     clock.advance(by: .seconds(1))
     #expect(await recording.result == .success)

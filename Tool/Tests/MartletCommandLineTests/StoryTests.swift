@@ -23,7 +23,7 @@ struct StoryTests {
     }
   }
 
-  /// Without what differs from run to run: the times and the port.
+  /// Without the parts that differ between runs: the times and the port.
   private func steady(_ text: String, _ server: LoopbackServer) -> String {
     text.split(separator: "\n").map { line in
       String(line.dropFirst(10)).replacing("\(server.port)", with: "PORT")

@@ -28,7 +28,7 @@ final class CapturedOutput: Output {
   }
 }
 
-/// Runs command lines in this process, in a folder of their own.
+/// Runs command lines in this process, in a separate folder.
 final class TestRun: Sendable {
   let folder: TemporaryFolder
   private let environment: [String: String]
@@ -46,7 +46,7 @@ final class TestRun: Sendable {
   }
 
   /// - Parameters:
-  ///   - input: what standard input has; without it, it is /dev/null.
+  ///   - input: the content of standard input; without it, it is /dev/null.
   ///   - isTerminal: whether the outputs are terminals.
   /// Runs a command line without more.
   func run(_ arguments: [String]) async throws -> Result {

@@ -1,6 +1,6 @@
 import Martlet
 
-// A source of credentials of one's own, on the public API alone.
+// A custom source of credentials, on the public API alone.
 struct KeySource: CredentialSource {
   let scope = CredentialScope.matching { $0.host == "127.0.0.1" }
 

@@ -5,7 +5,7 @@ import SAPFoundation
 import FoundationNetworking
 #endif
 
-// Code that was written for the documented framework, as apps write it. It is compiled, not run.
+// Code for the documented framework, in the style of apps. It is compiled, not run.
 
 private let logger = Logger.shared(named: "AppDelegateLogger")
 

@@ -33,7 +33,7 @@ final class PasswordServer: Sendable {
   var requests: [HTTPRequest] { state.withLock { $0.requests } }
   /// The number of 401 responses.
   var challenges: Int { state.withLock { $0.challenges } }
-  /// How often a nonce was received again with the same count.
+  /// The number of times that a nonce was received again with the same count.
   var replays: Int { state.withLock { $0.replays } }
 
   /// The schemes of all `Authorization` fields; "-" for a request without.

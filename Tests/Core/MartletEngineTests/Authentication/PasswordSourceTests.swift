@@ -29,7 +29,7 @@ struct PasswordSourceTests {
     #expect(server.schemes.map { $0 == "-" } == [true, false, false, false])
   }
 
-  /// RFC 7616 §3.4.3: `auth-int` covers the body, which has to be known before it is sent.
+  /// RFC 7616 §3.4.3: `auth-int` covers the body, which must be known before it is sent.
   @Test func answerCoversBodiesThatAreInMemory() async throws {
     let server = PasswordServer(.digest(", qop=\"auth-int\""))
     let session = server.session(PasswordSource(Self.right, for: Self.scope))

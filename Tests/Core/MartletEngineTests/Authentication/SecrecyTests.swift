@@ -7,7 +7,7 @@ import Testing
 /// No description, mirror, event or error contains a password, a token or anything computed from them.
 @Suite(.timeLimit(.minutes(5)))
 struct SecrecyTests {
-  /// Returns everything that a program prints of a value by its description or by a dump.
+  /// Returns everything that a program prints of a value with its description or a dump.
   private static func shown(_ value: Any) -> String {
     var dumped = ""
     dump(value, to: &dumped)

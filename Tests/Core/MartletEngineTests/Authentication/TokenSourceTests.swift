@@ -13,7 +13,7 @@ struct TokenSourceTests {
     private let accepted = Mutex("new")
     private let seen = Mutex<[String]>([])
     private let renewed = Mutex(0)
-    /// The number of requests with the old token that are answered only when all of them have arrived.
+    /// The number of requests with the old token that are held until all of them have arrived.
     let holds: Int
     private let gate = Gate()
 
@@ -24,7 +24,7 @@ struct TokenSourceTests {
     /// The number of renewals.
     var renewals: Int { renewed.withLock { $0 } }
 
-    /// Returns a source with an old token, whose renewals are counted.
+    /// Returns a source with an old token. Its renewals are counted.
     func source(
       _ token: AccessToken? = AccessToken("old"),
       renew: @escaping @Sendable () async throws -> AccessToken? = { AccessToken("new") }
@@ -264,7 +264,7 @@ struct TokenSourceTests {
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
-    // One refresh for the twenty, or for those of them that were refused before it failed.
+    // One refresh for all twenty, or for those that were refused before it failed.
     #expect(errors.count { $0?.kind == .authenticationFailed && $0?.underlying is Down } >= 1)
     #expect(errors.allSatisfy { $0.map { !"\($0)".contains("r1") } ?? true })
     #expect(try await status(session) == .ok)

@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Bodies whose bytes are there with their head, which are collected without a read.
+/// Bodies whose bytes arrive with their head. They are collected without a read.
 @Suite(.timeLimit(.minutes(5)))
 struct ReceivedBodyTests {
-  /// A source that has all its bytes, or its error, and counts how often it is read.
+  /// A source that already has all its bytes, or its error, and counts how often it is read.
   private final class ReceivedSource: BodySource {
     private let received: Result<Data, HTTPError>
     private let readCount = Mutex(0)

@@ -7,7 +7,7 @@ import Testing
 /// Trailers of a request's body (RFC 9110 §6.5).
 @Suite(.timeLimit(.minutes(5)))
 struct TrailerTests {
-  /// A body of "hello", whose trailers say how many bytes of it were read.
+  /// A body of "hello". Its trailers contain the number of bytes that were read.
   private func counted(length: Int64? = nil) -> RequestBody {
     let count = Mutex(0)
     return .stream(length: length, trailers: { ["X-Count": "\(count.withLock { $0 })"] }) {

@@ -15,7 +15,7 @@ final class WallClock: Sendable {
   func advance(_ seconds: Double) { time.withLock { $0 += seconds } }
 }
 
-/// A session with a cache, whose transport is a closure, and what a test observes of them.
+/// A session with a cache, with a closure as its transport, and the observations of a test.
 struct CacheFixture: Sendable {
   private let notes = AsyncStream<Void>.makeStream()
   let wall = WallClock()
@@ -69,7 +69,8 @@ struct CacheFixture: Sendable {
   /// The requests that were sent.
   var sent: [HTTPRequest] { transport.records.map(\.request) }
 
-  /// Suspends until so many requests have waited for an identical one. The cache counts them before it notes that.
+  /// Suspends until this number of requests have waited for an identical one. The cache counts them before it records
+  /// that.
   func collapsed(_ count: Int) async {
     guard cache.statistics.collapsed < count else { return }
     for await _ in notes.stream where cache.statistics.collapsed >= count { return }

@@ -4,11 +4,11 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Several requests for one URL, and which of them a private cache answers: one row for each behaviour. Times are
+/// Several requests for one URL, some of which a private cache answers: one row for each behaviour. Times are in
 /// seconds.
 @Suite(.timeLimit(.minutes(5)))
 struct CacheScenarioTests {
-  /// One request, the response that the origin would send, what is expected, and the time until the next request.
+  /// One request, the response that the origin would send, the expectation, and the time until the next request.
   struct Step: Sendable {
     enum Expected: Sendable { case cached, asked, byTag, byDate, other }
 

@@ -303,7 +303,7 @@ struct CachingTransportTests {
     gate.open()
   }
 
-  /// Single bytes, and then the end, when the gate is open if there is one.
+  /// Single bytes, and then the end. If there is a gate, the end comes when it is open.
   private final class Pieces: BodySource {
     private let rest: Mutex<Int>
     private let gate: Gate?

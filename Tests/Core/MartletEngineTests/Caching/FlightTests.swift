@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// Requests to one cache that are under way at the same time.
+/// Requests to one cache that are in progress at the same time.
 @Suite(.timeLimit(.minutes(5)))
 struct FlightTests {
   private let cache = HTTPCache()
@@ -171,7 +171,7 @@ struct CollapsingTests {
     #expect(fixture.cache.statistics.collapsed == 2)
   }
 
-  /// All of them give up a body that is longer than they take: none waits until another one has.
+  /// All of them reject a body that exceeds their limit: none waits until another one has.
   @Test(arguments: [true, false]) func aBodyAboveTheLimitReleasesThoseThatWait(isLengthKnown: Bool) async throws {
     let allWereSent = Gate()
     let content = Data(repeating: 1, count: 1_000)
@@ -227,11 +227,11 @@ struct CollapsingTests {
     first.cancel()
 
     for other in others { #expect(try await other.value.text == "one") }
-    // One of them was sent in its place.
+    // Another one of them was sent in its place.
     #expect(fixture.sent.count == 2)
   }
 
-  /// Random schedules: whichever give up, the one that is sent among them, the others get the response.
+  /// Random schedules: whichever requests give up, even the one that is sent, the others get the response.
   @Test(arguments: 0..<10 as Range<UInt64>) func thoseThatGiveUpChangeNothingForTheOthers(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let fixture = held()

@@ -54,7 +54,7 @@ struct OfflineCredentialsTests {
 
   init() { self.init("max-age=1000") }
 
-  /// A session as in a new process, whose first request needs a token.
+  /// A session like in a new process, whose first request needs a token.
   private func session(_ cache: HTTPCache, retry: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.cache = cache

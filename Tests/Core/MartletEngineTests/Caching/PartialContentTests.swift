@@ -18,7 +18,7 @@ struct PartialContentTests {
     return try await fixture.get("/", fields)
   }
 
-  /// The ranges that the origin was asked for; `whole` for a request without one.
+  /// The ranges that were requested from the origin; `whole` for a request without one.
   private var asked: [String] { fixture.sent.map { $0.fields[.range] ?? "whole" } }
 
   @Test(arguments: [
@@ -45,8 +45,8 @@ struct PartialContentTests {
     #expect(asked.last == "bytes=\(range)")
   }
 
-  /// RFC 9110 §15.3.7.3: only a strong validator says that two parts belong together. A date within a second of the
-  /// response is none (§8.8.2.2).
+  /// RFC 9110 §15.3.7.3: only a strong validator proves that two parts belong together. A date within a second of the
+  /// response is not strong (§8.8.2.2).
   @Test(
     arguments: [
       [.eTag: "W/\"1\""], [:],
@@ -130,7 +130,7 @@ struct PartialContentTests {
     #expect(try await fixture.cache.usage().entries == 1)
   }
 
-  /// A server without `If-Range` sends the rest of another representation, or says that there is no rest.
+  /// A server without `If-Range` sends the rest of another representation, or reports that there is no rest.
   @Test(arguments: ["abcdefgh", "abc"])
   func aRestOfAnotherRepresentationIsNotUsed(content: String) async throws {
     _ = try await get("0-4")

@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Requests that several processes need, of which one is sent.
+/// Requests that several processes need, but only one of which is sent.
 @Suite(.timeLimit(.minutes(5)))
 struct SharedFlightsTests {
   private let fresh: HTTPFields = ["Cache-Control": "max-age=60"]
@@ -139,7 +139,7 @@ struct SharedFlightsTests {
   }
 }
 
-/// A store in memory that says what a test wants about other processes.
+/// A store in memory that simulates other processes as a test requires.
 private final class FlightStore: SharedFlights {
   enum Answer: Sendable {
     case lead
@@ -161,7 +161,7 @@ private final class FlightStore: SharedFlights {
   var asked: Int { names.count }
   var outcomes: [FlightOutcome] { state.withLock { $0.outcomes } }
 
-  /// Suspends until so many leases have ended.
+  /// Suspends until this number of leases have ended.
   func ended(_ count: Int) async {
     guard outcomes.count < count else { return }
     for await _ in ends.stream where outcomes.count >= count { return }
@@ -203,7 +203,7 @@ private final class FlightStore: SharedFlights {
 }
 
 extension CacheFixture {
-  /// Stores a response as another process does, with this session's transport.
+  /// Stores a response like another process, with this session's transport.
   fileprivate func store(in store: FlightStore) async throws {
     let other = CacheFixture(store: store.memory, transport: transport)
     _ = try await other.get()

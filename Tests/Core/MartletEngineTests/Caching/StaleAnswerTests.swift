@@ -30,7 +30,7 @@ struct StaleAnswerTests {
     #expect(fixture.sent.count == 2)
   }
 
-  /// A transport that reads the local of a call which an interceptor has set.
+  /// A transport that reads the call's local value that an interceptor has set.
   private struct Watching: Interceptor, Transport {
     let user = CallLocal("nobody")
     let seen = AsyncStream<String>.makeStream()

@@ -99,7 +99,7 @@ struct VariantValidationTests {
     #expect(try await fixture.cache.usage().entries == 1)
   }
 
-  /// Many services number the versions of what each user sees, so that the tags of two users are equal.
+  /// Many services number the versions of each user's content, so the tags of two users can be equal.
   @Test(arguments: [[.authorization: "b"], [:], [.cookie: "id=2", .authorization: "a"]] as [HTTPFields])
   func theTagOfAnotherUserIsNotSentWithoutAPartition(asks: HTTPFields) async throws {
     let fixture = CacheFixture { request in

@@ -108,7 +108,7 @@ struct InterceptorChainTests {
     #expect(transport.requests.isEmpty)
   }
 
-  /// Does its part at once or leaves a second half to be awaited, and records each.
+  /// Does its part at once, or leaves a second half to be awaited, and records both.
   private struct Named: ImmediateInterceptor {
     let name: String
     let isAtOnce: Bool

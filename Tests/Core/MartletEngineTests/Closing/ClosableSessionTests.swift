@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletEngine
 
-/// A session that is closed lets calls in progress end, and no other begins.
+/// A closed session lets calls in progress end, and starts no other.
 @Suite(.timeLimit(.minutes(5))) struct ClosableSessionTests {
   private let clock = ManualClock()
 
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func aCallInProgressMayStillNeedAnother() async throws {
-    /// Asks for a token over the session of the call, when a server wants one.
+    /// Requests a token over the session of the call, when a server requires one.
     struct Login: Interceptor {
       let url: URL
       let hasAsked = CallLocal(false)
@@ -74,7 +74,7 @@ import Testing
     #expect(server.requests.map(\.path) == ["/slow", "/token", "/slow"])
   }
 
-  /// A deadline abandons it, so that it may begin after the end of its call.
+  /// A deadline abandons it, so it may begin after the end of its call.
   @Test func aPreparationAfterTheEndOfItsCallIsRefusedAndNotWaitedFor() async throws {
     let gate = CallGate()
     let (call, request) = (Call(), HTTPRequest(.get, "http://a.example/"))

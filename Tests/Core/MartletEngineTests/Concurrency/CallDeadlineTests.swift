@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Transports) @testable import MartletEngine
 
-/// What ends at a call's deadline by itself is awaited in the caller's task, and all else is not.
+/// Work that ends at a call's deadline by itself is awaited in the caller's task; all other work is not.
 @Suite("Deadlines of calls", .timeLimit(.minutes(5)))
 struct CallDeadlineTests {
   private let clock = ManualClock()

@@ -9,7 +9,7 @@ import Testing
 struct CircularTokenTests {
   private let clock = ManualClock()
 
-  /// How a renewal requests its token.
+  /// The way in which a renewal requests its token.
   enum Way: String, CaseIterable, Sendable { case inTask, withContext, asTokenRequest, asAuthorization }
 
   private static let login = url("http://a.example/login")

@@ -4,8 +4,8 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Calls that need a response that waits for them. The clock does not advance by itself, so that a circle of waits
-/// would never end.
+/// Calls that need a response that waits for them. The clock does not advance by itself, so a circle of waits would
+/// never end.
 @Suite("No call waits for itself: answers of a cache", .timeLimit(.minutes(5)))
 struct CircularCacheTests {
   /// Makes one request in the session of a call, in the same task or in one without its task-local values.

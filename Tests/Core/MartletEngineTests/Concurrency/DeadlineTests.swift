@@ -99,7 +99,7 @@ struct DeadlineTests {
     source.never.open()
   }
 
-  /// A clock that does not go, and tells when a sleep was cancelled.
+  /// A stopped clock that reports when a sleep was cancelled.
   private struct StoppedClock: Clock {
     let base = ManualClock()
     let cancelled = Gate()

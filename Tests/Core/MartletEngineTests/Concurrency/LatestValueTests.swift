@@ -115,7 +115,7 @@ struct LatestValueTests {
     #expect(await names?.next() == nil)
   }
 
-  /// Many threads, so that changes and additions meet deliveries in other places in each run.
+  /// Many threads, so that changes and additions coincide with deliveries at other points in each run.
   @Test func noObserverGetsAnOlderValueAfterANewerOne() async {
     let value = LatestValue(0)
     let logs = (0..<8).map { _ in Log<Int>() }

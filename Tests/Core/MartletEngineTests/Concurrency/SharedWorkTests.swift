@@ -7,7 +7,7 @@ import Testing
 struct SharedWorkTests {
   private struct Failure: Error {}
 
-  /// Starts a caller, and returns when it waits.
+  /// Starts a caller, and returns when the caller waits.
   private func join(
     _ works: SharedWork<String, Int>, _ key: String, _ work: @escaping @Sendable () async throws -> Int
   ) async throws -> Task<Int?, any Error> {

@@ -4,7 +4,7 @@ import MartletSemantics
 import Synchronization
 import Testing
 
-/// What comes out is read by servers that others wrote in MartletTransportTests; here is how it comes out.
+/// How the output is produced. In MartletTransportTests, other servers read it.
 @Suite(.timeLimit(.minutes(5)))
 struct CompressedBodyTests {
   private func read(_ open: OpenBody) async throws -> [Data] {
@@ -53,7 +53,7 @@ struct CompressedBodyTests {
     }
     let body = RequestBody.singleUse(length: 4, chunks).compressed()
 
-    _ = try await body.open()  // an attempt that finds nobody to send it to
+    _ = try await body.open()  // an attempt that finds no server
     #expect(body.canBeSent)
     #expect(try await !read(body.open()).isEmpty)
     #expect(!body.canBeSent)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A text in every content coding that is decoded, as other programs wrote it.
+/// A text in every content coding that is decoded, in the form of other programs.
 extension DecodingTransportTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -15,7 +15,7 @@ extension DecodingTransportTests {
     }
   }
 
-  /// What every row is when it is decoded.
+  /// The decoded content of every row.
   static let text = """
     A martlet is the heraldic swift that never lands. 0123456789 abcdefghijklmnopqrstuvwxyz
     The swift is an aerial bird: it feeds, drinks, mates and sleeps on the wing, 1,000,000 km in a life.

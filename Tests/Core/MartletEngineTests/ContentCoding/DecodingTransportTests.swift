@@ -5,7 +5,8 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Content codings are undone above a transport that hands bodies out as they were sent (RFC 9110 §8.4).
+/// Content codings are decoded above a transport that delivers bodies in the form in which they were sent (RFC 9110
+/// §8.4).
 @Suite(.timeLimit(.minutes(5)))
 struct DecodingTransportTests {
   private static let gzip = rows[0].bytes
@@ -52,22 +53,22 @@ struct DecodingTransportTests {
 
   @Test(arguments: rows)
   func aBodyCutAnywhereIsAnError(_ row: Row) async throws {
-    // The end of a first member is an end; nobody can see that another was to come.
+    // The end of the first member is an end; nothing shows that another one was to come.
     let ends = Self.memberEnds(of: row)
     let magicSize = row.codings == "zstd" ? 4 : 2
     for place in 1..<row.bytes.count where !ends.contains(place) {
       let part = Data(row.bytes.prefix(place))
       #expect(await failure(row.codings, chunks: [part])?.kind == .undecodableBody, "cut at \(place)")
-      // The framing says that the body is whole: then the first bytes of a magic number are none of its own.
+      // According to the framing the body is complete: then the first bytes of a magic number are not its own.
       if ends.contains(where: { $0 < place && place < $0 + magicSize }) { continue }
       let error = await failure(row.codings, chunks: [part], fields: [.transferEncoding: "chunked"])
       #expect(error?.kind == .undecodableBody, "cut at \(place)")
     }
-    // Without a length, no bytes at all may be a cut too.
+    // Without a length, a missing body may also be a cut.
     #expect(await failure(row.codings, chunks: [])?.kind == .undecodableBody)
   }
 
-  /// Where the first member of several ends.
+  /// The end of the first of several members.
   private static func memberEnds(of row: Row) -> Set<Int> {
     let magic: [UInt8]? =
       switch row.testDescription {
@@ -76,7 +77,7 @@ struct DecodingTransportTests {
       default: []
       }
     guard let magic else {
-      // behind the first frame, and behind the skipped one
+      // after the first frame, and after the skipped one
       let bytes = [UInt8](row.bytes)
       guard let skip = bytes.indices.first(where: { bytes[$0...].starts(with: [0x50, 0x2A, 0x4D, 0x18]) }) else {
         return []
@@ -91,7 +92,8 @@ struct DecodingTransportTests {
   @Test(arguments: rows.filter { !$0.testDescription.contains("br") && $0.testDescription != "raw deflate" })
   func aWrongChecksumIsAnError(_ row: Row) async throws {
     var bytes = row.bytes
-    // the last four bytes of zlib and zstd are the checksum; those of gzip are the length, and the checksum stands before
+    // the last four bytes of zlib and zstd are the checksum; those of gzip are the length, and the checksum comes
+    // before
     bytes[bytes.count - 2] ^= 1
     #expect(await failure(row.codings, chunks: [bytes])?.kind == .undecodableBody)
     guard row.codings.lowercased().hasSuffix("gzip") else { return }
@@ -116,7 +118,7 @@ struct DecodingTransportTests {
     #expect(try await answer(coding, chunks: [], fields: [.transferEncoding: "chunked"]).0.isEmpty)
   }
 
-  // MARK: - What comes behind the end
+  // MARK: - Bytes after the end
 
   @Test(arguments: [
     ("gzip", rows[0].bytes), ("deflate", rows[3].bytes), ("deflate", rows[4].bytes), ("br", rows[5].bytes),
@@ -141,7 +143,7 @@ struct DecodingTransportTests {
     #expect(await failure("gzip", chunks: [Self.gzip, Data([0x1F, 0x8B])])?.kind == .undecodableBody)
   }
 
-  /// The first bytes of a member's magic number, and what follows them.
+  /// The first bytes of a member's magic number, and the bytes after them.
   private static let lookalikes: [(coding: String, bytes: Data, rest: [UInt8])] =
     [[0x1F], [0x1F, 0x1F], [0x1F, 0x8C, 8]].map { ("gzip", rows[0].bytes, $0) }
     + [
@@ -158,7 +160,7 @@ struct DecodingTransportTests {
     }
   }
 
-  // MARK: - Which codings
+  // MARK: - Supported codings
 
   @Test(arguments: [
     ("aws-chunked", "aws-chunked", false), ("compress", "compress", false),
@@ -215,7 +217,7 @@ struct DecodingTransportTests {
     let (data, _) = try await HTTPSession(transport: DecodingTransport(raw)).data(
       for: HTTPRequest(.get, origin, fields: fields))
     #expect(seen.withLock { $0[values: .acceptEncoding] } == [expected])
-    // what the caller asked for in its own words stays as it was sent
+    // a body for which the caller set the field itself stays in its sent form
     #expect(data == (fields.isEmpty ? Data(Self.text.utf8) : bytes))
   }
 
@@ -249,7 +251,7 @@ struct DecodingTransportTests {
   }
 
   @Test func whatIsFlushedComesAtOnce() async throws {
-    // "hello " flushed, then "world": as an event stream does it
+    // "hello " flushed, then "world", like in an event stream
     let packed = try #require(Data(base64Encoded: "H4sIAAAAAAAAA8pIzcnJVwAAAAD//yvPL8pJAQCFEUoNCwAAAA=="))
     let gate = Gate()
     let source = ChunkSource([Data(packed.prefix(22)), Data(packed.dropFirst(22))], second: gate)
@@ -309,7 +311,7 @@ struct DecodingTransportTests {
   }
 }
 
-/// A body that gives chunks, and counts how many were asked for.
+/// A body that provides chunks, and counts how many were requested.
 private final class ChunkSource: BodySource {
   private let state: Mutex<(chunks: [Data], pulls: Int, isCancelled: Bool)>
   private let second: Gate?

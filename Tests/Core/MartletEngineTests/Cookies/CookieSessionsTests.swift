@@ -8,7 +8,7 @@ struct CookieSessionsTests {
   private let home = url("http://a.example/service/")
   private let jar = CookieJar()
 
-  /// Receives a response with a token, whose request carried the line, and which sets cookies.
+  /// Receives a response with a token, to a request that carried the line. The response sets cookies.
   private func holds(_ line: String?, _ set: String...) async throws -> Bool {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }

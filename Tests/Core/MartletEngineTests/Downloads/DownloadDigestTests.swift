@@ -5,11 +5,11 @@ import Testing
 
 @testable import MartletEngine
 
-/// A file appears only if it has the digest that it must have (RFC 9530).
+/// A file appears only if it has the expected digest (RFC 9530).
 @Suite(.timeLimit(.minutes(5)))
 struct DownloadDigestTests {
   private static let content = Data("hello, world".utf8)
-  /// Of `hello, world`, as `sha256sum` prints it.
+  /// The digest of `hello, world`, from `sha256sum`.
   private static let hexadecimal = "09ca7e4eaa6e8ae9c7d261167129184883644d07dfba7cbfbc4c8a2e08360d5b"
   private static let wrong = String(hexadecimal.reversed())
 
@@ -77,7 +77,7 @@ struct DownloadDigestTests {
     #expect(server.requests[0].fields["Want-Repr-Digest"] == "sha-256=10, sha-512=5")
   }
 
-  /// A server that codes although it is asked not to: the file has the coded bytes, and their digest.
+  /// A server that encodes although the request forbids it: the file has the encoded bytes, and their digest.
   @Test func theDigestOfACodedBodyIsThatOfItsBytes() async throws {
     let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJ11Eozy/KSQEAOnKr/wwAAAA="))
     let server = try LoopbackServer { _ in

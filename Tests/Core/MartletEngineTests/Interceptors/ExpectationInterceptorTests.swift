@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Which requests announce their body (RFC 9110 §10.1.1), and what follows a 417.
+/// Which requests announce their body (RFC 9110 §10.1.1), and the reaction to a 417.
 @Suite(.timeLimit(.minutes(5)))
 struct ExpectationInterceptorTests {
   private let large = RequestBody.data(Data(count: (1 << 20) + 1))

@@ -112,7 +112,7 @@ struct FieldInterceptorTests {
     #expect(sent.first?.contains("tracestate") == false)
   }
 
-  /// As a tracing system does, whichever of the two is the first.
+  /// Works like a tracing system, whichever of the two comes first.
   @Test(arguments: [true, false]) func aTraceOfATracingSystemStaysAsItIs(isFirst: Bool) async throws {
     struct Tracer: Interceptor {
       func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {

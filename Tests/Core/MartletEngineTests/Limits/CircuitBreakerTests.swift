@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What is sent to an origin that fails.
+/// The requests that are sent to a failing origin.
 @Suite(.timeLimit(.minutes(5)))
 struct CircuitBreakerTests {
   private let log = EventLog()

@@ -5,7 +5,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// How many requests an origin gets at the same time.
+/// The number of concurrent requests to an origin.
 @Suite(.timeLimit(.minutes(5)))
 struct ConcurrencyLimitTests {
   private let log = EventLog()
@@ -29,7 +29,7 @@ struct ConcurrencyLimitTests {
     }
   }
 
-  /// Waits until so many requests have been queued.
+  /// Waits until this number of requests have been queued.
   private func queued(_ count: Int) async {
     while log.lines.filter({ $0.contains("limit: http://a.example: waits for one") }).count < count {
       await Task.yield()
@@ -58,7 +58,7 @@ struct ConcurrencyLimitTests {
     #expect(log.lines.contains { $0.hasSuffix("behind 3 others") })
   }
 
-  /// Random schedules, of requests that wait and that are under way.
+  /// Random schedules of requests that wait and that are in progress.
   @Test(arguments: 0..<10 as Range<UInt64>) func thoseThatGiveUpLeaveNoPlaceTaken(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let gate = Gate(), again = Gate(), order = Log<String>()
@@ -80,7 +80,7 @@ struct ConcurrencyLimitTests {
 
     for index in tasks.indices where !givenUp.contains(index) { #expect(try await tasks[index].value == .ok) }
     for index in givenUp { _ = await tasks[index].result }
-    // all places are free: three requests are under way at the same time
+    // all places are free: three requests are in progress at the same time
     let next = (0..<3).map { _ in Task { try await get(session, "/again").status } }
     while order.entries.count(where: { $0 == "/again" }) < 3 { await Task.yield() }
     again.open()
@@ -121,7 +121,7 @@ struct ConcurrencyLimitTests {
     #expect(order.entries == ["/order", "/token", "/order", "/next"])
   }
 
-  /// It is no sign of the origin's health.
+  /// It says nothing about the origin's health.
   @Test func aDeadlineThatPassesInTheQueueDoesNotOpenTheCircuit() async throws {
     let gate = Gate(), order = Log<String>()
     var configuration = SessionConfiguration()
@@ -232,7 +232,7 @@ struct ConcurrencyLimitTests {
       }
     }
     #expect(try await session.data(for: request).0.count == 100_000)
-    // what has no body does not wait for anybody to read it
+    // a response without a body does not wait for a reader
     let (_, response) = try await session.bytes(for: HTTPRequest(.head, server.url))
     #expect(response.status == .ok)
     #expect(try await session.data(for: request).1.status == .ok)

@@ -3,7 +3,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// The field that tells a server how much time a call has left.
+/// The field that states for a server how much time a call has left.
 @Suite(.timeLimit(.minutes(5)))
 struct DeadlineFieldTests {
   private let clock = ManualClock()

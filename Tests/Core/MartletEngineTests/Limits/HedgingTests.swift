@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Second requests where the first takes unusually long.
+/// Second requests when the first takes unusually long.
 @Suite(.timeLimit(.minutes(5)))
 struct HedgingTests {
   private let log = EventLog(.all)
@@ -24,7 +24,7 @@ struct HedgingTests {
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
-  /// A transport that answers `/warm` at once, and the first and second request for another path as told.
+  /// A transport that answers `/warm` at once, and the first and second request for another path as configured.
   private func transport(
     first: @escaping @Sendable () async throws -> String, second: @escaping @Sendable () async throws -> String
   ) -> TestTransport {
@@ -35,14 +35,14 @@ struct HedgingTests {
     }
   }
 
-  /// Sends so many requests that the session knows how long the origin takes, which is no time.
+  /// Sends enough requests for the session to learn how long the origin takes, which is no time at all.
   private func warmUp(_ session: HTTPSession, _ count: Int = 20) async throws {
     for _ in 0..<count { _ = try await session.data(for: HTTPRequest(.get, url("http://a.example/warm"))) }
   }
 
-  /// Starts a request whose first sending is not answered, and lets the time pass after which a second one is sent.
+  /// Starts a request whose first sending is not answered, and advances the time after which a second one is sent.
   ///
-  /// - Parameter alarms: how many the request sets on the clock.
+  /// - Parameter alarms: the number of alarms that the request sets on the clock.
   private func begin(
     _ session: HTTPSession, _ request: HTTPRequest, alarms: Int = 1
   ) async throws -> Task<(Data, HTTPResponse), any Error> {
@@ -118,7 +118,7 @@ struct HedgingTests {
     let session = session(transport) { $0.limits.concurrency = ConcurrencyLimit(2, wait: nil) }
     try await warmUp(session)
 
-    // requests that are not sent twice have all places, and others wait for them for a long time
+    // requests that are not sent twice have all places, and others wait long for a place
     let holders = (0..<2).map { _ in
       Task { try await session.data(for: HTTPRequest(.post, url("http://a.example/held"))) }
     }
@@ -224,7 +224,7 @@ struct HedgingTests {
     while ended.value < 2 { await Task.yield() }
   }
 
-  /// An origin that refuses the second request has the first one still.
+  /// If an origin refuses the second request, it still has the first one.
   @Test func aRefusalOfTheSecondRequestWaitsForTheFirst() async throws {
     let first = Gate(), second = Gate()
     let session = session(
@@ -283,7 +283,7 @@ struct HedgingTests {
     let session = session(
       TestTransport { request in
         guard request.url.path() != "/warm" else { return .text("warm") }
-        // every first request is not answered
+        // no first request is answered
         if slow.next() % 2 == 1 { try await Gate().wait() }
         return .text("second")
       }
@@ -295,7 +295,7 @@ struct HedgingTests {
       clock.advance(by: .milliseconds(1))
       #expect(try await task.value.0 == Data("second".utf8))
     }
-    // 27 requests allow two, so that the third has to wait for its only answer
+    // 27 requests allow two, so the third has to wait for its only answer
     let task = Task { try await session.data(for: request) }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(1))
@@ -321,7 +321,7 @@ struct HedgingTests {
     let (data, response) = try await task.value
     #expect(data == Data(body.utf8))
     #expect(response.history.count == 1)
-    // one request is reported with its measurements, and that is the one that was answered
+    // one request is reported with its measurements: the one that was answered
     let end = log.lines.suffix(while: { $0 != "attempt 1 GET \(server.url("/slow").absoluteString)" })
     #expect(end.filter { $0 == "metrics" }.count == 1)
     #expect(end.filter { $0.hasPrefix("sending") }.count == 1)

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// How many requests an origin gets in a time, and what servers say about that.
+/// The number of requests to an origin in a period, and servers' statements about that.
 @Suite(.timeLimit(.minutes(5)))
 struct RateLimitTests {
   private let log = EventLog()
@@ -69,7 +69,7 @@ struct RateLimitTests {
     #expect(error?.isCancelled == true)
   }
 
-  /// Tells of the places that it gets back.
+  /// Reports the places that it gets back.
   private struct ObservedStore: RateLimitStore {
     let base: MemoryRateLimitStore
     let returned = Awaitable(0)
@@ -80,7 +80,7 @@ struct RateLimitTests {
     }
   }
 
-  /// As when somebody types: each request replaces the one before.
+  /// Like while somebody types: each request replaces the previous one.
   @Test(arguments: [false, true]) func requestsThatReplaceOneAnotherWaitAsLongAsOne(isShared: Bool) async throws {
     var limit = RateLimit(1, per: .seconds(1))
     let store = ObservedStore(base: MemoryRateLimitStore(clock: clock))
@@ -94,7 +94,7 @@ struct RateLimitTests {
       try await clock.sleepers(2)
       last.cancel()
       _ = await last.result
-      // what a store that is shared gets back, it gets a moment later
+      // a shared store gets places back a moment later
       if isShared { _ = try await store.returned.wait { $0 >= round ? true : nil } }
       last = next
     }
@@ -113,14 +113,14 @@ struct RateLimitTests {
     _ = await first.result
     clock.advance(by: .seconds(1))
     #expect(try await second.value == .ok)
-    // the last place is that of the next again
+    // the last place belongs to the next one again
     let third = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(1))
     #expect(try await third.value == .ok)
   }
 
-  /// The limit of requests at the same time, behind it, refuses the second.
+  /// The limit of concurrent requests, after it, refuses the second one.
   @Test func aRequestThatAnotherLimitRefusesTakesNoPlace() async throws {
     let gate = Gate(), sent = Log<String>()
     let transport = TestTransport { request in

@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Testing
 
-/// The questions that a program asks an error.
+/// The properties by which a program classifies an error.
 struct ErrorQuestionTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let kind: HTTPError.Kind

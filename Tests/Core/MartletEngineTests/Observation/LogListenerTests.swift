@@ -110,7 +110,7 @@ struct LogListenerTests {
         == ["info POST http://a.example/ → 200 OK, 1.2 kB sent, 35 MB received, 0 ms, HTTP/2 on a reused connection"])
   }
 
-  /// Reports sizes as a transport does.
+  /// Reports sizes like a transport.
   private struct MeasuredTransport: Transport {
     func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
       var metrics = TransferMetrics()

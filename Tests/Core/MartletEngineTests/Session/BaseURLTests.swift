@@ -8,7 +8,7 @@ import Testing
 /// URLs as text, the base URL and the default fields of a session.
 @Suite(.timeLimit(.minutes(5)))
 struct BaseURLTests {
-  /// Answers with what was asked for.
+  /// Answers with the method and target of the request.
   private let server = try? LoopbackServer { request in
     request.path == "/moved" ? .redirect(to: "/v1/target") : .text("\(request.method) \(request.target)")
   }

@@ -73,7 +73,7 @@ struct PagesTests {
     #expect(fields["X-Tenant"] == "7")
   }
 
-  /// As after a redirect: they are for the origin that the caller asked.
+  /// Like after a redirect: they are for the origin that the caller addressed.
   @Test func defaultFieldsOfTheSessionAreNotForAnotherOrigin() async throws {
     let other = try LoopbackServer { _ in .json("2") }
     let server = try LoopbackServer { _ in .json("1").with(.link, "<\(other.url("/next"))>; rel=next") }

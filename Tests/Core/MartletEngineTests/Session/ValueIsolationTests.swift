@@ -3,10 +3,10 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What `value` decodes need not be `Sendable`.
+/// The type that `value` decodes need not be `Sendable`.
 @Suite(.timeLimit(.minutes(5)))
 struct ValueIsolationTests {
-  /// A class of the main actor, as that of a view's model.
+  /// A class of the main actor, like a view's model.
   @MainActor final class Model: @MainActor Decodable {
     let name: String
 

@@ -6,12 +6,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The reader of a response, and the task beside it that reads the request's body.
+/// The reader of a response, and the concurrent task that reads the request's body.
 @Suite(.timeLimit(.minutes(5)))
 struct TransferBodyTests {
   private let signals = SignalQueue<TransferSignal>(highWater: 1000)
 
-  /// Notes what a loop thread would be asked.
+  /// Records the requests to a loop thread.
   private final class Loop: TransferControl {
     private let asked = Mutex<[String]>([])
     let hasFailed = Gate()
@@ -116,7 +116,7 @@ struct TransferBodyTests {
     #expect(loop.requests == ["cancel"])
   }
 
-  /// Otherwise a part of a body is sent as if it were the whole, if the loop looks at the queue just then.
+  /// Otherwise a part of a body would be sent as the whole, if the loop checks the queue at that moment.
   @Test func sequenceThatEndsBecauseItWasCancelledIsNoWholeBody() async throws {
     let hasBegun = Gate()
     let loop = Loop()

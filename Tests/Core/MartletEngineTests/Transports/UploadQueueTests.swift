@@ -68,7 +68,7 @@ struct UploadQueueTests {
       switch queue.next() {
       case .chunk:
         taken += 1
-        // 512 KiB may wait, and the chunk that the producer waits with
+        // 512 KiB may wait, and the chunk for which the producer waits
         #expect(pushed.value <= taken + 6)
       case .nothingYet: await Task.yield()  // the producer goes on
       case .end:

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// Which addresses are special, and what a policy says to each.
+/// Special addresses, and a policy's decision on each.
 struct AddressPolicyTests {
   @Test func everySpecialRangeHasItsKind() throws {
     let table: [(AddressPolicy.Kind?, String)] = [
@@ -66,7 +66,7 @@ struct AddressPolicyTests {
   ) -> String {
     let bits = IPAddress(literal: text)?.bits ?? 0
     let part = UInt16(truncatingIfNeeded: (inverted ? ~bits : bits) >> UInt128(shift))
-    // bits 64 to 71 are unused, so that the rest begins with the second byte of a group
+    // bits 64 to 71 are unused, so the rest begins with the second byte of a group
     return shifted ? "\(String(part >> 8, radix: 16)):\(String(part << 8, radix: 16))" : String(part, radix: 16)
   }
 

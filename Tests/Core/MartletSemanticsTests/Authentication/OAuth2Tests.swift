@@ -134,8 +134,8 @@ struct TokenGrantTests {
       answer.objection.map { $0.contains("'\(type.replacing("\n", with: ""))'") && !$0.contains("secret") } != false)
   }
 
-  /// A lifetime that is no positive number is unknown: a token of which the server says that it has expired already would
-  /// be renewed for each request.
+  /// A lifetime that is not a positive number is unknown. A token that the server describes as already expired would
+  /// otherwise be renewed for each request.
   @Test(
     arguments: [
       ("0", nil), ("-1", nil), ("0.0", nil), (#""0""#, nil), (#""-60""#, nil), ("true", nil), (#""true""#, nil),
@@ -162,7 +162,7 @@ struct ProofKeyTests {
     88, 5,
     88, 83, 132, 141, 121,
   ]
-  /// The hash that appendix B gives for the verifier.
+  /// The hash of the verifier in appendix B.
   private let hash: [UInt8] = [
     19, 211, 30, 150, 26, 26, 216, 236, 47, 22, 177, 12, 76, 152, 46, 8, 118, 168, 120, 173, 109, 241, 68, 86, 110, 225,
     137, 74,

@@ -20,7 +20,7 @@ struct PasswordChallengeTests {
       ("Digest nonce=a, algorithm=SHA-256-sess, Digest nonce=b, algorithm=sha-256", "sha256 a"),
       ("Basic realm=r, Digest nonce=a", "md5 a"),
       ("Negotiate, Basic realm=r", "Basic r"),
-      // unsupported: unknown algorithms, no nonce, auth-int alone where the body is not known
+      // unsupported: unknown algorithms, no nonce, only auth-int if the body is not known
       ("Digest nonce=a, algorithm=SHA-1024, Basic realm=r", "Basic r"),
       ("Digest realm=a, Basic realm=r", "Basic r"),
       (#"Digest nonce=a, qop="auth-int", Basic realm=r"#, "Basic r"),

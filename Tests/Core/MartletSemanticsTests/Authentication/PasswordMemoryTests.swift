@@ -13,7 +13,7 @@ struct PasswordMemoryTests {
       PasswordChallenge.strongest(of: AuthenticationChallenge.challenges(in: fields), realm: nil))
   }
 
-  /// Returns a memory with one answer that was accepted.
+  /// Returns a memory with one accepted answer.
   private static func memory(_ challenge: PasswordChallenge, at text: String) throws -> PasswordMemory {
     var memory = PasswordMemory()
     let url = try url(text)
@@ -93,7 +93,7 @@ struct PasswordMemoryTests {
 
     let answer = try #require(try Self.digestAnswer(&memory, "http://a.example/"))
     #expect(answer.nonce == "next" && answer.count == 1)
-    #expect(answer.challenge.nonce == "n" && answer.clientNonce == "c")  // which the key of a session is derived from
+    #expect(answer.challenge.nonce == "n" && answer.clientNonce == "c")  // the key of a session is derived from them
   }
 
   @Test func aRefusedCredentialIsRemoved() throws {

@@ -178,7 +178,7 @@ struct CachePlanTests {
 
   struct Offer: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// The fields of the stored response, and of the request that it answered.
+    /// The fields of the stored response, and of its request.
     let stored: HTTPFields
     var asked: HTTPFields = [:]
     let asks: HTTPFields
@@ -187,7 +187,7 @@ struct CachePlanTests {
     let tags: String?
   }
 
-  /// RFC 9111 §4.3.1: which validators of responses that do not match a request it carries.
+  /// RFC 9111 §4.3.1: the validators of unmatched responses that a request carries.
   @Test(arguments: [
     Offer(
       testDescription: "another language", stored: [.vary: "Accept-Language", .eTag: "\"a\""],

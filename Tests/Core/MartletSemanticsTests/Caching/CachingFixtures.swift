@@ -1,7 +1,7 @@
 import MartletSemantics
 @_exported import TestSupport
 
-/// When responses are received in these tests: Wed, 01 Jan 2025 00:00:00 GMT.
+/// The time at which responses are received in these tests: Wed, 01 Jan 2025 00:00:00 GMT.
 let arrival = Date(timeIntervalSince1970: 1_735_689_600)
 
 /// The date of a field, in seconds after the arrival.

@@ -78,7 +78,7 @@ struct FreshnessTests {
     #expect(Freshness(of: StoredResponse([.age: "5"]), at: arrival.addingTimeInterval(-1000)).age == 5)
   }
 
-  /// What is derived of a response is computed once; a changed copy has its own.
+  /// Derived values of a response are computed once; a changed copy has its own.
   @Test func aChangedResponseHasAnotherFreshness() {
     let stored = StoredResponse([.cacheControl: "max-age=60"])
     #expect(Freshness(of: stored, at: arrival).lifetime == 60)

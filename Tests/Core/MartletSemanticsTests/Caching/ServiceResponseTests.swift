@@ -1,15 +1,15 @@
 import MartletSemantics
 import Testing
 
-/// What a private cache makes of the fields that known services document or send: GitHub's REST API, Stripe, OpenAI, SAP
-/// Gateway and content delivery networks. The values of tags, dates and identifiers are made up.
+/// A private cache's treatment of the fields that known services document or send: GitHub's REST API, Stripe, OpenAI,
+/// SAP Gateway and content delivery networks. The values of tags, dates and identifiers are invented.
 struct ServiceResponseTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var method = HTTPMethod.get
     var asks: HTTPFields = [.authorization: "Bearer one", .accept: "application/json"]
     let answer: HTTPFields
-    /// Whether the response is stored, how long it is fresh, and where a later request uses it.
+    /// Whether the response is stored, how long it is fresh, and which later requests use it.
     let outcome: Outcome
 
     enum Outcome: Sendable, Hashable {
@@ -17,7 +17,8 @@ struct ServiceResponseTests {
       case stored(seconds: Double, Uses)
     }
 
-    /// What a request with another token of the same user may use, and what it sends when the response is stale.
+    /// Whether a request with another token of the same user may use it, and what that request sends when the response
+    /// is stale.
     struct Uses: Sendable, Hashable {
       var inPartition = true
       var withoutPartition = false
@@ -146,7 +147,7 @@ struct ServiceResponseTests {
     #expect(plan == .validate(0, validation))
   }
 
-  /// Returns the response as it is stored; nil if it is not.
+  /// Returns the stored form of the response; nil if it is not stored.
   private static func store(_ row: Row, in partition: String) -> StoredResponse? {
     let request = RequestHead(row.asks, row.method)
     let context = CacheUpdate.Context(

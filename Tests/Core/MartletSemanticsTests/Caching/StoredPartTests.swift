@@ -54,7 +54,7 @@ struct StoredPartTests {
 
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// The range of the caller; nil for the whole. The part that is stored is 2-5 of 10, or 0-5 for the whole.
+    /// The range of the caller; nil for the whole. The stored part is 2-5 of 10, or 0-5 for the whole.
     var asks: String?
     var status: HTTPStatus = .partialContent
     var range: String?

@@ -1,13 +1,13 @@
 import MartletSemantics
 import Testing
 
-/// “Parse a MIME type” and “serialize a MIME type” of WHATWG MIME Sniffing (§4.4, §4.5). The essence stands before the
-/// first semicolon of what is written, and a space behind each.
+/// “Parse a MIME type” and “serialize a MIME type” of WHATWG MIME Sniffing (§4.4, §4.5). In the expected text, the
+/// essence comes before the first semicolon, with a space after each semicolon.
 @Suite("Media types as MIME Sniffing parses them", .timeLimit(.minutes(5)))
 struct MediaTypeParsingTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let text: String
-    /// What is written of the parsed type; nil if the text is none.
+    /// The serialization of the parsed type; nil if the text is not a type.
     let written: String?
     var testDescription: String { text.debugDescription }
 
@@ -42,20 +42,20 @@ struct MediaTypeParsingTests {
     Row("a/b; x\t=y;z=w", "a/b; z=w"), Row("a/b;x y=z", "a/b"), Row("a/b;(x)=y;z=w", "a/b; z=w"),
     Row("a/b;x\u{E9}=y;z=w", "a/b; z=w"), Row("a/b;\u{B}x=y;z=w", "a/b; z=w"), Row("a/b;\"x\"=y;z=w", "a/b; z=w"),
     Row("a/b;x,y=z;w=v", "a/b; w=v"),
-    // step 11.10: the first of a name counts, also if it is written otherwise
+    // step 11.10: the first value of a name counts, even if the name's case differs
     Row("a/b;x=1;x=2", "a/b; x=1"), Row("a/b;x=1;X=2;y=3", "a/b; x=1; y=3"), Row("a/b;x=;x=2", "a/b; x=2"),
     Row("a/b;x=\"\";x=2", #"a/b; x="""#), Row("a/b;x=\u{1};x=2", "a/b; x=2"),
   ]
 
   private static let values = [
-    // step 11.9: values without quotes reach to the semicolon, and may be no tokens
+    // step 11.9: values without quotes extend to the semicolon, and need not be tokens
     Row("a/b;x= y", #"a/b; x=" y""#), Row("a/b;x=y z", #"a/b; x="y z""#), Row("a/b;x=y \t\r\n;z=w", "a/b; x=y; z=w"),
     Row("a/b;x= ;z=w", "a/b; z=w"), Row("a/b;x=y=z", #"a/b; x="y=z""#), Row("a/b;x==y", #"a/b; x="=y""#),
     Row("a/b;x=(y)", #"a/b; x="(y)""#), Row("a/b;x=y,z", #"a/b; x="y,z""#), Row("a/b;x='y z'", #"a/b; x="'y z'""#),
     Row(#"a/b;x=y"z"#, #"a/b; x="y\"z""#), Row(#"a/b;x=y\z"#, #"a/b; x="y\\z""#),
     Row(#"a/b;x= "y""#, #"a/b; x=" \"y\"""#),
     Row("a/b;x=y\tz", "a/b; x=\"y\tz\""),
-    // step 11.8: what follows a quoted string is ignored up to the semicolon
+    // step 11.8: text after a quoted string is ignored up to the semicolon
     Row(#"a/b;x="y""#, "a/b; x=y"), Row(#"a/b;x="y z""#, #"a/b; x="y z""#), Row(#"a/b;x="""#, #"a/b; x="""#),
     Row(#"a/b;x="y"z;w=v"#, "a/b; x=y; w=v"), Row(#"a/b;x="y";w=v"#, "a/b; x=y; w=v"),
     Row(#"a/b;x="y;z";w=v"#, #"a/b; x="y;z"; w=v"#), Row(#"a/b;x=" y ""#, #"a/b; x=" y ""#),
@@ -73,11 +73,11 @@ struct MediaTypeParsingTests {
 
   @Test(arguments: types + names + values) func parsingFollowsTheStandard(row: Row) {
     #expect(MediaType(row.text)?.description == row.written)
-    // what is written is read as the same type
+    // the serialization is read as the same type
     if let written = row.written { #expect(MediaType(written)?.description == written) }
   }
 
-  /// Every byte, as the public suite has them: in the type, the subtype, a name, a value and a quoted value.
+  /// Every byte, as in the public suite: in the type, the subtype, a name, a value and a quoted value.
   @Test(arguments: UInt8.min...UInt8.max) func everyCodePointIsAllowedWhereTheStandardSays(byte: UInt8) {
     let text = String(Unicode.Scalar(byte))
     let isToken = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".contains(text)
@@ -109,11 +109,11 @@ struct MediaTypeOfFieldsTests {
       (["text/html", "text/plain"], "text/plain"), (["text/html, a/b"], "a/b"),
       (["text/html", "nonsense"], "text/html"),
       (["text/html,"], "text/html"), ([",text/html"], "text/html"), (["text/html", ""], "text/html"),
-      // `*/*` is none, but other ranges are not looked for
+      // `*/*` does not count, but other ranges are not checked
       (["*/*"], nil), (["text/html, */*"], "text/html"), (["*/*;charset=gbk"], nil),
       (["text/html;x=1", "*/*;x=2"], "text/html; x=1"),
       (["text/*"], "text/*"),
-      // the charset of an earlier one holds as long as the essence stays the same
+      // the charset of an earlier type applies as long as the essence stays the same
       (["text/html;charset=gbk", "text/html"], "text/html; charset=gbk"),
       (["text/html;charset=gbk, text/html;x=1"], "text/html; x=1; charset=gbk"),
       (["TEXT/HTML;CHARSET=gbk", "text/html"], "text/html; charset=gbk"),
@@ -125,7 +125,7 @@ struct MediaTypeOfFieldsTests {
       (["text/html;charset=gbk", "text/html;charset=\"\""], #"text/html; charset="""#),
       (["text/html;charset=", "text/html"], "text/html"),
       (["text/html", "text/html;charset=gbk", "text/html;x=1"], "text/html; x=1; charset=gbk"),
-      // commas in quoted strings do not separate; a quote that stays open reaches over the lines
+      // commas in quoted strings do not separate; an unclosed quote extends over the lines
       ([#"text/html;x=",text/plain""#], #"text/html; x=",text/plain""#), ([#"text/html;x="a\",b";y=1, a/b"#], "a/b"),
       ([#"text/html;x=""#, "text/plain"], #"text/html; x=", text/plain""#),
       ([#"text/html;""#, "text/plain"], "text/html"),

@@ -94,7 +94,7 @@ struct CookieDomainTests {
     #expect(Punycode.encode(label: label) == expected)
   }
 
-  /// A label has at most 63 bytes (RFC 1035 §2.3.4): what cannot become one costs nothing.
+  /// A label has at most 63 bytes (RFC 1035 §2.3.4). Text that cannot become one takes no time.
   @Test
   func aLabelThatIsTooLongIsRefused() {
     let points = (0..<20_000).compactMap { Unicode.Scalar(0x4E00 + $0) }

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// The limits of RFC 6265bis §5.7 and §6.1, and what a program puts in by hand.
+/// The limits of RFC 6265bis §5.7 and §6.1, and cookies that a program adds by hand.
 @Suite(.timeLimit(.minutes(5)))
 struct CookieListTests {
   private static let start = Date(timeIntervalSince1970: 1_800_000_000)

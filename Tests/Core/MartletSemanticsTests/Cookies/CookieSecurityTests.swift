@@ -21,7 +21,7 @@ struct CookieSecurityTests {
   }
 
   @Test(arguments: [
-    // over https, then over http: what is sent over https
+    // over https, then over http: the cookies that are sent over https
     ("a=1; Secure; Path=/dir", "a=2; Path=/dir", "a=1"),
     ("a=1; Secure; Path=/dir", "a=2; Path=/dir/page", "a=1"),
     ("a=1; Secure; Path=/dir", "a=2; Path=/", "a=1; a=2"),
@@ -135,7 +135,7 @@ struct CookieSecurityTests {
     ("__Host-Http-a=b; Secure; Path=/; HttpOnly", true), ("__Host-Http-a=b; Secure; Path=/", false),
     ("__host-http-a=b; Secure; HttpOnly", false),
     ("__Host-Http-a=b; Secure; Path=/; HttpOnly; Domain=example.org", false),
-    // A nameless cookie that would be read as one of these.
+    // A nameless cookie that would be read as one with a prefix.
     ("=__Secure-a=b; Secure", false), ("=__Host-a=b; Secure; Path=/", false), ("__Host-a; Secure; Path=/", false),
     ("__secure-a; Secure", false), ("=__Http-a=b; Secure; HttpOnly", false), ("=x__Host-a=b", true),
     ("=__HoSt-HtTp-a=b; Secure; HttpOnly; Path=/", false), ("= __Secure-a=b", false), ("=__Secure", true),
@@ -159,7 +159,7 @@ struct CookieSecurityTests {
     #expect(CookieClient.echo([line], at: Self.http, to: Self.https) == "")
   }
 
-  // MARK: What is shown
+  // MARK: Descriptions
 
   @Test
   func descriptionLeavesTheValueOut() {

@@ -44,7 +44,7 @@ struct CellRateTests {
       .take(at: 0, burst: 1, wait: 2, .allowed(after: .zero, remaining: 0)),
       .take(at: 0, burst: 1, wait: 2, .allowed(after: .seconds(1), remaining: 0)),
       .take(at: 0.5, burst: 1, wait: 2, .allowed(after: .milliseconds(1500), remaining: 0)),
-      // what is refused takes no place
+      // a refused request takes no place
       .take(at: 0.5, burst: 1, wait: 2, .refused(retryAfter: .milliseconds(2500))),
       .take(at: 1, burst: 1, wait: 2, .allowed(after: .seconds(2), remaining: 0)),
     ])
@@ -108,7 +108,7 @@ struct CellRateTests {
     }
     for start in sent.indices {
       for end in start..<min(sent.count, start + 20) {
-        // so many need at least this time
+        // this many requests need at least this time
         let least = Duration.seconds(max(0, end - start - 4))
         #expect(sent[end] - sent[start] + .microseconds(1) >= least)
       }

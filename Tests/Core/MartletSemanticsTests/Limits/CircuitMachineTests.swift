@@ -9,7 +9,7 @@ struct CircuitMachineTests {
         failureShare: 0.5, minimumCount: 4, window: .seconds(10), openTime: .seconds(5), probes: probes))
   }
 
-  /// Sends requests with these outcomes, each at once.
+  /// Sends requests with these outcomes, all at once.
   private func run(_ state: inout CircuitMachine, _ outcomes: [CircuitMachine.Result], at seconds: Double) {
     for outcome in outcomes {
       guard case .sent(let ticket) = state.admit(at: .seconds(seconds)) else { continue }
@@ -75,7 +75,7 @@ struct CircuitMachineTests {
     #expect(state.admit(at: .seconds(7)) == .refused(retryAfter: .zero))
     state.record(.success, of: second, at: .seconds(7))
     #expect(state.phase == .closed)
-    // the failures of before are forgotten
+    // earlier failures are forgotten
     run(&state, [.failure, .failure, .failure], at: 8)
     #expect(state.phase == .closed)
   }

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// How long an origin takes to answer.
+/// The time that an origin takes to answer.
 struct LatencyEstimateTests {
   @Test func aQuantileIsNotTooShortAndHardlyTooLong() throws {
     for milliseconds in [0.2, 1, 9.9, 10, 47, 250, 1999, 60_000] {

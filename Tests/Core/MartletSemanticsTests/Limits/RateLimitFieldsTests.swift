@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// What a server says about its rate limit.
+/// A server's statements about its rate limit.
 struct RateLimitFieldsTests {
   private let now = Date(timeIntervalSince1970: 1_000_000_000)  // Sun, 09 Sep 2001 01:46:40 GMT
 
@@ -13,7 +13,7 @@ struct RateLimitFieldsTests {
     let table: [(HTTPFields, Duration?)] = [
       (["RateLimit": "\"default\";r=0;t=30"], .seconds(30)), (["RateLimit": "\"default\";r=1;t=30"], nil),
       (["RateLimit": "default;r=0;t=7"], .seconds(7)), (["RateLimit": "\"a\";t=7;r=0;pk=:YQ==:"], .seconds(7)),
-      // several policies: the longest wait of those that are used up
+      // several policies: the longest wait among the exhausted ones
       (["RateLimit": "\"a\";r=0;t=3, \"b\";r=0;t=9, \"c\";r=5;t=100"], .seconds(9)),
       (["RateLimit": "\"a\";r=0;t=3", "ratelimit": "\"b\";r=0;t=4"], .seconds(4)),
       (["RateLimit": "\"a\";r=0"], nil), (["RateLimit": "\"a\";r=-1;t=3"], nil), (["RateLimit": "\"a\";r=0;t=-3"], nil),

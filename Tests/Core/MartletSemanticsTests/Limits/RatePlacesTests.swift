@@ -2,14 +2,14 @@ import MartletSemantics
 import TestSupport
 import Testing
 
-/// Requests that wait for a rate limit and give up: after that everything is as without them.
+/// Requests that wait for a rate limit and give up: afterwards, the state is as if they had never existed.
 struct RatePlacesTests {
   private final class Waiter: Sendable {
     let number: Int
     init(_ number: Int) { self.number = number }
   }
 
-  /// A request: when it comes, and when it gives up, if it still waits then.
+  /// A request: its arrival, and the time at which it gives up if it is still waiting.
   private struct Request {
     let number: Int
     let comes: Duration
@@ -31,7 +31,7 @@ struct RatePlacesTests {
       self.processes = Array(repeating: RatePlaces(), count: processes)
     }
 
-    /// Sends what is due before a time.
+    /// Sends the requests that are due before a time.
     mutating func advance(to now: Duration) {
       for (number, entry) in due where entry.due <= now {
         processes[entry.process].remove(entry.waiter)
@@ -102,7 +102,8 @@ struct RatePlacesTests {
     }
   }
 
-  /// A process does not know those of the others that wait; it may leave free what they could use, but never sends too much.
+  /// A process does not know the waiting requests of the others. It may leave places free that they could use, but
+  /// never sends too much.
   @Test(arguments: 0..<100 as Range<UInt64>)
   func processesThatGivePlacesBackNeverExceedTheRate(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
@@ -125,7 +126,7 @@ struct RatePlacesTests {
         #expect(sent[end] - sent[start] + .microseconds(1) >= .seconds(max(0, end - start - burst + 1)))
       }
     }
-    // all that waited have given up: nothing waits
+    // all waiting requests have given up: nothing waits
     let next = limit.rate.take(interval: .seconds(1), burst: burst, wait: .zero, at: now + .milliseconds(2_500))
     guard case .allowed(.zero, _, _) = next else {
       Issue.record("\(next)")

@@ -28,7 +28,7 @@ struct FieldNameTests {
     #expect(upper != "x-request-ids")
   }
 
-  /// The number that tells most names apart is the same for both.
+  /// The number that distinguishes most names is the same for both.
   @Test func namesThatDifferInAFewCharactersAreDifferent() {
     #expect(FieldName("a~") != FieldName("b_"))
     #expect(Set<FieldName>(["a~", "b_", "A~"]).count == 2)

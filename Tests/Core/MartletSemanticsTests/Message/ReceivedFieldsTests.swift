@@ -62,7 +62,7 @@ struct ReceivedFieldsTests {
 
   @Test(arguments: ["A: b\r\n", "A: b\nB: c\n", "\r\nA: b\r\n", "A: b", ": c\r\nA: b\r\n", "A: b\r\nno colon\r\n"])
   func areWhatCorrectedFieldsAre(text: String) {
-    // a value that is not plain has all of them made at once
+    // a value that is not plain causes all strings to be made at once
     let corrected = HTTPFields(lines: Array((text + "\r\nLast: \u{e9}\r\n").utf8)[...])
     var fields = HTTPFields(lines: Array((text + "\r\nLast: e\r\n").utf8)[...])
     fields["Last"] = "\u{e9}"

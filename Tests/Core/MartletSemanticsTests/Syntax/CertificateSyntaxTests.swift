@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-/// Certificates by hand (RFC 5280 §4.1); those of openssl are in the tests of the transport.
+/// Certificates made by hand (RFC 5280 §4.1); those made by openssl are in the tests of the transport.
 @Suite struct CertificateSyntaxTests {
   private static let key: [UInt8] = [0x30, 0x03, 0x02, 0x01, 0x07]
 

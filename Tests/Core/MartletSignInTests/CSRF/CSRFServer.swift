@@ -18,7 +18,7 @@ final class CSRFServer: Sendable {
   let log = EventLog()
   /// Opens with the first fetch.
   let isFetching = Gate()
-  /// Returns a response of its own; nil for that of the server.
+  /// Returns a custom response; nil for that of the server.
   let answers: @Sendable (MockRequest) async throws -> MockResponse?
 
   init(_ answers: @escaping @Sendable (MockRequest) async throws -> MockResponse? = { _ in nil }) {
@@ -53,7 +53,7 @@ final class CSRFServer: Sendable {
     return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)
   }
 
-  /// Ends all sessions: cookies and tokens from before are not valid.
+  /// Ends all sessions: earlier cookies and tokens become invalid.
   func forgetSessions() { state.withLock { $0.sessions = [:] } }
 
   func respond(to request: MockRequest) async throws -> MockResponse {

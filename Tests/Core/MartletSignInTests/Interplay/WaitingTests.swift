@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// A call's deadline and its task's cancellation end its waits, and not those of other calls.
+/// A call's deadline and its task's cancellation end its own waits, and not those of other calls.
 @Suite("Deadlines and cancellation during waits", .timeLimit(.minutes(5)))
 struct WaitingTests {
   enum Wait: String, CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import MartletSockets
 import MartletTesting
 import Testing
 
-/// The port of a login in a browser, beside programs that mean no good.
+/// The port of a login in a browser, with malicious programs on the same machine.
 @Suite(.timeLimit(.minutes(5)))
 struct LoopbackRedirectTests {
   /// Connections on which half of a request was sent.
@@ -20,7 +20,7 @@ struct LoopbackRedirectTests {
 
     deinit { for descriptor in descriptors { close(descriptor) } }
 
-    /// How many of them the other side has not closed.
+    /// The number of connections that the other side has not closed.
     var open: Int {
       descriptors.count { descriptor in
         var byte: UInt8 = 0
@@ -44,7 +44,7 @@ struct LoopbackRedirectTests {
     }
   }
 
-  /// Logs in, with so many half requests before the redirect. Returns how many of them were open after its answer.
+  /// Logs in, after this number of half requests. Returns how many of them were open after the redirect's answer.
   private func logIn(beside count: Int) async throws -> Int {
     let server = try OAuthServer { _, _ in OAuthServer.token("a") }
     let open = Awaitable<Int?>(nil)

@@ -58,7 +58,7 @@ struct OAuthClientTests {
     #expect(try await session.data(for: HTTPRequest(.get, api.url)).1.status == .ok)
   }
 
-  /// A server that says `"expires_in": 0` does not mean a token that is of no use.
+  /// With `"expires_in": 0` a server does not mean that the token is unusable.
   @Test(arguments: ["0", "-1", "\"0\"", "\"never\""])
   func unknownLifetimeIsNotARenewalForEachRequest(_ seconds: String) async throws {
     let server = try OAuthServer { _, count in
@@ -170,7 +170,7 @@ struct OAuthClientTests {
     #expect(store.keys().isEmpty)
   }
 
-  /// Of two processes that renew at the same moment the second gets a refusal.
+  /// If two processes renew at the same moment, the second one is refused.
   @Test func tokenThatAnotherProcessRenewedMeanwhileIsUsed() async throws {
     let store = MemoryKeyValueStore()
     let other = try JSONEncoder().encode(AccessToken("other", refreshToken: "r1"))

@@ -14,8 +14,8 @@ struct OAuthLoginTests {
   private static let codes = Reply.json(
     #"{"device_code": "d", "user_code": "WDJB", "verification_uri": "https://a.example/device", "expires_in": 60}"#)
 
-  /// Logs in with these answers to the token requests, the last of them again and again. Returns the token and the
-  /// seconds between the requests.
+  /// Logs in with these answers to the token requests; the last one repeats. Returns the token and the seconds between
+  /// the requests.
   private func logIn(_ answers: [Reply]) async throws -> (token: Result<AccessToken, any Error>, waits: [Duration]) {
     let clock = JumpingClock()
     let server = try OAuthServer { form, count in
@@ -69,7 +69,7 @@ struct OAuthLoginTests {
 
   // MARK: Browser (RFC 6749 §4.1, RFC 7636, RFC 8252)
 
-  /// Logs in, with a closure for the browser, which is given the query of the page and a session.
+  /// Logs in, with a closure for the browser that receives the query of the page and a session.
   private func logIn(
     answer: @escaping @Sendable (OAuthServer.Form) -> Reply = { _ in OAuthServer.token("a", refresh: "r") },
     browser: @escaping @Sendable ([String: String]) async throws -> Void
@@ -201,7 +201,7 @@ struct OAuthLoginTests {
     #expect(server.received.isEmpty)
   }
 
-  /// The port is closed soon after the login has ended: on a queue of its own.
+  /// The port is closed soon after the login has ended, on a separate queue.
   private func expectClosed(_ redirect: String?) async throws {
     while (try? await Self.get(redirect, "?code=c&state=s")) != nil { await Task.yield() }
   }
@@ -219,7 +219,7 @@ private final class JumpingClock: Clock {
 
   private let state = Mutex((now: Instant(elapsed: .zero), waits: [Duration]()))
 
-  /// How long the sleeps would have been.
+  /// The durations of the sleeps.
   var waits: [Duration] { state.withLock { $0.waits } }
   var now: Instant { state.withLock { $0.now } }
   var minimumResolution: Duration { .zero }

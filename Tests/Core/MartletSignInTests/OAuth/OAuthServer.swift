@@ -7,14 +7,14 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// A small authorization server, whose token endpoint gives the answers of a list.
+/// A small authorization server. Its token endpoint returns the answers of a list.
 final class OAuthServer: Sendable {
   typealias Form = [String: String]
 
   let server: LoopbackServer
   private let forms = SharedForms()
 
-  /// - Parameter answer: returns the answer to the form of a token request, and to how many there were before.
+  /// - Parameter answer: returns the answer to the form of a token request, given the number of earlier ones.
   init(_ answer: @escaping @Sendable (Form, Int) -> Reply) throws {
     server = try LoopbackServer { [forms] request in
       let pairs = PercentEncoding.form.pairs(in: request.text)

@@ -4,7 +4,7 @@ import MartletCombine
 import MartletRunLoop
 import Testing
 
-/// Names the types that operators return, like code that was written for Combine.
+/// Names the types that operators return, like code written for Combine.
 @Suite("Names of the publishers that operators return")
 struct OperatorNameTests {
   typealias Numbers = PassthroughSubject<Int, Oops>

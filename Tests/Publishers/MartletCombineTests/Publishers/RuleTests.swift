@@ -108,7 +108,7 @@ struct RuleTests {
     #expect(probe.deepest == 1)
   }
 
-  /// A subject may be sent to from any thread.
+  /// Any thread may send to a subject.
   private final class Shared: @unchecked Sendable {
     // SAFETY: that is what the test is about.
     let subject: PassthroughSubject<Int, Never>

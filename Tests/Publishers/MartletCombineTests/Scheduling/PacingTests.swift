@@ -275,7 +275,7 @@ struct SchedulerTests {
 
 /// A thread that runs its run loop.
 private final class LoopThread: @unchecked Sendable {
-  // SAFETY: the loop is only given work to do, which any thread may do.
+  // SAFETY: the loop only receives work, which any thread may submit.
   let runLoop: RunLoop
 
   init() {

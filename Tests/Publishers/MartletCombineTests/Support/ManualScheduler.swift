@@ -40,7 +40,7 @@ final class ManualScheduler: Scheduler {
     return AnyCancellable { isWanted = false }
   }
 
-  /// Runs the work that is due until then, ordered by time.
+  /// Runs the work that is due until then, in the order of its time.
   func advance(by time: SchedulerTimeType.Stride = 0) {
     let end = now.advanced(by: time)
     isRunning = true

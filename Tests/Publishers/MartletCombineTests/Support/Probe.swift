@@ -3,7 +3,7 @@ import Synchronization
 
 /// A subscriber that requests values explicitly and records what it receives.
 final class Probe<Input: Sendable, Failure: Error>: Subscriber, @unchecked Sendable {
-  // SAFETY: used by one test, and where threads take part only behind the serial delivery that is under test.
+  // SAFETY: used by one test; if threads take part, only after the serial delivery that is under test.
   private(set) var values: [Input] = []
   private(set) var completions: [Subscribers.Completion<Failure>] = []
   private(set) var subscription: (any Subscription)?
@@ -42,7 +42,7 @@ struct Oops: Error, Equatable {
 }
 
 extension Publisher where Output: Sendable {
-  /// Returns what a publisher delivers immediately, with unlimited demand.
+  /// Returns a publisher's immediate output, with unlimited demand.
   var all: [Output] { probe().values }
 
   func probe(_ demand: Subscribers.Demand = .unlimited) -> Probe<Output, Failure> {

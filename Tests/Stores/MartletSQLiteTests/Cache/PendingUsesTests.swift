@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletSQLite
 
-/// When uses are written, and which heads and bodies are kept in memory between two calls.
+/// The times at which uses are written, and the heads and bodies that are kept in memory between two calls.
 struct PendingUsesTests {
   @Test func manyEntriesWhoseUseIsNotOnDiskAreWritten() {
     let uses = PendingUses()

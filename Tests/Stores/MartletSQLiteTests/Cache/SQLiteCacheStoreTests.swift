@@ -63,7 +63,7 @@ struct SQLiteCacheStoreTests {
     #expect(first.blockingEntries(for: entry.key) == [])
   }
 
-  /// The lookup that waits opens a new file.
+  /// The waiting lookup opens a new file.
   @Test func readingAtOnceLeavesAFileThatIsGoneToOthers() async throws {
     let store = try open()
     let entry = entry("/", length: 1000)
@@ -262,7 +262,7 @@ struct SQLiteCacheStoreTests {
     }
   }
 
-  /// Deletes what is due.
+  /// Deletes the data that is due.
   private func clean(_ store: SQLiteCacheStore) async throws {
     try await store.file.cleanUp()
   }

@@ -6,8 +6,8 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// A byte that changed on disk, at any position, only affects the data that it belongs to: the store can be used, and returns
-/// only what was stored.
+/// A byte that changed on disk, at any position, only affects the data to which it belongs. The store can be used, and
+/// returns only stored data.
 @Suite(.timeLimit(.minutes(5)))
 struct DamageTests {
   private let folder: TemporaryFolder
@@ -91,8 +91,8 @@ struct DamageTests {
     #expect(kept > 0)
   }
 
-  /// A page begins with its free ranges and the positions of its rows. If one of them is wrong, a row that is written or
-  /// deleted may cover others.
+  /// A page begins with its free ranges and the positions of its rows. If one of them is wrong, a written or deleted
+  /// row may overlap others.
   @Test func aCookieThatIsStoredAfterDamageCoversNoOther() async throws {
     let site = "site.example"
     let cookies = (0..<16).map { Self.cookie($0, site) }

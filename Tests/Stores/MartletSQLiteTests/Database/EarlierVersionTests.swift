@@ -5,8 +5,8 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// Files that earlier versions wrote: `Fixtures/version-1` has no checksums, and bodies were stored as the transport had
-/// decoded them.
+/// Files of earlier versions. `Fixtures/version-1` has no checksums, and stores bodies in the form that the transport
+/// had decoded.
 @Suite(.timeLimit(.minutes(5)))
 struct EarlierVersionTests {
   private let folder: TemporaryFolder

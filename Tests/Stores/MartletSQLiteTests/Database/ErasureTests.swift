@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletSQLite
 
-/// What was removed cannot be read from any file of the folder: database, journal, files that were set aside.
+/// Removed data cannot be read from any file of the folder: database, journal, files that were set aside.
 @Suite(.timeLimit(.minutes(5)))
 struct ErasureTests {
   private let folder: TemporaryFolder
@@ -58,7 +58,7 @@ struct ErasureTests {
     #expect(try traces() == [])
   }
 
-  /// Another process writes a body meanwhile, which is not affected.
+  /// Another process writes a body in the meantime, which is not affected.
   @Test func responsesRemovedWhileAnotherStoreWritesCannotBeRead() async throws {
     let (store, other, secret) = (try cache(), try cache(), response(700_000))
     try await store.save(secret.entry, secret.body)
@@ -138,7 +138,7 @@ struct ErasureTests {
 
   private enum Removal: CaseIterable { case each, eachAtOnce, all }
 
-  /// Rows that were moved from page to page leave copies of themselves behind.
+  /// Rows that were moved from page to page leave copies behind.
   @Test(arguments: Removal.allCases) private func removedValuesCannotBeRead(_ removal: Removal) async throws {
     do {
       let store = try SQLiteKeyValueStore(at: folder.file("values.sqlite"))
@@ -244,7 +244,7 @@ struct ErasureTests {
   /// The names of the files that contain the secret.
   private func traces() throws -> [String] {
     try folder.names().filter {
-      // a file may be removed meanwhile
+      // a file may be removed in the meantime
       (try? Data(contentsOf: folder.file($0)))?.range(of: Data(Self.secret.utf8)) != nil
     }
   }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletSQLite
 
-/// A disk without room, simulated in a process of its own by a limit of the size of files.
+/// A full disk, simulated in a separate process by a limit for the size of files.
 @Suite(.timeLimit(.minutes(5)))
 struct FullDiskTests {
   private let folder: TemporaryFolder
@@ -35,7 +35,7 @@ struct FullDiskTests {
     #expect(try await SQLiteKeyValueStore(at: folder.file("new/values.sqlite")).keys() == ["a"])
   }
 
-  /// What a process that was killed had committed is in the journal only.
+  /// The commits of a killed process are only in the journal.
   @Test func aJournalOnAFullDiskIsRead() async throws {
     let process = try OtherProcess("pairs", folder.file("cookies.sqlite").path)
     while try #require(process.next()) < 3 {}
@@ -60,7 +60,7 @@ struct FullDiskTests {
     #expect(sizes.reduce(0, +) < 200_000, "\(sizes)")
   }
 
-  /// A capacity of 100 bytes, of which 90 are stored, on a disk that has to keep some room.
+  /// A capacity of 100 bytes, of which 90 are stored, on a disk that must keep some free space.
   @Test(
     arguments: [
       (unused: 0, free: DiskReserve.size, limit: 100), (unused: 0, free: DiskReserve.size - 1, limit: 89),

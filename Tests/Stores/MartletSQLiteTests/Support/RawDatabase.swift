@@ -29,7 +29,7 @@ enum RawDatabase {
   }
 }
 
-/// A connection of another program, which has the file open.
+/// A connection of another program that has the file open.
 class OpenIdle {
   fileprivate var handle: OpaquePointer?
 
@@ -41,7 +41,7 @@ class OpenIdle {
   deinit { sqlite3_close_v2(handle) }
 }
 
-/// A connection of another program, which reads the state of the file at the time when it is made.
+/// A connection of another program. It reads the state of the file at the time at which the connection is made.
 final class OpenRead: OpenIdle {
   override init(_ file: URL) throws {
     try super.init(file)

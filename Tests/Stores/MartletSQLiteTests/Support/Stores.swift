@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSQLite
 import MartletTesting
 
-// The stores that the contracts are for: those in SQLite files, and the ones in memory.
+// The stores for the contracts: those in SQLite files, and the ones in memory.
 
 extension CacheStoreTests {
   static let all = [

@@ -5,7 +5,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// Archives as browsers and other tools export them.
+/// Archives exported by browsers and other tools.
 @Suite(.timeLimit(.minutes(5)))
 struct ForeignArchiveTests {
   private func replay(_ response: String, request: String = #""method": "GET""#) throws -> ReplayTransport {

@@ -59,7 +59,7 @@ final class RawClient {
     try send("\(method) \(target) HTTP/1.1\r\nHost: test\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n")
   }
 
-  /// Receives that many bytes as text; fewer if the connection ends before.
+  /// Receives this number of bytes as text; fewer if the connection ends before.
   func receive(_ count: Int) throws -> String {
     var bytes: [UInt8] = []
     while bytes.count < count, let more = try next(upTo: count - bytes.count) { bytes += more }
@@ -83,7 +83,7 @@ final class RawClient {
     return text
   }
 
-  /// Receives a head, and a body as long as its Content-Length says.
+  /// Receives a head, and a body of the length in its Content-Length.
   func response() throws -> (head: String, body: String) {
     let head = try head()
     let line = head.split(separator: "\r\n").first { $0.hasPrefix("Content-Length: ") }

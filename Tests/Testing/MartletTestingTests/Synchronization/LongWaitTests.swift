@@ -2,7 +2,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// A test that waits for long says where, and for what.
+/// A test that waits for a long time reports where and why.
 @Suite(.timeLimit(.minutes(5)))
 struct LongWaitTests {
   private final class Lines: Sendable {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import MartletSockets
 
-/// A body is delivered in the memory that it was received into.
+/// A body is delivered in the memory into which it was received.
 struct ReceiveMemoryTests {
   private let chunks = ChunkPool()
 
-  /// Fills the room as a socket does.
+  /// Fills the room like a socket.
   private func receive(_ count: Int, into memory: ReceiveMemory) -> UnsafeRawBufferPointer {
     let room = memory.room(ofLayer: 0)
     for index in 0..<count { room[index] = UInt8(truncatingIfNeeded: index % 251) }

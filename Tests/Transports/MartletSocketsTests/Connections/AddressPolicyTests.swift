@@ -8,7 +8,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Which servers the transport connects to under an ``AddressPolicy``. The servers of the tests are on 127.0.0.1.
+/// The servers to which the transport connects under an ``AddressPolicy``. The servers of the tests are on 127.0.0.1.
 @Suite(.timeLimit(.minutes(5)))
 struct AddressPolicyTests {
   private func session(
@@ -63,7 +63,7 @@ struct AddressPolicyTests {
     }
     let session = session({ $0.addressPolicy.allowed = ["127.0.0.1"] }, options: options)
     let name = url("http://rebinding.example:\(server.port)/")
-    // of several addresses, only those that are allowed are tried
+    // of several addresses, only the allowed ones are tried
     #expect(try await session.data(for: HTTPRequest(.get, name)).0 == Data("hello".utf8))
     #expect(try await session.data(for: HTTPRequest(.get, name)).0 == Data("hello".utf8))
     #expect(asked.withLock { $0 } == 1)

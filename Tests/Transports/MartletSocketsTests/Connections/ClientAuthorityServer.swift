@@ -5,8 +5,8 @@ import MartletTesting
 import TestServers
 import TestSupport
 
-/// An HTTP/1.1 server over TLS that requires a certificate of the client, by its own authority. It answers with `new` if
-/// the TLS session is a new one, and with `resumed` if it is not.
+/// An HTTP/1.1 server over TLS that requires a client certificate from its own authority. It answers with `new` if the
+/// TLS session is new, and with `resumed` if it is not.
 final class ClientAuthorityServer: Sendable {
   let url: URL
   let authority: TestAuthority

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The time for connecting, with listeners that take no more connections.
+/// The time for connecting, with listeners that accept no more connections.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectTimeoutTests {
   private func send(
@@ -85,7 +85,7 @@ private final class FullListener: Sendable {
     self.port = Int(UInt16(bigEndian: storage.sin6_port))  // at the place of that of IPv4
     let own = SocketAddress(
       text == "0.0.0.0" ? try #require(IPAddress("127.0.0.1")) : ip, port: UInt16(bigEndian: storage.sin6_port))
-    // Linux keeps one connection more than it was asked to
+    // Linux allows one connection more than requested
     let client = Glibc.socket(own.family, Int32(SOCK_STREAM.rawValue), 0)
     try #require(own.withSockaddr { connect(client, $0, $1) } == 0)
     descriptors = [listener, client]

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The pool as callers see it: its limits, its numbers, and connections that are opened ahead of requests.
+/// The pool from a caller's point of view: its limits, its numbers, and connections that are opened ahead of requests.
 @Suite(.timeLimit(.minutes(5)))
 struct ConnectionPoolTests {
   private func text(_ transport: SocketTransport, _ request: HTTPRequest, in call: Call = Call()) async throws -> String
@@ -29,7 +29,7 @@ struct ConnectionPoolTests {
     return SocketTransport(configuration)
   }
 
-  /// A transport that finds the address of every name when the gate is open.
+  /// A transport that resolves every name when the gate is open.
   private func transport(
     resolvingAt gate: Gate, _ change: (inout ConnectionConfiguration) -> Void
   ) -> SocketTransport {
@@ -44,7 +44,7 @@ struct ConnectionPoolTests {
     return SocketTransport(configuration, options: options)
   }
 
-  /// Waits for a state that the other side brings about.
+  /// Waits for a state that the other side causes.
   private func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() { await Task.yield() }
   }
@@ -104,7 +104,7 @@ struct ConnectionPoolTests {
     #expect(try await held.value == "ok")
   }
 
-  /// The name of its host is being looked up, for longer than it may wait for other requests.
+  /// Its host is being looked up, for longer than it may wait for other requests.
   @Test func aRequestForWhichAConnectionIsOpenedIsNotInTheQueue() async throws {
     let gate = Gate()
     var options = SocketTransport.Options()
@@ -206,9 +206,9 @@ struct ConnectionPoolTests {
     gate.open()
     for task in tasks { _ = try await task.value }
     #expect(server.connectionCount == 3)
-    // they were open already
+    // they were already open
     #expect(metrics.withLock { $0.map(\.reusedConnection) } == [true, true, true])
-    // and are enough for so many requests
+    // and are sufficient for these requests
     try await transport.preconnect(to: server.url, requests: 3)
     #expect(server.connectionCount == 3)
   }
@@ -243,7 +243,7 @@ struct ConnectionPoolTests {
     #expect(try await ahead.value == PoolStatistics(idle: 2, opened: 2))
   }
 
-  /// They take the room for one of the connections that are opened ahead, and leave it.
+  /// They take the room for one of the connections opened ahead, and leave it again.
   @Test func cancelledRequestsDoNotKeepACallForConnectionsAhead() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     let gate = Gate()
@@ -292,7 +292,7 @@ struct ConnectionPoolTests {
     #expect(await transport.statistics()[try #require(Origin(address))]?.opened == 1)
   }
 
-  /// The tickets come when the handshake is complete, in records that are no data (RFC 8446 §4.6.1).
+  /// The tickets come when the handshake is complete, in records without data (RFC 8446 §4.6.1).
   @Test func ticketsDoNotEndAConnectionThatWasOpenedAhead() async throws {
     let server = try RecordServer(more: "")
     let transport = transport {

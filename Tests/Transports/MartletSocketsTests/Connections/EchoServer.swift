@@ -4,7 +4,7 @@ import MartletTesting
 import TestServers
 import TestSupport
 
-/// A server that sends each chunk of a request's body back as soon as it has come, over TCP and over a unix socket.
+/// A server that returns each chunk of a request's body as soon as it has arrived, over TCP and over a unix socket.
 final class EchoServer: Sendable {
   let url: URL
   /// The path of the unix socket.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// What the settings of a transport, and those of its servers, mean over HTTP/2.
+/// The effects of a transport's settings, and of its servers' settings, over HTTP/2.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2SettingsTests {
   private func transport(
@@ -32,7 +32,7 @@ struct HTTP2SettingsTests {
     #expect(try await text(transport(to: server) { $0.readAhead = readAhead }, server) == window)
   }
 
-  /// The request would cost the connection, and the others on it (RFC 9113 §6.5.2).
+  /// The request would end the connection, with the others on it (RFC 9113 §6.5.2).
   @Test func aRequestWithMoreFieldsThanTheServerAcceptsIsNotSent() async throws {
     let server = try FrameServer(.fewFields)
     let transport = transport(to: server)
@@ -64,7 +64,7 @@ struct HTTP2SettingsTests {
     #expect(error?.phase == .queued)
   }
 
-  /// By the transport itself, thus before requests that came later, and without an attempt of the session.
+  /// The transport itself sends it again, before later requests, and without an attempt of the session.
   @Test func aRequestThatAGoAwayRefusesIsSentOverAnotherConnection() async throws {
     let server = try FrameServer(.goAway)
     let transport = transport(to: server)

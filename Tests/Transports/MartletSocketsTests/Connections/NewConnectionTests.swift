@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Over which connection a request is sent again.
+/// The connection over which a request is sent again.
 @Suite(.timeLimit(.minutes(5)))
 struct NewConnectionTests {
   // RFC 9112 §9.3.1: another one of the same age may be closed too.
@@ -23,7 +23,7 @@ struct NewConnectionTests {
       return String(decoding: try await response.body.collect(upTo: 10), as: UTF8.self)
     }
 
-    // each is answered when both have come, thus over connections of their own
+    // each is answered when both have arrived, and therefore over its own connection
     async let first = text("both", server.url), second = text("both", server.url)
     #expect(try await Set([first, second]) == ["1", "2"])
     async let held = text("hold", server.url)
@@ -38,8 +38,8 @@ struct NewConnectionTests {
 }
 
 /// A server over TLS that answers with the number of the connection. It closes the connection of the first `/stale`. A
-/// second port controls it: `/held` and `/third` wait until `/hold` and the third connection have come, `/release` and
-/// `/go` let them go on.
+/// second port controls it: `/held` and `/third` wait until `/hold` and the third connection have arrived, and
+/// `/release` and `/go` let them continue.
 private final class NumberingServer: Sendable {
   let url: URL
   let control: URL

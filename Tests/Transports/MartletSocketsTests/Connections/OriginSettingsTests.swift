@@ -9,8 +9,8 @@ import Testing
 
 @testable import MartletSockets
 
-/// Client certificates and pins that the caller returns for each connection, with two servers that accept the clients of
-/// their own authorities only.
+/// Client certificates and pins that the caller returns for each connection, with two servers. Each accepts only
+/// clients of its own authority.
 @Suite(.timeLimit(.minutes(5)))
 struct OriginSettingsTests {
   private static let servers = Result { (try ClientAuthorityServer(), try ClientAuthorityServer()) }
@@ -168,7 +168,7 @@ struct OriginSettingsTests {
     #expect(try await failure(transport, first.url).isCancelled)
   }
 
-  /// Waits until its task is cancelled, and opens the gate then.
+  /// Waits until its task is cancelled, and then opens the gate.
   private static func hang(telling cancelled: Gate) async throws -> Settings? {
     try await withTaskCancellationHandler {
       try await Gate().wait()
@@ -186,7 +186,7 @@ struct OriginSettingsTests {
       try await Self.hang(telling: cancelled)
     }
 
-    // on a busy machine the time may be over before the program is asked
+    // on a busy machine the time may be over before the closure is called
     while true {
       let error = try await failure(transport, first.url)
       #expect(error.kind == .connectTimeout)
@@ -219,14 +219,14 @@ struct OriginSettingsTests {
     #expect(try await text(transport, first.url) == "new")
   }
 
-  /// An answer that comes although nobody waits for it is of no consequence.
+  /// An answer for which nothing waits any more has no effect.
   @Test func anAnswerThatComesTooLateIsNotUsed() async throws {
     let asked = Gate(), isOver = Gate(), returned = Gate()
     let first = first
     let transport = transport { _ in
       if !asked.isOpen {
         asked.open()
-        // in a task of its own, which is not cancelled
+        // in a separate task, which is not cancelled
         try await Task { try await isOver.wait() }.value
         returned.open()
       }
@@ -277,7 +277,7 @@ struct OriginSettingsTests {
     try await cancelled.wait()
   }
 
-  // MARK: What surrounds it
+  // MARK: Surroundings
 
   @Test func connectionsAheadOfRequestsAskToo() async throws {
     let first = first

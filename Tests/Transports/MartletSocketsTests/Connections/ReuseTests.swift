@@ -8,7 +8,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Bytes that nothing asked for, on a connection that is about to be used again.
+/// Unsolicited bytes on a connection that is about to be reused.
 @Suite(.timeLimit(.minutes(5)))
 struct ReuseTests {
   private let peer: ScriptedPeer
@@ -32,7 +32,7 @@ struct ReuseTests {
     "HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)"
   }
 
-  /// Stops the loop's thread within a turn, after it has looked for events.
+  /// Stops the loop's thread within a turn, after it has checked for events.
   private func stopLoop() throws -> (isStopped: Gate, goOn: DispatchSemaphore) {
     let isStopped = Gate()
     let goOn = DispatchSemaphore(value: 0)
@@ -100,7 +100,7 @@ struct ReuseTests {
   }
 }
 
-/// Runs a task, and says when it has suspended for the first time.
+/// Runs a task, and reports its first suspension.
 private final class WatchedExecutor: TaskExecutor {
   let hasRun = Gate()
   private let queue = DispatchQueue(label: "task")
@@ -114,7 +114,7 @@ private final class WatchedExecutor: TaskExecutor {
   }
 }
 
-/// A server that does what a test says, step by step. Its system calls block threads of their own.
+/// A server that acts as a test determines, step by step. Its system calls block their own threads.
 private final class ScriptedPeer: Sendable {
   let port: Int
   private let listener: Int32

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// HTTP/2 connections from which nothing came for long, examined with a PING before they are used again.
+/// HTTP/2 connections that were silent for long. They are examined with a PING before they are used again.
 @Suite(.timeLimit(.minutes(5)))
 struct SilentConnectionTests {
   private func transport(
@@ -22,13 +22,13 @@ struct SilentConnectionTests {
 
   private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {
     var request = HTTPRequest(.post, server.url, body: .data(Data("a".utf8)))
-    // a request that may not be repeated: it must not be sent before the answer
+    // a request that must not be repeated: it must not be sent before the answer
     request.options.retryPolicy = .never
     let response = try await transport.send(request, in: Call())
     return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
   }
 
-  /// The server answers with the number of its connection and how many PINGs came over it.
+  /// The server answers with the number of its connection and the number of PINGs that came over it.
   @Test func aSilentConnectionIsExaminedBeforeEachUse() async throws {
     let server = try FrameServer(.pings)
     let transport = transport(to: server) { options in

@@ -10,7 +10,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// What only the transport over sockets has, or promises.
+/// Features and promises of the transport over sockets alone.
 @Suite(.timeLimit(.minutes(5)))
 struct SocketTransportTests {
   private func text(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> String {
@@ -23,7 +23,7 @@ struct SocketTransportTests {
     return HTTPError(wrapping: try #require(error))
   }
 
-  /// Each byte is sent after the echo of the last has come: nothing waits for more, in either direction.
+  /// Each byte is sent after the echo of the last one has arrived: nothing waits for more, in either direction.
   @Test func bothDirectionsGoOnAtOnce() async throws {
     let server = try EchoServer()
     let (chunks, sender) = AsyncStream.makeStream(of: Data.self)
@@ -40,7 +40,7 @@ struct SocketTransportTests {
     #expect(received == (0..<200).map { UInt8($0) })
   }
 
-  /// Around the sizes of the memory that bodies are received into: all at once, and in pieces.
+  /// Around the sizes of the memory into which bodies are received: all at once, and in pieces.
   @Test(
     arguments: [1, 1000, 65_535, 65_536, 131_071, 131_072, 131_073, 262_144, 300_000, 1_048_576, 1_500_000] as [Int64])
   func bodiesOfKnownLengthAreWhole(length: Int64) async throws {
@@ -81,7 +81,7 @@ struct SocketTransportTests {
     #expect(threadName() != "martlet-sockets")
   }
 
-  /// The executor has the thread, and the task has the executor.
+  /// The executor retains the thread, and the task retains the executor.
   @Test func aTaskOnTheThreadOutlivesTheTransport() async throws {
     let executor = try SocketTransport().taskExecutor
     let task = Task(executorPreference: executor) {
@@ -164,7 +164,7 @@ struct SocketTransportTests {
     #expect(server.connectionCount == 1)
   }
 
-  /// No signal ends the process when the peer has closed a connection that is written to.
+  /// No signal ends the process when a write goes to a connection that the peer has closed.
   @Test func aClosedConnectionRaisesNoSignal() async throws {
     await #expect(processExitsWith: .success) {
       signal(SIGPIPE, SIG_DFL)

@@ -18,7 +18,7 @@ struct TurnLimitTests {
   }
 
   @Test(arguments: [
-    // as many bytes as are allowed, if they are fast
+    // all allowed bytes, if they are fast
     (1 << 20, UInt64(0), 1), (256 << 10, 0, 4), (64 << 10, 100_000, 16), (1 << 10, 0, 1024),
     // slow ones until the time is over
     (64 << 10, 1_000_000, 3), (256 << 10, 2_000_000, 2),

@@ -6,13 +6,14 @@ import TestSupport
 
 /// A server that changes the protocol after a request with `Upgrade`, over TCP and over TLS. By path:
 ///
-/// - `/echo` sends `hello ` together with its 101, then what it receives; after the end it sends ` bye`, and ends.
-/// - `/once` sends `once`, ends its direction, and keeps what it receives until the end for `/received`. `/later` does
-///   not receive before `/go` is requested, and `/lost` resets the connection then.
+/// - `/echo` sends `hello ` together with its 101, and then returns the bytes that it receives; after the end it sends
+///   ` bye`, and ends.
+/// - `/once` sends `once`, ends its direction, and keeps the bytes that it receives until the end for `/received`.
+///   `/later` does not receive before `/go` is requested, and `/lost` then resets the connection.
 /// - `/flood` sends 32 MiB. After a byte, `/reset` resets the connection, and `/cut` ends it, over TLS without
 ///   `close_notify`.
 /// - `/late` sends its 101 when `/go` is requested.
-/// - CONNECT is answered with a 200 that has a `Content-Length`, and then it is like `/echo` without its `hello`.
+/// - CONNECT is answered with a 200 that has a `Content-Length`; after that, it is like `/echo` without its `hello`.
 /// - `/ended` is answered when an upgraded connection has ended.
 final class UpgradeServer: Sendable {
   let plain: URL

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Connections that are not used for HTTP any more (RFC 9110 §7.8, §9.3.6).
+/// Connections that are no longer used for HTTP (RFC 9110 §7.8, §9.3.6).
 @Suite(.timeLimit(.minutes(5)))
 struct UpgradeTests {
   private let server: UpgradeServer
@@ -46,7 +46,7 @@ struct UpgradeTests {
     return try #require(response.stream)
   }
 
-  /// Asks the server for a text, over a connection of its own.
+  /// Requests a text from the server, over a separate connection.
   private func ask(_ path: String) async throws -> String {
     let (data, _) = try await HTTPSession(transport: SocketTransport())
       .data(for: HTTPRequest(.get, server.plain.appending(path: path)))
@@ -130,7 +130,7 @@ struct UpgradeTests {
     #expect(try await rest(of: stream) == Data("abc bye".utf8))
   }
 
-  /// HTTP/2 has neither (RFC 9113 §8.6, §8.5): nothing is dropped silently.
+  /// HTTP/2 supports neither (RFC 9113 §8.6, §8.5): nothing is dropped silently.
   @Test(arguments: [false, true]) func overHTTP2AnUpgradeIsRefused(secure: Bool) async throws {
     var configuration = ConnectionConfiguration()
     configuration.versions = .http2PriorKnowledge
@@ -217,7 +217,7 @@ struct UpgradeTests {
   {
     let stream = try await open("lost", secure: secure)
     #expect(try await rest(of: stream) == Data("once".utf8))
-    // more than the system takes, so that output is pending
+    // more than the system accepts, so that output is pending
     let writer = Task { while true { try await stream.write(Data(count: 64 << 20)) } }
     _ = try await ask("go")
     let error = await #expect(throws: HTTPError.self) { try await writer.value }
@@ -265,7 +265,7 @@ struct UpgradeTests {
     _ = try await ask("ended")
   }
 
-  // MARK: What surrounds it
+  // MARK: Surroundings
 
   @Test func aStreamOutlivesItsTransport() async throws {
     var transport: SocketTransport? = Self.transport(of: server)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Requests that wait: for the check of their server, for a connection that another request has, or for a proxy.
+/// Requests that wait: for the check of their server, for a connection in use by another request, or for a proxy.
 @Suite(.timeLimit(.minutes(5)))
 struct WaitingRequestTests {
   private func text(_ transport: SocketTransport, _ request: HTTPRequest) async throws -> String {
@@ -52,7 +52,7 @@ struct WaitingRequestTests {
     #expect(count.withLock { $0 } == 2)
   }
 
-  /// The check goes on until another request of the transport, with the same limit, is over: longer than the limit of
+  /// The check continues until another request of the transport, with the same limit, is over: longer than the limit of
   /// the request that calls it.
   @Test func theTimeOfTheCheckIsNotTheServersSilence() async throws {
     let server = try RecordServer(more: "")
@@ -78,7 +78,7 @@ struct WaitingRequestTests {
     #expect(try await first.isEmpty == false)
   }
 
-  /// The server ends the connection while the check goes on: the request goes over another one.
+  /// The server ends the connection while the check continues: the request goes over another one.
   @Test func aConnectionThatEndsDuringTheCheckDoesNotCostTheRequest() async throws {
     let server = try RecordServer(more: "", endsFirst: true)
     var configuration = ConnectionConfiguration()
@@ -130,7 +130,7 @@ struct WaitingRequestTests {
     #expect(count.withLock { $0 } == 4)
   }
 
-  /// All chunks are there when the connection is: more than are put together at a time.
+  /// All chunks are ready when the connection is: more than are combined at a time.
   @Test(arguments: [Int64(200_000), nil])
   func aBodyThatWasReadBeforeTheConnectionIsThereIsSentWhole(length: Int64?) async throws {
     let gate = Gate(), isRead = Gate()

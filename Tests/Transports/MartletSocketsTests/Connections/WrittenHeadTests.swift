@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// What is reported as the head of a request is what the server receives.
+/// The reported head of a request is equal to the one that the server receives.
 @Suite(.timeLimit(.minutes(5)))
 struct WrittenHeadTests {
   private let events = Awaitable<[WrittenHead]>([])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The promise for a network that dies: one dead connection costs at most the requests that were on it, and the next
+/// The promise for a network failure: one dead connection costs at most the requests that were on it, and the next
 /// request succeeds within one of its own timeouts.
 @Suite(.timeLimit(.minutes(5)))
 struct NetworkDeathTests {
@@ -60,7 +60,7 @@ struct NetworkDeathTests {
       transport: SocketTransport(connection, options: options), configuration: configuration)
   }
 
-  /// The request that may die with the connection, or one that has time enough.
+  /// The request that may die with the connection, or one that has enough time.
   private func request(_ row: Row, _ server: DyingServer, dying: Bool) -> HTTPRequest {
     let uploads = dying && row.moment == .inTheUpload
     var request = HTTPRequest(
@@ -107,7 +107,7 @@ struct NetworkDeathTests {
     _ = try? await text(session, request(row, server, dying: true))
 
     #expect(try await text(session, request(row, server, dying: false)) != "1")
-    // the stream was on the connection: its reader gets the loss, though it has no timeout
+    // the stream was on the connection: its reader is informed of the loss, although it has no timeout
     var loss: HTTPError?
     do throws(HTTPError) { while try await chunks.next() != nil {} } catch { loss = error }
     #expect(loss?.kind == .connectionLost)
@@ -164,7 +164,7 @@ struct NetworkDeathTests {
     #expect(try await text(session, post) == "2")
   }
 
-  /// Over HTTP/1.1 there is no PING; the system examines the connection of a host that is gone.
+  /// HTTP/1.1 has no PING; the system examines the connection of a host that has disappeared.
   @Test func aStreamWithoutTimeoutsEndsWhenItsHostIsGone() async throws {
     let row = Row(death: .vanishes, moment: .inTheBody, isHTTP2: false, tls: false)
     let server = try row.server()

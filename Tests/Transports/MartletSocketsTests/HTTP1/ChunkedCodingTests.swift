@@ -46,7 +46,7 @@ struct ChunkedCodingTests {
     #expect(read.body == Array("hello".utf8))
   }
 
-  /// Otherwise a peer could send without end, and nothing would count.
+  /// Otherwise a peer could send endlessly, without any count.
   @Test func extensionsAreBoundedPerLineAndBesideTheData() {
     let long = "1;" + String(repeating: "a", count: 4092)  // 4096 with its line break
     #expect(read(long + "\r\na\r\n0\r\n\r\n").isComplete)

@@ -7,7 +7,7 @@ import Testing
 struct HTTP1ConnectionStateTests {
   typealias Action = HTTP1ConnectionState.Action
 
-  /// A state in which a request was sent to its end, after others were served.
+  /// A state in which a request was completely sent, after others were served.
   private func busy(after served: Int = 0, closesAfterwards: Bool = false) -> HTTP1ConnectionState {
     var state = HTTP1ConnectionState()
     for index in 0...served {
@@ -33,7 +33,7 @@ struct HTTP1ConnectionStateTests {
     #expect(state.servedCount == 3)
   }
 
-  // §9.3, §9.6; bytes after a response are none of the next one's.
+  // §9.3, §9.6; bytes after a response do not belong to the next one.
   @Test(arguments: [(false, false, false), (true, true, false), (true, false, true)])
   func aConnectionEndsWithAResponseThatSaysSo(_ keeps: Bool, hasExcess: Bool, closesAfterwards: Bool) {
     var state = busy(closesAfterwards: closesAfterwards)
@@ -141,8 +141,8 @@ struct HTTP1ConnectionStateTests {
     #expect(state.close() == .none)
   }
 
-  /// Every sequence of eight reports that change something: a connection is reused only after a whole request and a
-  /// whole response.
+  /// Every sequence of eight reports that change something: a connection is reused only after a complete request and a
+  /// complete response.
   @Test func noOrderOfReportsMakesAConnectionReusableTooEarly() {
     var reused = 0
     func explore(_ state: HTTP1ConnectionState, _ trace: [Report]) {

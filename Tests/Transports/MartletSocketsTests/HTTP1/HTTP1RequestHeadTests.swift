@@ -139,7 +139,7 @@ struct HTTP1RequestHeadTests {
     #expect(head.closesConnection == closes)
   }
 
-  // RFC 9110 §10.1.4: of what a `TE` may accept, only trailers are understood.
+  // RFC 9110 §10.1.4: a `TE` may accept several things, of which only trailers are understood.
   @Test(
     arguments: [
       ([.te: "trailers"], ["TE: trailers", "Connection: TE"]), ([.te: "Trailers"], ["TE: trailers", "Connection: TE"]),
@@ -184,7 +184,8 @@ struct HTTP1RequestHeadTests {
     #expect(head.bytes.split(separator: 10).contains { $0.starts(with: Array("Cookie: a=".utf8) + [0xE9, 13]) })
   }
 
-  /// Foundation encodes what a URL must not have; what is left would inject lines or split the target.
+  /// Foundation encodes characters that are invalid in a URL; the remaining ones would inject lines or split the
+  /// target.
   @Test(arguments: ["http://a/b c", "http://a/b\r\nX-A: c", "http://a/\u{e9}?\u{e9}", "http://a/b?\u{1}"])
   func aTargetIsVisibleASCII(_ address: String) async throws {
     guard let url = URL(string: address), let origin = Origin(url) else { return }

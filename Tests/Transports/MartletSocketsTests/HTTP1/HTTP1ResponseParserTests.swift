@@ -45,7 +45,7 @@ struct HTTP1ResponseParserTests {
     #expect(parser.bodyCount == 5)
   }
 
-  /// What follows is not touched: it is for the owner of the connection to judge.
+  /// The bytes after it are not consumed: the owner of the connection judges them.
   @Test(arguments: [
     "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "HTTP/1.1 204 No\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n\r\n",

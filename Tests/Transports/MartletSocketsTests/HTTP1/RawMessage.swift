@@ -1,15 +1,15 @@
 import MartletSemantics
 import Testing
 
-/// A row of the table of raw responses (`Tests/Transports/MartletTransportTests/Messages`), as a parser sees it.
+/// A row of the table of raw responses (`Tests/Transports/MartletTransportTests/Messages`), in the form for a parser.
 struct RawMessage: Decodable, Sendable, CustomTestStringConvertible {
   let name: String
   let method: String?
   /// The writes of the server.
   let sends: [Octets]
-  /// What it sends when the connection is idle.
+  /// The bytes that it sends when the connection is idle.
   let idle: [Octets]?
-  /// What it does afterwards: `open`, `close` or `reset`; `open` if nil.
+  /// Its subsequent action: `open`, `close` or `reset`; `open` if nil.
   let then: String?
   let expect: Expectation
 
@@ -41,7 +41,8 @@ struct RawMessage: Decodable, Sendable, CustomTestStringConvertible {
   }()
 }
 
-/// Bytes in the form of the table: a string of which each character is a byte, base64, a repetition, or a list of these.
+/// Bytes in the form of the table: a string in which each character is a byte, base64, a repetition, or a list of
+/// these.
 struct Octets: Decodable, Sendable {
   let bytes: [UInt8]
   /// The bytes as text, for the values of fields; empty for base64.

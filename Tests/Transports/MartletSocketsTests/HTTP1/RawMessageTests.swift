@@ -23,7 +23,7 @@ struct RawMessageTests {
     let head = ResponseHead(lines: try #require(read.head))
     #expect(read.informational.map { ResponseHead(lines: $0).status.code } == expected.interim ?? [])
     if let status = expected.status { #expect(head.status.code == status) }
-    // content codings are undone above the transport
+    // content codings are decoded above the transport
     if let body = expected.body, !head.fields.contains(.contentEncoding) { #expect(read.body == body.bytes) }
     for (name, values) in expected.fields ?? [:] where name != "Content-Encoding" {
       #expect(try head.fields[values: FieldName(name)] == values.map(\.text))
@@ -34,7 +34,7 @@ struct RawMessageTests {
     if let reused = expected.reused { #expect(isReused(read, message) == reused) }
   }
 
-  /// Byte by byte, and in two pieces, cut at every byte; a long one at some.
+  /// Byte by byte, and in two pieces, cut at every byte; a long one only at some.
   @Test(arguments: RawMessage.table)
   func cutMessageHasTheSameOutcome(_ message: RawMessage) throws {
     let bytes = message.bytes
@@ -73,7 +73,7 @@ struct RawMessageTests {
     #expect(outcomes.values.allSatisfy { $0 > 50 })
   }
 
-  /// A response needs all of its bytes, and none that follow.
+  /// A response needs all of its bytes, and none after them.
   private func checkEnd(of whole: ReadResponse, _ message: RawMessage, _ bytes: [UInt8]) throws {
     let end = bytes.count - whole.rest.count
     var exact = try read(message, [bytes[..<end]])
@@ -94,7 +94,7 @@ struct RawMessageTests {
     return ReadResponse.read(pieces, then: ending ?? declared, answering: method, headerLimit: headerLimit)
   }
 
-  /// Whether the connection would get another request after the response and what followed it.
+  /// Whether the connection would get another request after the response and the bytes after it.
   private func isReused(_ read: ReadResponse, _ message: RawMessage) -> Bool {
     var state = HTTP1ConnectionState()
     _ = state.beginRequest()

@@ -1,5 +1,5 @@
-/// Writes HTTP/2 frames as a server sends them (RFC 9113 §4.1, §6), valid or not. Fields are literals without indexing
-/// (RFC 7541 §6.2.2).
+/// Writes HTTP/2 frames like a server (RFC 9113 §4.1, §6), valid or not. Fields are literals without indexing (RFC 7541
+/// §6.2.2).
 enum Frames {
   static let endStream: UInt8 = 1
   static let acknowledgement: UInt8 = 1

@@ -15,20 +15,20 @@ struct HTTP2ConnectionEndTests {
     return recorders
   }
 
-  /// What happened before the request that finds the end of its connection.
+  /// The events before the request that encounters the end of its connection.
   enum Past: CaseIterable {
     /// Nothing: the connection was opened for it.
     case none
-    /// It was opened ahead of requests: the server's settings have come.
+    /// It was opened ahead of requests: the server's settings have arrived.
     case openedAhead
     case anotherRequest
-    /// The connection was not idle: another request, sent before anything came, has no response yet.
+    /// The connection was not idle: another request, sent before anything arrived, has no response yet.
     case requestWithoutAnswer
-    /// The same, and the server's settings have come in between.
+    /// The same, but the server's settings have arrived in between.
     case requestWithoutAnswerBeforeSettings
   }
 
-  /// The connection ends before anything came since the request was submitted.
+  /// The connection ends before anything has arrived since the request was submitted.
   @Test(arguments: Past.allCases)
   func aConnectionThatEndsWasStaleIfItHadBeenIdle(past: Past) throws {
     let client = try HTTP2Client()
@@ -53,7 +53,7 @@ struct HTTP2ConnectionEndTests {
     #expect(recorder.failure?.error.delivery == (wasIdle ? .staleConnection : .unknown))
   }
 
-  /// Both requests were sent after the connection was idle, and nothing came since.
+  /// Both requests were sent after the connection was idle, and nothing has arrived since.
   @Test func allRequestsOfAStaleConnectionSaySo() throws {
     let client = try HTTP2Client()
     _ = try requests(1, client)

@@ -4,7 +4,7 @@ import MartletSemantics
 import Testing
 @testable import MartletSockets
 
-/// Windows, limits of streams, and the order in which requests and bodies go out.
+/// Windows, limits of streams, and the order in which requests and bodies are sent.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2FlowTests {
   private func settings(streamWindow: Int, connectionWindow: Int) -> HTTP2Settings {
@@ -176,7 +176,7 @@ struct HTTP2FlowTests {
     #expect(counts.reduce(0, +) > 24)
   }
 
-  /// The owner submits within the event, as a pool does that has waiters.
+  /// The owner submits within the event, like a pool with waiters.
   @Test func aWaiterMaySubmitWhenAStreamIsClosed() throws {
     let client = try HTTP2Client()
     let server = HTTP2Server(maxStreams: 2)

@@ -4,8 +4,8 @@ import MartletSemantics
 import Testing
 @testable import MartletSockets
 
-/// Frames that are damaged at random, with fixed seeds. Whatever a server sends: no trap, a bounded amount of memory,
-/// one last event for each request, and nothing after it.
+/// Randomly damaged frames, with fixed seeds. Whatever a server sends, there is no trap, the memory is bounded, and
+/// each request has one last event with nothing after it.
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP2FuzzTests {
   @Test(arguments: 1...8)
@@ -43,7 +43,7 @@ struct HTTP2FuzzTests {
     }
   }
 
-  /// A frame whose parts are each most often right.
+  /// A frame whose parts are each correct most of the time.
   private func frame(_ random: inout SplitMix) -> [UInt8] {
     let stream = [0, 1, 1, 1, 3, 3, 5, 2, 7, 101].randomElement(using: &random) ?? 1
     let text = ["", "a", "body", String(repeating: "x", count: 3000)].randomElement(using: &random) ?? ""

@@ -55,7 +55,7 @@ struct HTTP2LimitTests {
     }
   }
 
-  /// nghttp2 does not decode it, so that nothing can be said about the rest of the connection.
+  /// nghttp2 does not decode it, so the rest of the connection is unknown.
   @Test func aLineAbove64KiBEndsTheConnection() throws {
     let client = try HTTP2Client()
     let (_, recorder) = try client.submit()
@@ -68,7 +68,7 @@ struct HTTP2LimitTests {
     #expect(client.session.failure != nil)
   }
 
-  /// Each comes too often. Stream 1 is closed, stream 3 is open.
+  /// Each of them comes too often. Stream 1 is closed, stream 3 is open.
   static let floods: [(name: String, frame: [UInt8])] = [
     ("PING", Frames.ping()), ("PING that acknowledges nothing", Frames.ping(9, flags: Frames.acknowledgement)),
     ("SETTINGS", Frames.settings()), ("SETTINGS with values", Frames.settings([(3, 100), (4, 65_535)])),
@@ -115,13 +115,13 @@ struct HTTP2LimitTests {
     }
   }
 
-  /// A body in pieces: the recorder copies what is left of one each time.
+  /// A body in pieces: the recorder copies the rest of one each time.
   private func parts(_ count: Int) -> [HTTP2TestPart] {
     let size = 64 << 10
     return Array(repeating: .bytes([UInt8](repeating: 1, count: size), .more), count: count / size) + [.bytes([], .end)]
   }
 
-  /// CVE-2024-27316: the head is too large long before.
+  /// CVE-2024-27316: the head is too large long before its end.
   @Test func aFloodOfContinuationsEndsTheConnection() throws {
     let client = try HTTP2Client()
     let (_, recorder) = try client.submit()
@@ -167,8 +167,8 @@ struct HTTP2LimitTests {
     }
   }
 
-  /// What a server honestly says of an upload: an update of the stream and one of the connection for each piece that it
-  /// took, and a PING with each of them; at once, for all that its window has let it take.
+  /// The output of an honest server during an upload: an update of the stream and one of the connection for each piece
+  /// that it received, and a PING with each of them. They come at once, for everything that its window allowed.
   @Test(arguments: [
     (piece: 1 << 10, window: 65_535, size: 4 << 20), (4 << 10, 65_535, 12 << 20), (1 << 10, 1 << 20, 4 << 20),
     (1 << 10, 16 << 20, 17 << 20),
@@ -182,7 +182,7 @@ struct HTTP2LimitTests {
       let taken = dataCount(client.takeOutput())
       try #require(taken > 0)
       let whole = updates(piece, of: id)
-      let atOnce = 200  // fits into what the session gets at once
+      let atOnce = 200  // fits into the session's input at once
       for start in stride(from: 0, to: taken / piece, by: atOnce) {
         client.receive(Array(repeatElement(whole, count: min(atOnce, taken / piece - start)).joined()))
       }
@@ -196,7 +196,7 @@ struct HTTP2LimitTests {
     Frames.windowUpdate(count, stream: Int(id)) + Frames.ping() + Frames.windowUpdate(count) + Frames.ping()
   }
 
-  /// The same of messages that are shorter than a KiB.
+  /// The same with messages that are shorter than a KiB.
   @Test func updatesForEachMessageAreFine() throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings())
@@ -242,7 +242,7 @@ struct HTTP2LimitTests {
     #expect(recorder.events.last == "end")
   }
 
-  /// What was on the way when requests were cancelled.
+  /// The frames in transit when requests were cancelled.
   @Test func theRestOfBodiesThatWereCancelledIsFine() throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings())
@@ -275,7 +275,7 @@ struct HTTP2LimitTests {
     #expect(client.session.failure?.kind == .headersTooLarge)
   }
 
-  /// Returns how many frames the budget pays for, at most 10,000.
+  /// Returns how many frames the budget allows, at most 10,000.
   private func spend(_ budget: inout FrameBudget) -> Int {
     var count = 0
     while count < 10_000, budget.spend() { count += 1 }

@@ -4,9 +4,9 @@ import MartletSemantics
 import Testing
 @testable import MartletSockets
 
-/// Remembers what happens to one stream, as lines of text, and gives it a body.
+/// Records the events of one stream, as lines of text, and provides its body.
 final class HTTP2Recorder: HTTP2StreamHandler {
-  /// One line an event; the pieces of a body are joined.
+  /// One line per event; the pieces of a body are joined.
   private(set) var events: [String] = [] {
     didSet { if let last = events.last { onEvent?(last) } }
   }
@@ -90,7 +90,7 @@ enum HTTP2TestPart {
   }
 }
 
-/// Counts what happens to a session.
+/// Counts the events of a session.
 final class HTTP2SessionRecorder: HTTP2SessionHandler {
   private(set) var changes = 0
   private(set) var pongs = 0
@@ -104,7 +104,7 @@ final class HTTP2SessionRecorder: HTTP2SessionHandler {
   func pongReceived() { pongs += 1 }
 }
 
-/// A session with its recorder, and what it wants to send.
+/// A session with its recorder, and the bytes that it wants to send.
 final class HTTP2Client {
   let session: HTTP2Session
   let handler = HTTP2SessionRecorder()
@@ -154,7 +154,7 @@ final class HTTP2Client {
     try result.get()
   }
 
-  /// Moves what is ready to ``output``. Returns the error of the connection.
+  /// Moves available bytes to ``output``. Returns the error of the connection.
   @discardableResult
   func pull(upTo limit: Int = .max) -> HTTPError? {
     do throws(HTTPError) {
@@ -163,7 +163,7 @@ final class HTTP2Client {
     } catch { return error }
   }
 
-  /// Removes and returns what is to be sent.
+  /// Removes and returns the bytes to send.
   func takeOutput() -> [UInt8] {
     let bytes = output.withUnsafeBytes { Array($0) }
     output.consume(bytes.count)

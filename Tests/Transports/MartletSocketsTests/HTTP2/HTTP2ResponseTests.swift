@@ -13,7 +13,7 @@ struct HTTP2ResponseTests {
     for cut in 1..<max(2, min(row.frames.count, 400)) { try check(row, cut: [cut], pieces: .max) }
   }
 
-  /// Passes the frames, cut at a place or in pieces of a size.
+  /// Passes the frames, cut at a position or in pieces of a given size.
   private func check(_ row: HTTP2Row, cut: [Int], pieces size: Int) throws {
     let client = try HTTP2Client()
     let parts: [HTTP2TestPart] = row.isUploading ? [.bytes([1, 2, 3], .more)] : []
@@ -46,7 +46,7 @@ struct HTTP2ResponseTests {
 }
 
 extension [UInt8] {
-  /// Returns the pieces between the places.
+  /// Returns the pieces between the positions.
   fileprivate func split(at places: [Int]) -> [[UInt8]] {
     zip([0] + places, places + [count]).map { Array(self[Swift.min($0, count)..<Swift.min($1, count)]) }
   }

@@ -2,7 +2,7 @@
 import MartletSemantics
 import Testing
 
-/// A response as frames, and what becomes of it. The request is on stream 1.
+/// A response as frames, and its expected result. The request is on stream 1.
 struct HTTP2Row: CustomTestStringConvertible, Sendable {
   let name: String
   var method: HTTPMethod = .get
@@ -12,7 +12,7 @@ struct HTTP2Row: CustomTestStringConvertible, Sendable {
   var frames: [UInt8]
   /// Whether the connection ends after the frames.
   var isCut = false
-  /// What the stream's handler gets.
+  /// The events that the stream's handler receives.
   var events: [String]
   var body = ""
   /// Whether the connection cannot be used after the frames.
@@ -134,7 +134,7 @@ extension HTTP2Row {
       Frames.headers(ends: true), Frames.reset(0), Frames.windowUpdate(5, stream: 1), gives: [ok, "end"]),
   ]
 
-  /// A stream or a connection that ends, perhaps before the response does.
+  /// A stream or a connection that ends, possibly before the response does.
   static let unfinished: [HTTP2Row] = [
     .unfinished("no response", isCut: true, events: ["failed connectionLost waiting unknown"]),
     .unfinished(
@@ -199,7 +199,7 @@ extension HTTP2Row {
 }
 
 extension [UInt8] {
-  /// The bytes without the last.
+  /// The bytes except for the last one.
   fileprivate var shortened: [UInt8] { Array(dropLast()) }
 }
 #endif

@@ -3,7 +3,7 @@ import CNGHTTP2
 import MartletSemantics
 @testable import MartletSockets
 
-/// nghttp2's server side, in memory: requests that came, and responses as the test decides.
+/// nghttp2's server side, in memory: the received requests, and responses as the test determines.
 final class HTTP2Server {
   struct Request {
     var fields: [(name: String, value: String)] = []
@@ -21,7 +21,7 @@ final class HTTP2Server {
   private(set) var requests: [Int32: Request] = [:]
   /// The streams in the order of their requests.
   private(set) var order: [Int32] = []
-  /// Called for a request when it is whole.
+  /// Called for a request when it is complete.
   var onRequest: ((Int32) -> Void)?
   private var bodies: [Int32: ArraySlice<UInt8>] = [:]
   private var trailers: [Int32: HTTP2Fields] = [:]
@@ -135,7 +135,7 @@ final class HTTP2Server {
     return piece.count
   }
 
-  /// How many bytes of the body of a response are not sent.
+  /// The number of bytes of a response's body that are not sent yet.
   func unsentCount(_ id: Int32) -> Int { bodies[id]?.count ?? 0 }
 
   func reset(_ id: Int32, _ code: HTTP2ErrorCode) { nghttp2_submit_rst_stream(session, 0, id, code.rawValue) }
@@ -158,7 +158,7 @@ final class HTTP2Server {
     return count == bytes.count ? 0 : count
   }
 
-  /// Returns everything that is ready to be sent.
+  /// Returns all bytes that are ready to be sent.
   func pull() -> [UInt8] {
     var all: [UInt8] = []
     var bytes: UnsafePointer<UInt8>?

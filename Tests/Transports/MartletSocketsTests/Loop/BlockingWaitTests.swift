@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Requests that the threads of their callers send, and wait for.
+/// Requests that their callers' threads send, and for which they wait.
 @Suite(.timeLimit(.minutes(5)))
 struct BlockingWaitTests {
   private static func session(waiting time: Duration = .milliseconds(10)) -> HTTPSession {
@@ -35,7 +35,7 @@ struct BlockingWaitTests {
     #expect(server.requests.last?.connection == 1)
   }
 
-  /// The response's body is larger than what is received at once.
+  /// The response's body is larger than the bytes that are received at once.
   @Test func aLargeResponseArrivesWhole() async throws {
     let (small, large) = (Data("small".utf8), Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 / 7) }))
     let server = try LoopbackServer { request in .data(request.path == "/large" ? large : small) }
@@ -58,7 +58,7 @@ struct BlockingWaitTests {
     #expect(try await held.value == Data("held".utf8))
   }
 
-  /// The loop's thread sleeps when the caller's begins the time limit.
+  /// The loop's thread sleeps when the caller's thread begins the time limit.
   @Test func aTimeoutEndsTheRequest() async throws {
     let server = try LoopbackServer { request in request.path == "/never" ? .never : .text("ok") }
     let session = Self.session()
@@ -84,8 +84,8 @@ struct BlockingWaitTests {
     #expect(try await server.end(ofConnection: 1) == .client)
   }
 
-  /// The end of a connection is noticed before a request that may not be repeated is sent over it, although the loop
-  /// may not have heard of it yet.
+  /// The end of a connection is noticed before a request that must not be repeated is sent over it, although the loop
+  /// may not have been informed yet.
   @Test func nothingIsSentOverAConnectionThatTheServerHasClosed() async throws {
     for _ in 0..<100 {
       let server = try LoopbackServer { request in request.path == "/last" ? .text("ok").closingSilently() : .text("ok")
@@ -95,14 +95,14 @@ struct BlockingWaitTests {
         _ = try await session.data(for: HTTPRequest(.get, server.url.appending(path: path)))
       }
       _ = try await server.end(ofConnection: 1)
-      // the server has closed it, and the system's news of that may still be on their way
+      // the server has closed it, and the system's notification may still be in transit
       while try Self.hasEstablishedConnection(to: server.port) { await Task.yield() }
       let (data, _) = try await session.data(for: HTTPRequest(.post, server.url))
       #expect(data == Data("ok".utf8))
     }
   }
 
-  /// Whether this machine has a connection to a port that neither end has closed, as the system says.
+  /// Whether this machine has a connection to a port that neither end has closed, according to the system.
   private static func hasEstablishedConnection(to port: Int) throws -> Bool {
     let table = String(decoding: try Data(contentsOf: URL(filePath: "/proc/net/tcp")), as: UTF8.self)
     let hexadecimal = String(port, radix: 16, uppercase: true)
@@ -113,7 +113,7 @@ struct BlockingWaitTests {
     }
   }
 
-  /// The transport, whose last reference is released by the task whose thread has sent a request, ends.
+  /// The transport ends when the task whose thread has sent a request releases the last reference.
   @Test func theTransportEndsWithItsLastReference() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     for _ in 1...20 {

@@ -8,10 +8,10 @@ import Testing
 
 @testable import MartletSockets
 
-/// The loop that watches sockets: jobs, wake-ups, and events of sockets that are no longer there.
+/// The loop that watches sockets: jobs, wake-ups, and events of closed sockets.
 @Suite(.timeLimit(.minutes(5)))
 struct EventLoopTests {
-  /// What belongs to the loop's thread in these tests.
+  /// The state that belongs to the loop's thread in these tests.
   private final class Context {
     let loop: EventLoop
     var handlers: [Handler] = []
@@ -28,7 +28,7 @@ struct EventLoopTests {
     }
   }
 
-  /// Counts what it is told.
+  /// Counts its notifications.
   private final class Handler: SocketHandler {
     var readable: (Socket) -> Void = { _ in }
     private(set) var count = 0
@@ -67,7 +67,7 @@ struct EventLoopTests {
     #expect([5, 9, 3, 4, 4, 1, 11].map { time.advance(to: $0) } == [5, 9, 9, 10, 10, 10, 20])
   }
 
-  /// Two threads at once would take each other's reading of the clock for one that was set back.
+  /// Two concurrent threads would mistake each other's reading of the clock for one that was set back.
   @Test func theTimeIsThatOfTheClockWhileOtherThreadsBorrowTheLoop() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let loan = LoopLoan<Context>()
@@ -134,7 +134,7 @@ struct EventLoopTests {
     #expect(throws: HTTPError.self) { _ = try EventLoop(wakeUp: -1) }
   }
 
-  /// That a socket cannot be watched is found after the end of a turn. What follows from it is not left until something
+  /// A socket that cannot be watched is detected after the end of a turn. The consequences do not wait until something
   /// else happens.
   @Test func aTurnFollowsAtOnceWhenASocketCannotBeWatched() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
@@ -154,7 +154,7 @@ struct EventLoopTests {
     try await isOver.wait()
   }
 
-  /// The first of two readable sockets closes the other, whose place and descriptor a new one gets at once.
+  /// The first of two readable sockets closes the other one, whose place and descriptor a new one gets at once.
   @Test func anEventOfAClosedSocketReachesNoOther() async throws {
     let pairs = try [makePair(), makePair()]
     for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
@@ -175,7 +175,7 @@ struct EventLoopTests {
           next?.handler = new
           #expect(next?.slot == other.slot)
           context.sockets = [socket, next].compactMap { $0 }
-          // stops in the turn after this one, so that a wrong event would have come
+          // stops in the turn after this one, so that a wrong event would have arrived
           queue.submit { context in
             counts.withLock { $0 = context.handlers.map(\.count) }
             for socket in context.sockets { socket.close() }

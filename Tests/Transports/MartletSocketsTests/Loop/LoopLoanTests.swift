@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// What belongs to a loop's thread is used by one thread at a time.
+/// One thread at a time uses the state that belongs to a loop's thread.
 @Suite(.timeLimit(.minutes(5)))
 struct LoopLoanTests {
   private final class Counter {
@@ -62,7 +62,7 @@ struct LoopLoanTests {
     }
   }
 
-  /// Threads that borrow it and the one that offers it add to one number that nothing else protects.
+  /// Threads that borrow it, and the one that offers it, increment one number without other protection.
   @Test func noTwoThreadsHaveIt() async {
     let loan = LoopLoan<Counter>()
     let borrowed = await withTaskGroup(of: Int.self) { group in

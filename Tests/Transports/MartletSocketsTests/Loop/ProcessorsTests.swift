@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// How many processors a process may use.
+/// The number of processors that a process may use.
 struct ProcessorsTests {
   @Test func thereIsAtLeastOne() { #expect(Processors.available() >= 1) }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Which look-ups run, who waits for them, and how long results are kept.
+/// The running look-ups, their waiters, and the time for which results are kept.
 struct LookUpTableTests {
   private typealias Table = LookUpTable<Int>
 
@@ -13,7 +13,7 @@ struct LookUpTableTests {
   private let addresses: LookUpResult = .success([.loopback4])
   private let failure: LookUpResult = .failure(LookUpFailure(message: "unknown"))
 
-  /// What a request is answered with, for comparison.
+  /// The answer to a request, for comparison.
   private func ask(_ table: inout Table, _ host: String, id: Int = 1, now: UInt64 = 0) -> String {
     switch table.request(host, id: id, waiter: id, now: now) {
     case .known(.success(let addresses)): "\(addresses)"
@@ -78,7 +78,7 @@ struct LookUpTableTests {
     #expect(ask(&table, "next", id: 2) == "wait")
     #expect(table.cancel(1, of: "slow") == true)
     #expect(table.takeHost() == "next")
-    // one that waits for the slow name again counts again, and no more are started
+    // a caller that waits for the slow name again counts again, and no more threads are started
     #expect(ask(&table, "slow", id: 3) == "wait")
     #expect(ask(&table, "third", id: 4) == "wait")
     #expect(table.finish("next", with: addresses, now: 0) == [2])
@@ -100,7 +100,8 @@ struct LookUpTableTests {
     #expect(table.takeHost() == "last")
   }
 
-  /// Random schedules: after all callers of some names have given up, the others are looked up as if those had not come.
+  /// Random schedules: after all callers of some names have given up, the others are looked up as if those had never
+  /// existed.
   @Test(arguments: 0..<100 as Range<UInt64>) func callersThatGiveUpLeaveNothingBehind(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     var table = Table(workerLimit: 3)
@@ -134,7 +135,7 @@ struct LookUpTableTests {
     }
     for (id, host) in waiting where table.cancel(id, of: host) { started += 1 }
     work()
-    // whatever is still looked up, three others are
+    // whatever is still being looked up, three others are
     if running.count <= 9 {
       #expect(["x", "y", "z"].map { ask(&table, $0, id: 1_000, now: .max / 2) } == ["start", "start", "start"])
     }

@@ -12,7 +12,7 @@ import Testing
 /// The addresses of hosts.
 @Suite(.timeLimit(.minutes(5)))
 struct ResolverTests {
-  /// A look-up whose threads stand still until they are released. Each name has the address 192.0.2.7.
+  /// A look-up whose threads are blocked until they are released. Each name has the address 192.0.2.7.
   private final class HeldLookUp: Sendable {
     let started = Awaitable<[String]>([])
     private let release = DispatchSemaphore(value: 0)
@@ -148,7 +148,7 @@ struct ResolverTests {
     _ = try await done.wait { $0 == 40 ? true : nil }
   }
 
-  /// Names whose servers do not answer keep no other name from being looked up, once their callers have given up.
+  /// Names whose servers do not answer do not prevent other look-ups, once their callers have given up.
   @Test func slowNamesThatNothingWaitsForAreReplaced() async throws {
     let held = HeldLookUp(), resolver = Resolver(held.source, now: { 0 })
     let slow = (0..<40).map { number in Task { try await texts(resolver, "slow\(number).example") } }
@@ -184,7 +184,7 @@ struct ResolverTests {
     task.cancel()
     let error = await #expect(throws: HTTPError.self) { try await task.value }
     #expect(error?.kind == .cancelled)
-    // the look-up goes on, and its result is kept
+    // the look-up continues, and its result is kept
     let other = Task { try await texts(resolver, "a.example") }
     held.releaseOne()
     #expect(try await other.value == ["192.0.2.7:80"])
@@ -219,7 +219,7 @@ struct ResolverTests {
     while released != nil { await Task.yield() }
   }
 
-  // MARK: A resolver of the caller's
+  // MARK: The caller's resolver
 
   @Test func anAsyncResolverIsAsked() async throws {
     let resolver = Resolver(
@@ -260,7 +260,7 @@ struct ResolverTests {
     #expect(error?.description.contains("secret") == false)
   }
 
-  // MARK: The system's
+  // MARK: The system's resolver
 
   @Test func theSystemResolvesNotationsOfAddressesAndRefusesInvalidNames() async throws {
     let resolver = Resolver()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Addresses: their text, ranges of them, and how the system has them.
+/// Addresses: their text, ranges of them, and their form in the system.
 struct SocketAddressTests {
   @Test func aZoneIsAnIndexOrTheNameOfAnInterface() {
     #expect(IPAddress("fe80::1%1")?.description == "fe80::1%1")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The table of numbered values, beside a dictionary.
+/// The table of numbered values, compared with a dictionary.
 @Suite(.timeLimit(.minutes(5)))
 struct NumberTableTests {
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
@@ -32,7 +32,7 @@ struct NumberTableTests {
 
   @Test func valuesWhoseSlotsFollowOneAnotherAreFoundAfterARemoval() {
     var table = NumberTable<String>()
-    // the same slot for 16 slots, and the one behind it
+    // the same slot for 16 slots, and the one after it
     for number in [1, 17, 33, 2, 18] { table[number] = "\(number)" }
     #expect(table.take(17) == "17")
     #expect(table.take(1) == "1")

@@ -25,7 +25,7 @@ struct PoolCapacityTests {
     }
   }
 
-  /// However the connection that allows none ends, another is opened.
+  /// However the connection that allows no requests ends, another one is opened.
   @Test func thoseThatWaitForAConnectionWithoutCapacityGetAnother() {
     for end in 0..<4 {
       var pool = TestPool(.wide(total: 1, idleLifetime: 100))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// How long a connection may be idle, where its server says so (`Keep-Alive: timeout=5`).
+/// The time for which a connection may be idle, if its server says so (`Keep-Alive: timeout=5`).
 @Suite(.timeLimit(.minutes(5)))
 struct PoolIdleHintTests {
   @Test func serversShortenTheIdleLifetimeOfTheirConnections() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Random sequences of reports against what must always hold.
+/// Random sequences of reports, compared with conditions that must always hold.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolModelTests {
   @Test(
@@ -28,8 +28,8 @@ struct PoolModelTests {
 }
 
 extension PoolModelTests {
-  /// After a schedule in which some have already given up, all others that wait do: then the pool has no trace of them, and
-  /// works as before.
+  /// After a schedule in which some waiters have already given up, all others do. Then the pool has no trace of them,
+  /// and works as before.
   @Test(
     arguments: [TestPool.Limits.wide(), .wide(perHost: 2), .wide(perHost: 2, total: 4, idle: 1)],
     1...20 as ClosedRange<UInt64>)
@@ -48,7 +48,7 @@ extension PoolModelTests {
   }
 }
 
-/// Peers and callers around a pool: what they know of it from its actions.
+/// Peers and callers around a pool: their knowledge about it, from its actions.
 private struct PoolModel {
   enum WaiterState: Equatable {
     case waiting(TestKey)
@@ -65,7 +65,7 @@ private struct PoolModel {
   var states: [Int: WaiterState] = [:]
   private(set) var waiterCount = 0
   private var connections: [Int: (key: TestKey, state: ConnectionState)] = [:]
-  /// The waiters that need a new connection, with the connections that were open before.
+  /// The waiters that need a new connection, with the connections that were already open before.
   private var needsNew: [Int: Set<Int>] = [:]
   private var draining: Set<Int> = []
   private var suspended: Set<Int> = []
@@ -191,17 +191,17 @@ private struct PoolModel {
     return "suspended \(connection)"
   }
 
-  /// Cancels all that wait.
+  /// Cancels all waiters.
   mutating func cancelAll() {
     while cancel() != "nothing" {}
   }
 
-  /// What is left of waiters.
+  /// The remains of waiters.
   var rest: [String] {
     pool.entries.filter { $0.waiterCount > 0 }.map { "\($0.key)" } + pool.waiting.values.map { "\($0)" }
   }
 
-  /// Lets everything that is open end: nobody may be left waiting.
+  /// Lets everything that is open end: no waiter may be left.
   mutating func finish() {
     for connection in suspended.sorted() {
       suspended.remove(connection)
@@ -232,7 +232,7 @@ private struct PoolModel {
     }
   }
 
-  // MARK: What must hold
+  // MARK: Conditions
 
   private mutating func take(_ actions: [TestPool.Action]) {
     for action in actions {
@@ -307,14 +307,14 @@ private struct PoolModel {
     return statistics == expected ? [] : ["\(key) has \(statistics), and not \(expected)"]
   }
 
-  /// A waiter waits beside no connection that could serve it, and for something that will happen.
+  /// No waiter waits although a connection could serve it, and each waits for an event that will happen.
   private func starvation(
     of key: TestKey, _ needsNew: Bool, _ idle: [Int], _ hosts: [String: [(key: TestKey, state: ConnectionState)]]
   ) -> [String] {
     for (connection, state) in connections
     where !needsNew && state.key == key && !draining.contains(connection) && !suspended.contains(connection) {
       guard case .open(let capacity) = state.state, uses(of: connection) < capacity else { continue }
-      // one that yields to another key is draining too, as the pool knows
+      // in the pool's view, a connection that yields to another key is draining, too
       guard pool.connections[connection]?.isDraining == false else { continue }
       return ["a waiter for \(key) beside connection \(connection)"]
     }

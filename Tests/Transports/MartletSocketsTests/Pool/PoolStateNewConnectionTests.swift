@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Requests that need a connection which has not served before.
+/// Requests that need a connection without earlier requests.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolStateNewConnectionTests {
   // RFC 9112 §9.3.1.

@@ -31,7 +31,7 @@ extension PoolState.Limits {
   }
 }
 
-/// Which request gets which connection.
+/// The assignment of requests to connections.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolStateTests {
   // MARK: Waiters and connections
@@ -146,7 +146,7 @@ struct PoolStateTests {
         .open(connection: 2, key: "A")
       ])
     #expect(http2.released(1, now: 2) == [.use(connection: 1, waiter: 4)])
-    // the other connection is not needed any more, but it is nearly there
+    // the other connection is not needed any more, but it is almost established
     #expect(http2.opened(2, capacity: 3, now: 3) == [])
     #expect(
       pool.opened(1, capacity: 1, now: 1) == [.use(connection: 1, waiter: 1)]
@@ -230,7 +230,7 @@ struct PoolStateTests {
     #expect(pool.request(4, for: "b", now: 0).count == 1)
     _ = pool.opened(1, capacity: 1, now: 1)
     _ = pool.opened(2, capacity: 1, now: 1)
-    // the other key's connection is closed when it is idle, because it keeps this key from opening one
+    // the other key's connection is closed when it is idle, because it prevents this key from opening one
     #expect(pool.released(2, now: 2) == [.close(connection: 2), .open(connection: 4, key: "a")])
   }
 
@@ -272,7 +272,7 @@ struct PoolStateTests {
     #expect(pool.expire(now: 10) == [])
     #expect(pool.expire(now: 11) == [.close(connection: 1)])
     #expect(pool.nextExpiry == 12)
-    // without a timer they are noticed when they would be used
+    // without a timer they are noticed when they are about to be used
     #expect(
       pool.request(4, for: "a", now: 20) == [
         .close(connection: 2), .close(connection: 3), .open(connection: 4, key: "a"),
@@ -352,7 +352,7 @@ struct PoolStateTests {
       take(pool.request(waiter, for: key, now: 0))
     }
     for key in ["a", "b", "c", "d", "e"] as [TestKey] { for _ in 0..<3 { ask(key) } }
-    // every key asks again as soon as it is answered
+    // every key sends another request as soon as it is answered
     for _ in 0..<2000 {
       let (connection, waiter) = busy.removeFirst()
       if let key = keys[waiter] { ask(key) }

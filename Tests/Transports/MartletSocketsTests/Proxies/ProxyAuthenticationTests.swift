@@ -116,7 +116,7 @@ struct ProxyAuthenticationTests {
     #expect(try answer([.basic, .digest], none) == nil)
     #expect(try answer([.basic, .digest], digest("n", algorithm: "SHA-256")) == "Digest")
     #expect(try answer([.basic, .digest], digest("n", algorithm: "unknown")) == nil)
-    // an origin's challenge is none of a proxy
+    // an origin's challenge does not come from a proxy
     #expect(try answer([.basic, .digest], [.wwwAuthenticate: "Basic realm=\"x\""]) == nil)
   }
 
@@ -125,10 +125,10 @@ struct ProxyAuthenticationTests {
     #expect(proxy.answers([.proxyAuthenticate: "Basic realm=\"x\""], &progress))
     #expect(try proxy.authorization(for: get, &progress) == basic)
     #expect(try proxy.authorization(for: get, &next) == basic)
-    // a proxy that asks for Digest from now on
+    // a proxy that requires Digest from now on
     #expect(proxy.answers(digest("n1"), &next))
     #expect(uses(try proxy.authorization(for: get, &next)) == "n1 00000001")
-    // a request that was sent a Digest answer is not sent the password after it
+    // a request that was sent with a Digest answer is not sent with the password afterwards
     #expect(!proxy.answers([.proxyAuthenticate: "Basic realm=\"x\""], &next))
   }
 

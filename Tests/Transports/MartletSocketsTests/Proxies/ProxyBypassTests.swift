@@ -3,9 +3,9 @@ import Testing
 
 @testable import MartletSockets
 
-/// Which hosts `no_proxy` excludes.
+/// The hosts that `no_proxy` excludes.
 struct ProxyBypassTests {
-  /// What curl 7.88.1 does too: `curl --noproxy LIST --proxy http://127.0.0.1:9 http://HOST:81/`.
+  /// Behaviour shared with curl 7.88.1: `curl --noproxy LIST --proxy http://127.0.0.1:9 http://HOST:81/`.
   static let asInCurl: [(list: String, host: String, isDirect: Bool)] = [
     ("example.com", "example.com", true), ("example.com", "www.example.com", true),
     ("example.com", "nonexample.com", false), ("example.com", "example.com.evil", false),
@@ -32,7 +32,7 @@ struct ProxyBypassTests {
     ("2001:db8::/33", "2001:db8:8000::7", false),
   ]
 
-  /// What curl 7.88.1 does not do: there, all of these are sent to the proxy.
+  /// Differences from curl 7.88.1: curl sends all of these to the proxy.
   static let ours: [(list: String, host: String, isDirect: Bool)] = [
     ("example.com:81", "example.com", true), (".example.com:81", "www.example.com", true),
     ("127.0.0.1:81", "127.0.0.1", true), ("[::1]:81", "::1", true), ("[::1]", "::1", true),

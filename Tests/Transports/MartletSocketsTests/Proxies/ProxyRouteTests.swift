@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Which requests go through which proxy.
+/// The proxies that requests go through.
 struct ProxyRouteTests {
   /// `kind host port user:password source` of the route to a URL; "direct", or the error's message.
   private func route(
@@ -78,7 +78,7 @@ struct ProxyRouteTests {
     let message = try route("http://a.example/", environment)
     #expect(message.hasPrefix("the proxy that is named by http_proxy cannot be used: "), "\(message)")
     #expect(!message.contains("secret"))
-    // whoever does not need it, does not see it
+    // only the handshake that needs it can read it
     #expect(try route("http://direct.example/", environment) == "direct")
     #expect(try route("https://a.example/", environment) == "direct")
   }

@@ -41,11 +41,11 @@ final class TestTokens: ProxyTokens {
   }
 }
 
-/// What became of a handshake.
+/// The result of a handshake.
 struct ProxyOutcome: Equatable {
-  /// What the client has sent, in order; `reconnect` where it has opened another connection.
+  /// The bytes that the client has sent, in order; `reconnect` if it has opened another connection.
   var sent: [[UInt8]] = []
-  /// What the tunnel has received in the same read.
+  /// The bytes that the tunnel has received in the same read.
   var rest: [UInt8] = []
   /// nil if the tunnel is open.
   var error: HTTPError?
@@ -58,11 +58,11 @@ struct ProxyOutcome: Equatable {
 
   static let reconnect = Array("reconnect".utf8)
 
-  /// What was sent, as text.
+  /// The sent bytes, as text.
   var texts: [String] { sent.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// Runs a handshake against scripted answers: each is received after one sending, in pieces of a size.
+/// Runs a handshake with scripted answers: each is received after one sending, in pieces of a given size.
 ///
 /// - Parameter endsEach: whether the proxy closes the connection after each answer.
 func runProxy(

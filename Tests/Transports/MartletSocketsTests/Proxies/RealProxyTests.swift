@@ -30,7 +30,7 @@ struct RealProxyTests {
       #expect(Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
     }
 
-    /// Returns what has come; empty at the end.
+    /// Returns the available bytes; empty at the end.
     func receive() -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: 4096)
       return Array(bytes[..<max(0, recv(descriptor, &bytes, bytes.count, 0))])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Proxies that ask for a token with each request.
+/// Proxies that require a token with each request.
 @Suite(.timeLimit(.minutes(5)))
 struct TokenProxyTests {
   private struct NoTicket: Error {}
@@ -29,7 +29,7 @@ struct TokenProxyTests {
     }
   }
 
-  /// Asks for a token, and answers those that have one.
+  /// Requires a token, and answers requests that have one.
   private func proxy(_ answer: HTTPStatus = .ok) throws -> LoopbackServer {
     try LoopbackServer { request in
       request.fields[.proxyAuthorization]?.hasPrefix("Negotiate ") == true

@@ -38,7 +38,7 @@ struct ClientIdentityTests {
     .pem(certificate: folder.file(certificate), key: folder.file(key), password: password)
   }
 
-  /// The client's name that a server sees.
+  /// The client's name in the server's view.
   private func name(_ certificate: ClientCertificate) throws -> String? {
     let context = try trust.context { $0.clientCertificate = certificate }
     let connection = try trust.connection(context: context) { $0.clients = trust.authority.identity }
@@ -55,7 +55,7 @@ struct ClientIdentityTests {
     } catch { return error }
   }
 
-  // MARK: What is accepted
+  // MARK: Accepted containers
 
   @Test func aContainerIsSentWithItsChain() throws {
     let file = try container("client.p12")
@@ -89,7 +89,7 @@ struct ClientIdentityTests {
     #expect(try name(pem("client.pem", "client.key", "not needed")) == "client")
   }
 
-  // MARK: What is not
+  // MARK: Refused containers
 
   @Test func aWrongPasswordIsDistinguishedFromABadFile() throws {
     let data = try Data(contentsOf: container("client.p12"))

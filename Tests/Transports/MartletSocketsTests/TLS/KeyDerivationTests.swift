@@ -7,7 +7,8 @@ import Testing
 
 @testable import MartletSockets
 
-/// How long a client certificate may keep a thread busy: keys are derived from passwords in as many steps as it says.
+/// The time for which a client certificate may occupy a thread: it specifies the number of steps in which keys are
+/// derived from passwords.
 @Suite(.timeLimit(.minutes(5)))
 struct KeyDerivationTests {
   private let trust: MemoryTrust
@@ -42,7 +43,7 @@ struct KeyDerivationTests {
   private static let most = Data([2, 3, 0x4C, 0x4B, 0x40])
   private static let more = Data([2, 3, 0x7F, 0xFF, 0xFF])
 
-  /// The content with another number in the place of one of the markers.
+  /// The content with another number in place of one of the markers.
   private static func replacing(_ place: Int, in data: Data, with number: Data) throws -> Data {
     var data = data
     var range = data.startIndex..<data.startIndex
@@ -98,7 +99,7 @@ struct KeyDerivationTests {
     }
   }
 
-  /// The key is in a part of the container that is encrypted itself.
+  /// The key is in a part of the container that is itself encrypted.
   @Test func aKeyWithTooManyStepsInsideOfAnEncryptedPartIsRefused() throws {
     var (bags, parts): (OpaquePointer?, OpaquePointer?) = (nil, nil)
     let cipher = NID_pbe_WithSHA1And3_Key_TripleDES_CBC

@@ -51,12 +51,12 @@ final class MemoryIdentity: @unchecked Sendable {
 struct MemoryAuthority: Sendable {
   let identity: MemoryIdentity
 
-  /// An authority of its own, or one that another one has issued.
+  /// A self-signed authority, or one that another one has issued.
   init(_ name: String = "Authority \(UUID())", issuedBy parent: MemoryAuthority? = nil) throws {
     identity = try Self.make(name, issuer: parent?.identity, extensions: [(NID_basic_constraints, "critical,CA:TRUE")])
   }
 
-  /// Makes an authority of a certificate, whatever it may be used for.
+  /// Makes an authority from a certificate, whatever its allowed uses.
   init(_ identity: MemoryIdentity) { self.identity = identity }
 
   /// Issues a certificate for a server.

@@ -7,21 +7,21 @@ import TestServers
 
 /// The server's end of TLS in memory, with OpenSSL's own buffers.
 final class MemoryServer {
-  /// How the server is set up.
+  /// The setup of the server.
   struct Options {
     var versions: ClosedRange<Int32> = TLS1_2_VERSION...TLS1_3_VERSION
     /// The certificates between the server's own and its authority.
     var chain: [MemoryIdentity] = []
     /// The protocols that it supports (ALPN).
     var protocols: [String] = []
-    /// Whether it chooses its first protocol, also if the client has not offered it.
+    /// Whether it chooses its first protocol, even if the client has not offered it.
     var choosesUnoffered = false
     /// The authority of client certificates, if it requires one.
     var clients: MemoryIdentity?
     var ciphers: String?
   }
 
-  /// What connections of one server have in common: it knows the tickets of all of them.
+  /// The shared state of one server's connections: it knows the tickets of all of them.
   // SAFETY: OpenSSL allows several threads to use a context that does not change.
   final class Context: @unchecked Sendable {
     let raw: OpaquePointer
@@ -132,7 +132,7 @@ final class MemoryServer {
     if !bytes.isEmpty { SSL_write(ssl, bytes, Int32(bytes.count)) }
   }
 
-  /// Decrypts what is there.
+  /// Decrypts the available bytes.
   func read() -> [UInt8] {
     ERR_clear_error()
     var all: [UInt8] = []
@@ -149,7 +149,7 @@ final class MemoryServer {
 
   func close() { SSL_shutdown(ssl) }
 
-  /// Takes the bytes that are to be sent.
+  /// Takes the bytes to send.
   func takeOutgoing() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: BIO_ctrl_pending(output))
     if !bytes.isEmpty { BIO_read(output, &bytes, Int32(bytes.count)) }
@@ -159,14 +159,14 @@ final class MemoryServer {
 
 // MARK: - A client and a server
 
-/// A session of ours with a server in memory.
+/// One of our sessions, with a server in memory.
 struct MemoryConnection {
   let client: TLSSession
   let server: MemoryServer
 
   /// Completes the handshake.
   ///
-  /// - Parameter step: how many bytes the client receives at once.
+  /// - Parameter step: the number of bytes that the client receives at once.
   func shakeHands(step: Int = .max) throws(HTTPError) {
     for _ in 0..<20 {
       let isComplete = try client.handshake()
@@ -182,13 +182,13 @@ struct MemoryConnection {
     throw HTTPError(.other, "the handshake does not end")
   }
 
-  /// Moves what the server has written to the client, and reads it.
+  /// Moves the server's output to the client, and reads it.
   func readAtClient() throws(HTTPError) -> [UInt8] {
     client.receive(server.takeOutgoing())
     return try client.readAll().bytes
   }
 
-  /// Moves what the client has written to the server, and reads it.
+  /// Moves the client's output to the server, and reads it.
   func readAtServer() -> [UInt8] {
     server.receive(client.takeOutgoing())
     return server.read()

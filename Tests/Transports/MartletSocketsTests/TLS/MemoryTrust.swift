@@ -5,7 +5,7 @@ import TestServers
 
 @testable import MartletSockets
 
-/// An authority that is trusted, and a server for `example.com` and 127.0.0.1.
+/// A trusted authority, and a server for `example.com` and 127.0.0.1.
 struct MemoryTrust {
   let authority: MemoryAuthority
   let server: MemoryIdentity
@@ -18,7 +18,7 @@ struct MemoryTrust {
     try folder.write(authority.identity.pem, to: "authority.pem")
   }
 
-  /// Settings that trust the authority only.
+  /// Settings that trust only the authority.
   var settings: TLSSettings {
     var settings = TLSSettings()
     settings.authorities = folder.file("authority.pem")

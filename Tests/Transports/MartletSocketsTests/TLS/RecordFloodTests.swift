@@ -30,7 +30,7 @@ struct RecordFloodTests {
     }
   }
 
-  /// The bytes come at once, as they do from a loop that was busy.
+  /// The bytes arrive at once, like from a loop that was busy.
   @Test(arguments: FloodServer.Record.allCases)
   func aFloodIsNotDecrypted(_ record: FloodServer.Record) throws {
     let connection = try connection()
@@ -60,7 +60,7 @@ struct RecordFloodTests {
     }
   }
 
-  /// A record of application data has up to 16 KiB, and may come in pieces.
+  /// A record of application data has up to 16 KiB, and may arrive in pieces.
   @Test func largeRecordsAreFine() throws {
     let connection = try connection()
     let data = [UInt8](repeating: 7, count: 200_000)
@@ -94,7 +94,7 @@ struct RecordFloodTests {
     }
   }
 
-  /// The server says how much it could send.
+  /// The server reports how much it could send.
   @Test(arguments: FloodServer.Record.allCases)
   func anIdleConnectionThatIsFloodedIsClosed(_ record: FloodServer.Record) async throws {
     let server = try FloodServer(record)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The verification of servers: chain, validity, host, pins, and what is said about those that are refused.
+/// The verification of servers: chain, validity, host, pins, and the messages about refused servers.
 @Suite(.timeLimit(.minutes(5)))
 struct ServerVerificationTests {
   private let trust: MemoryTrust
@@ -58,7 +58,7 @@ struct ServerVerificationTests {
     #expect(error?.message.contains("names no host") == true)
   }
 
-  // MARK: What is wrong
+  // MARK: Faults
 
   @Test func anExpiredCertificateIsNamed() throws {
     let identity = try trust.authority.server("DNS:example.com", validity: -86400 ... -60)
@@ -175,7 +175,7 @@ struct ServerVerificationTests {
     let refusal = try #require(connection.client.refusal)
     #expect(error?.message == "example.com: the server is not trusted: " + refusal)
 
-    // the server is told why, and every further call fails alike
+    // the server gets the reason, and every further call fails in the same way
     connection.server.receive(connection.client.takeOutgoing())
     #expect(connection.server.handshake()?.contains("alert unknown ca") == true)
     #expect(throws: HTTPError.self) { try connection.client.handshake() }

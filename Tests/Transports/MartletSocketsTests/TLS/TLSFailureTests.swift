@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// What is said about handshakes and connections that fail for other reasons than the server's certificate.
+/// The messages about handshakes and connections that fail for other reasons than the server's certificate.
 @Suite(.timeLimit(.minutes(5)))
 struct TLSFailureTests {
   private let trust: MemoryTrust
@@ -101,7 +101,7 @@ struct TLSFailureTests {
 
   // MARK: Client certificates
 
-  /// Completes a handshake with a server that wants a client certificate, and reads its answer to it.
+  /// Completes a handshake with a server that requires a client certificate, and reads its answer.
   private func failure(_ connection: MemoryConnection) -> HTTPError? {
     failure { () throws(HTTPError) in
       try connection.shakeHands()
@@ -171,7 +171,7 @@ struct TLSFailureTests {
       #expect(error?.message.hasPrefix("example.com: the TLS connection failed") == true)
     }
     #expect(failure { () throws(HTTPError) in try connection.client.write([1]) }?.kind == .connectionLost)
-    // the server is told
+    // the server is notified
     #expect(!connection.client.outgoing.isEmpty)
   }
 

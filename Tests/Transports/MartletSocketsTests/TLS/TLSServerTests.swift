@@ -7,7 +7,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Sessions over a socket with nginx, whose certificates were made by the program `openssl`.
+/// Sessions over a socket with nginx. The program `openssl` made its certificates.
 @Suite(.timeLimit(.minutes(5)))
 struct TLSServerTests {
   private let nginx: Nginx
@@ -102,7 +102,7 @@ private final class BlockingSocket {
 
   deinit { close(descriptor) }
 
-  /// Sends what a session has for the server, and receives once.
+  /// Sends a session's output to the server, and receives once.
   func exchange(_ session: TLSSession) throws {
     while !session.outgoing.isEmpty {
       let count = session.outgoing.withUnsafeBytes {

@@ -55,7 +55,7 @@ struct TLSSessionTests {
   @Test(arguments: versions)
   func theHandshakeMayBeCutAtEveryByte(version: Int32) throws {
     let context = try trust.context()
-    // the length of signatures differs by a byte or two
+    // the length of signatures varies by a byte or two
     for position in 1... {
       let connection = try trust.connection(context: context) { $0.versions = version...version }
       _ = try connection.client.handshake()
@@ -142,7 +142,7 @@ struct TLSSessionTests {
     #expect(inner.server.requestedName == "inner.example.com")
   }
 
-  // MARK: What is negotiated
+  // MARK: Negotiation
 
   @Test(arguments: versions)
   func theFirstProtocolThatTheServerSupportsIsChosen(version: Int32) throws {
@@ -231,7 +231,7 @@ struct TLSSessionTests {
       let (bytes, result) = try connection.client.readAll()
       #expect(bytes == Array((cut == 0 ? "datamore" : "data").utf8))
       #expect(result == .end(isClean: false))
-      // OpenSSL has nothing to say about it to the server
+      // OpenSSL sends nothing about it to the server
       #expect(connection.client.outgoing.isEmpty)
     }
   }
@@ -301,11 +301,11 @@ struct TLSSessionTests {
     weak var last: TLSSession?
     do {
       let context = try trust.context()
-      // each session counts as a use of its context in OpenSSL, so that this is freed after the last of them
+      // each session counts as a use of its context in OpenSSL, so the context is freed after the last of them
       SSL_CTX_set_ex_data(context.raw, Self.freedContexts, Unmanaged.passUnretained(freed).toOpaque())
       let stranger = try MemoryAuthority().server("DNS:example.com")
       for round in 0..<100 {
-        // some are complete, some refused, some end in the middle of the handshake, some fail
+        // some are complete, some refused, some end in the middle of the handshake, and some fail
         let connection = try trust.connection(to: round % 4 == 1 ? stranger : trust.server, context: context)
         last = connection.client
         if round % 4 == 2 { connection.client.receive(Array("HTTP/1.1 400 Bad Request".utf8)) }
@@ -318,7 +318,7 @@ struct TLSSessionTests {
     #expect(freed.value == 1)
   }
 
-  /// Where a context has the counter that counts when it is freed.
+  /// The position of the counter in a context that counts when it is freed.
   private static let freedContexts = CRYPTO_get_ex_new_index(CRYPTO_EX_INDEX_SSL_CTX, 0, nil, nil, nil) {
     _, counter, _, _, _, _ in
     if let counter { Unmanaged<Counter>.fromOpaque(counter).takeUnretainedValue().next() }

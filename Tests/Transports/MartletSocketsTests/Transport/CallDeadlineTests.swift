@@ -6,7 +6,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// A call over sockets ends at its deadline, wherever it waits.
+/// A call over sockets ends at its deadline, whatever it waits for.
 @Suite(.timeLimit(.minutes(5)))
 struct CallDeadlineTests {
   enum Place: String, CaseIterable, Sendable { case connection, head, body }

@@ -5,8 +5,8 @@ import Testing
 
 @testable import MartletSockets
 
-/// Connections that end after every byte of a response, by FIN and by RST: what is cut off is never taken for whole
-/// (RFC 9112 §8, RFC 9113 §8.1), and what comes byte by byte is the same as at once.
+/// Connections that end after every byte of a response, by FIN and by RST. A cut response is never accepted as complete
+/// (RFC 9112 §8, RFC 9113 §8.1), and a response byte by byte is the same as one at once.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct CutConnectionTests {
   /// A response with the body `hello, world`.
@@ -29,8 +29,8 @@ struct CutConnectionTests {
       }
     }
 
-    /// From how many bytes on a part is a valid response: where a body has no length, and the end of the connection
-    /// without TLS can be that of the body (RFC 9112 §6.3 rule 8).
+    /// The number of bytes after which a part is a valid response: if a body has no length, and the end of the
+    /// connection without TLS can be that of the body (RFC 9112 §6.3 rule 8).
     var shortest: Int { self == .untilClose ? Self.head.utf8.count + 2 : bytes.count }
   }
 

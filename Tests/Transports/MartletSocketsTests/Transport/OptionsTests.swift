@@ -9,7 +9,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// The settings that only the transport over sockets has.
+/// The settings of the transport over sockets alone.
 @Suite(.timeLimit(.minutes(5)))
 struct OptionsTests {
   private func text(_ options: SocketTransport.Options, _ url: URL) async throws -> String {
@@ -118,7 +118,7 @@ struct OptionsTests {
     let six = try await failure(options { $0.localAddress = "::1" }, server.url)
     #expect(six.kind == .cannotConnect)
     #expect(six.message.contains("it has no IPv6 address, and connections begin at the local address ::1"))
-    // one of documentation (RFC 5737)
+    // an address for documentation (RFC 5737)
     let foreign = try await failure(options { $0.localAddress = "192.0.2.1" }, server.url)
     #expect(foreign.kind == .cannotConnect)
     #expect(foreign.message.contains("cannot use the local address 192.0.2.1"), "\(foreign.message)")

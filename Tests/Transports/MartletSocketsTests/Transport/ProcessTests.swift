@@ -6,13 +6,13 @@ import TestServers
 import TestSupport
 import Testing
 
-/// What the transport does to its process.
+/// The effects of the transport on its process.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct ProcessTests {
-  /// How many processes; `make interop` starts more.
+  /// The number of processes; `make interop` starts more.
   private static let count = ProcessInfo.processInfo.environment["MARTLET_PROCESSES"].flatMap { Int($0) } ?? 50
 
-  /// OpenSSL's own clean-up at the end of a process would free what the transport's thread uses.
+  /// OpenSSL's own clean-up at the end of a process would free data that the transport's thread uses.
   @Test func processThatExitsDuringTransfersEndsCleanly() throws {
     let nginx = try Nginx.shared.get()
     for number in 0..<Self.count {
@@ -41,8 +41,8 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
-  /// With ten descriptors, 300 requests wait for ten connections. A transport that is made without any fails, and starts when
-  /// there are some again.
+  /// With ten descriptors, 300 requests wait for ten connections. A transport that is made without any descriptor
+  /// fails, and starts when there are some again.
   @Test func requestsWaitWhereThereAreFewDescriptors() throws {
     let server = try LoopbackServer(recording: .nothing) { _ in .text("ok") }
     let process = try run("descriptors", "300", server.url("/").absoluteString)
@@ -58,8 +58,8 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
-  /// Connections that end in many ways, so that descriptors and the loop's places are used again within a turn: what
-  /// belongs to one connection never reaches another.
+  /// Connections that end in many ways, so that descriptors and the loop's places are used again within a turn. The
+  /// events of one connection never reach another.
   @Test func eventsOfClosedConnectionsReachNoOther() async throws {
     let server = try LoopbackServer(recording: .nothing) { request in
       let reply = Reply.text(String(repeating: request.target, count: 20))

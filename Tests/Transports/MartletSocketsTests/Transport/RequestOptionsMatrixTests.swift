@@ -9,11 +9,11 @@ import Testing
 
 /// Each option of a request has the same effect over HTTP/1.1 and HTTP/2, and also if it is an option of the session.
 ///
-/// Every row runs a second time without its option, and must end in another way: a row cannot pass if the option is
+/// Every row runs a second time without its option, and must then end differently: a row cannot pass if the option is
 /// ignored.
 @Suite(.timeLimit(.minutes(5)))
 struct RequestOptionsMatrixTests {
-  /// Where a row makes its requests.
+  /// The place where a row makes its requests.
   struct Site: Sendable {
     let nginx: Nginx
     let session: HTTPSession
@@ -35,7 +35,7 @@ struct RequestOptionsMatrixTests {
       } catch { return "\(HTTPError(wrapping: error).kind)" }
     }
 
-    /// Returns whether the response of `/fresh`, which differs each time, was stored: after the body, it is asked for
+    /// Returns whether the response of `/fresh`, which differs each time, was stored: after the body, it is requested
     /// again.
     func isStored(_ first: RequestOptions, then second: RequestOptions = .init()) async -> String {
       let stored = await get("/fresh", first)
@@ -214,7 +214,7 @@ struct RequestOptionsMatrixTests {
 
   static let rows = timeRows + limitRows + decisionRows + storageRows + observerRows
 
-  /// Path and query of the requests of which the listener of a row has received the beginning.
+  /// Path and query of the requests whose beginning the listener of a row has received.
   private static let received = Mutex<Set<String>>([])
   private static let receipts = EventHandler { event, _ in
     guard case .started(let request) = event, let query = request.url.query() else { return }
@@ -257,13 +257,13 @@ struct RequestOptionsMatrixTests {
     #expect(try await without.run(site(without, versions, inSession: false)) != row.outcome)
   }
 
-  /// The rows that make a request with none of their option.
+  /// The rows that make a request without any of their options.
   @Test(arguments: rows.filter { $0.name != "partition" && $0.name != "listeners" })
   func anOptionOfTheSessionHasAnEffect(_ row: Row) async throws {
     #expect(try await row.run(site(row, .automatic, inSession: true)) == row.outcome)
   }
 
-  /// A new option gets a row, or a place here.
+  /// Give a new option a row, or a place here.
   @Test func everyOptionHasARow() throws {
     let others: Set<String> = [
       // PING is a frame of HTTP/2: SilentConnectionTests

@@ -10,7 +10,7 @@ import Testing
 /// Each setting of a connection has the same effect over HTTP/1.1 and HTTP/2. A row fails if its setting is ignored.
 @Suite(.timeLimit(.minutes(5)))
 struct SettingsMatrixTests {
-  /// What a row changes.
+  /// The change of a row.
   struct Setup {
     var connection = ConnectionConfiguration()
     var options = SocketTransport.Options()
@@ -20,7 +20,7 @@ struct SettingsMatrixTests {
   struct Row: CustomTestStringConvertible, Sendable {
     let name: String
     let change: @Sendable (inout Setup) throws -> Void
-    /// What becomes of two requests, one after the other: the protocol and the number of connections, or an error.
+    /// The result of two requests, one after the other: the protocol and the number of connections, or an error.
     let http1: String
     let http2: String
 
@@ -66,7 +66,7 @@ struct SettingsMatrixTests {
     Row("tls.serverTrustCheck", "untrustedCertificate") {
       $0.connection.tls.serverTrustCheck = { _, _ in throw HTTPError(.untrustedCertificate, "refused") }
     },
-    // the server that asks for a certificate has no HTTP/2; the handshake comes before it
+    // the server that requests a certificate has no HTTP/2; the handshake comes before it
     Row("tls.clientCertificate", "badClientCertificatePassword") {
       let container = try Data(contentsOf: authority.get().folder.file("client.p12"))
       $0.connection.tls.clientCertificate = .pkcs12(data: container, password: "wrong")
@@ -89,7 +89,7 @@ struct SettingsMatrixTests {
     },
     Row("localAddress", "cannotConnect") { $0.options.localAddress = "192.0.2.1" },
     Row("unixSocket", "cannotConnect") { $0.options.unixSocket = "/nonexistent/socket" },
-    // a setting of HTTP/1.1, of which a value that is not valid fails any request
+    // a setting of HTTP/1.1; an invalid value fails any request
     Row("blockingWait", "invalidRequest") { $0.options.blockingWait = .seconds(1) },
     Row("headerLimit", "headersTooLarge") { $0.request.options.headerLimit = 20 },
     Row("responseTimeout", "responseTimeout") { $0.request.options.responseTimeout = .nanoseconds(1) },
@@ -123,8 +123,8 @@ struct SettingsMatrixTests {
     return "\(text.prefix { $0 != " " }), \(count) connection\(count == 1 ? "" : "s")"
   }
 
-  /// What becomes of a request beside one whose response, of 1 MB, is not read. The server serves one at a time on a
-  /// connection.
+  /// The result of a request while the response of another one, of 1 MB, is not read. The server serves one at a time
+  /// on a connection.
   static let busyRows: [Row] = [
     Row("nothing", "done, 2 connections") { _ in },
     Row("connectionsPerHost and poolTimeout", "poolTimeout") {
@@ -175,10 +175,10 @@ struct SettingsMatrixTests {
     #expect(text.contains("gzip") == decompresses)
   }
 
-  /// A new setting gets a row, or a place here.
+  /// Give a new setting a row, or a place here.
   @Test func everySettingHasARow() {
     let others: Set<String> = [
-      // those that every test changes, and that of codingsAreAskedForWhereBodiesAreDecoded
+      // those that every test changes, and the one of codingsAreAskedForWhereBodiesAreDecoded
       "tls", "versions", "decompresses",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
       "silenceLimit", "examinationPatience", "examinationTimeout", "acknowledgementTimeout",

@@ -94,7 +94,7 @@ extension ConformanceCase {
 }
 
 extension ConformanceClient {
-  /// Sends 1,000 bytes and receives them, each byte after the one before it has gone to and fro.
+  /// Sends 1,000 bytes and receives them, each byte after the previous one has returned.
   fileprivate func interleave(_ path: String, isFirst: Bool) async throws {
     let (bytes, input) = AsyncStream<Data>.makeStream()
     let url = try DuplexServer.shared.get().url.appending(path: path)

@@ -37,7 +37,7 @@ struct ConformanceClient {
     return (response, data)
   }
 
-  /// What the server saw of a request.
+  /// The server's view of a request.
   func seen(
     _ target: String, _ method: HTTPMethod = .get, _ fields: HTTPFields = [:], body: RequestBody = .empty
   ) async throws -> LoopbackServer.Seen {
@@ -49,7 +49,7 @@ struct ConformanceClient {
   }
 }
 
-/// One case, or several that differ in a value only.
+/// One case, or several that differ only in a value.
 struct ConformanceCase: Sendable, CustomTestStringConvertible {
   let numbers: ClosedRange<Int>
   let name: String

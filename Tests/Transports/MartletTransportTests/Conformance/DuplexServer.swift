@@ -4,9 +4,9 @@ import MartletSemantics
 import MartletTesting
 import TestServers
 
-/// An HTTP/1.1 server that receives and sends at the same time: `/echo` sends each byte of a chunked body back when it
-/// comes, `/speak` sends 1,000 bytes, each when the one before it has come back, and `/trailers` sends the trailer lines
-/// of the request. Every response has three trailer fields.
+/// An HTTP/1.1 server that receives and sends at the same time. `/echo` returns each byte of a chunked body as it
+/// arrives. `/speak` sends 1,000 bytes, each when the previous one has returned. `/trailers` sends the trailer lines of
+/// the request. Every response has three trailer fields.
 final class DuplexServer: Sendable {
   let url: URL
   private let process: RealProcess

@@ -9,7 +9,7 @@ import Testing
 /// make the same of it, or differ for a reason that has a name.
 @Suite(.timeLimit(.minutes(5)))
 struct DifferentialTests {
-  /// How many replies; `make interop` has more.
+  /// The number of replies; `make interop` has more.
   static let rounds = ProcessInfo.processInfo.environment["MARTLET_DIFFERENTIAL_ROUNDS"].flatMap { Int($0) } ?? 2000
 
   @Test(arguments: OtherClient.installed)

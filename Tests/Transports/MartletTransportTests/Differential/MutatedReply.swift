@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletTesting
 import TestSupport
 
-/// A reply of the table of raw responses after one to three changes. It is determined by its number.
+/// A reply of the table of raw responses after one to three changes. Its number determines it.
 struct MutatedReply: Sendable {
   let number: Int
   let method: HTTPMethod
@@ -23,17 +23,17 @@ struct MutatedReply: Sendable {
     (self.number, self.method, self.bytes) = (number, method, bytes)
   }
 
-  /// The messages without those that are long: a change seldom meets what they are about.
+  /// The messages except for long ones: a change seldom affects their relevant part.
   private static let originals = Message.table.messages.map { ($0, $0.bytes) }.filter { $0.1.count < 600 }
 
-  /// What a server answers that closes the connection after it; the target is the number of a reply.
+  /// The answer of a server that closes the connection after it; the target is the number of a reply.
   static func reply(to target: String) -> Reply {
     guard let number = Int(target.dropFirst()), let reply = MutatedReply(number) else { return .status(.notFound) }
     return .raw(Data(reply.bytes))
   }
 }
 
-/// What matters for the differences between clients, read from a reply without the code that is under test.
+/// The properties that matter for the differences between clients, read from a reply without the code under test.
 extension MutatedReply {
   /// The lines of the first head, without their line breaks; the last one may be incomplete.
   var head: [String] {

@@ -9,7 +9,7 @@ struct Reason: Sendable, CustomStringConvertible {
   let right: Right
   let explains: @Sendable (Difference) -> Bool
 
-  /// Which of the two does as the RFC says; `both` where it leaves the choice.
+  /// The one of the two that follows the RFC; `both` if the RFC leaves the choice.
   enum Right: String, Sendable {
     case sockets, other, both
   }
@@ -34,7 +34,7 @@ struct Reason: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// The client takes what sockets refuse, or reads it otherwise.
+  /// The client accepts a reply that sockets refuse, or reads it differently.
   private static let taken = [
     Reason("what follows a chunk's size or data is skipped up to the LF", "RFC 9112 §7.1", .sockets) { difference in
       difference.client == .curl && difference.sockets.kind == .protocolViolation
@@ -80,7 +80,7 @@ struct Reason: Sendable, CustomStringConvertible {
     },
   ]
 
-  /// The client refuses what sockets take.
+  /// The client refuses a reply that sockets accept.
   private static let refused = [
     Reason(
       "a minor version above 1 is HTTP/1.1", "RFC 9110 §2.5", .sockets, client: "Invalid HTTP version",

@@ -15,7 +15,7 @@ enum ReplyOutcome: Sendable {
     let body: Data
   }
 
-  /// Asks a transport. A request that was sent over a stale connection is sent again, as a session does it.
+  /// Sends the request over a transport. If it was sent over a stale connection, it is sent again, like in a session.
   init(of transport: any Transport, _ request: HTTPRequest) async {
     self = await Self.ask(transport, request, attempts: 10)
   }

@@ -4,13 +4,13 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// One response of the table: the bytes that a server sends, and the outcome that a client should have.
+/// One response of the table: a server's bytes, and the outcome that a client should have.
 struct Message: Decodable, Sendable, CustomTestStringConvertible {
   /// A unique sentence.
   let name: String
   /// The section of the RFC.
   let section: String
-  /// If the RFC allows several outcomes: which one was chosen, and why.
+  /// If the RFC allows several outcomes: the chosen one, and the reason.
   let decision: String?
   /// The method of the request; `GET` if nil.
   let method: String?
@@ -78,7 +78,7 @@ struct Expectation: Decodable, Sendable {
 
 /// Bytes in the form of the table.
 ///
-/// A string, of which each character is one byte; `{"base64": …}`; `{"repeat": …, "times": …}`; or a list of these.
+/// A string in which each character is one byte; `{"base64": …}`; `{"repeat": …, "times": …}`; or a list of these.
 struct Octets: Decodable, Sendable {
   let data: Data
   /// The bytes as text, for the values of fields; empty for base64.

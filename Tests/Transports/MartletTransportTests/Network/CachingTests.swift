@@ -54,7 +54,7 @@ struct CachingTests {
     #expect(second.text == first.text)
     #expect(second.text.hasPrefix("hello hello"))
     #expect(second.response.fields[.contentEncoding] == nil)
-    // A range counts the bytes of the origin's representation, which are not here.
+    // A range counts the bytes of the origin's representation, which is not here.
     #expect(part.response.source == .network)
     #expect(part.text == "lo")
   }
@@ -94,7 +94,7 @@ struct CachingTests {
     }
 
     _ = try await get(server.url)
-    // A response that is not collected is there with its head.
+    // A response that is not collected is available with its head.
     let (body, response) = try await session.bytes(for: HTTPRequest(.get, server.url))
 
     #expect(response.source == .stale)
@@ -109,7 +109,7 @@ struct CachingTests {
     let joined = Gate()
     var configuration = SessionConfiguration()
     configuration.cache = cache
-    // The cache counts a request that joins another before it notes that.
+    // The cache counts a request that joins another one before it records that.
     configuration.listeners = [
       EventHandler { event, _ in if case .note = event, cache.statistics.collapsed == 7 { joined.open() } }
     ]

@@ -93,7 +93,7 @@ struct ExpectationTests {
   @Test func withoutA100TheBodyIsSentAfterTheTimeout() async throws {
     let sent = Gate()
     let server = try LoopbackServer(bodies: .streamed) { request in
-      try request.wait(for: sent)  // no 100: it is only said when the body is read
+      try request.wait(for: sent)  // no 100: it is only sent when the body is read
       return .text("\(try request.drainBody())")
     }
     var request = post(server, once(content), waiting: .milliseconds(20))

@@ -10,7 +10,7 @@ import Testing
 /// What listeners get to know of attempts that fail, or whose response is not the last.
 @Suite(.timeLimit(.minutes(5)))
 struct FailedAttemptTests {
-  /// Sends a request that fails. Returns what was measured.
+  /// Sends a request that fails. Returns the measurements.
   private func metrics(of url: URL, expecting kind: HTTPError.Kind) async throws -> TransferMetrics {
     let recorder = Recorder()
     var request = HTTPRequest(.get, url)
@@ -46,7 +46,7 @@ struct FailedAttemptTests {
     #expect(metrics.headerBytesReceived > 0)
   }
 
-  /// The body of its response is dropped, whether it has come or is still coming.
+  /// The body of its response is dropped, whether it has arrived or is still arriving.
   @Test(arguments: [nil, 5] as [Int64?]) func anAttemptThatIsSentAgainIsMeasuredBeforeTheNext(stall: Int64?)
     async throws
   {

@@ -40,7 +40,7 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
-  /// The bytes are noticed either by the loop before the next request, or when that is about to be sent.
+  /// The bytes are noticed either by the loop before the next request, or when that request is about to be sent.
   @Test func unexpectedBytesAreNotAResponse() async throws {
     for _ in 0..<50 {
       let gate = Gate()
@@ -81,7 +81,7 @@ struct IdleConnectionTests {
     #expect(server.requests.map(\.connection) == [1, 2])
   }
 
-  /// The body is longer than what a transport reads at once, and another request waits for the connection.
+  /// The body is longer than the transport's reads, and another request waits for the connection.
   @Test func bytesAfterALargeBodyAreNotTheResponseOfARequestThatWaits() async throws {
     let large = String(repeating: "a", count: 200_000)
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"

@@ -125,12 +125,12 @@ struct PooledConnectionTests {
     let (body, _) = try await session.bytes(for: HTTPRequest(.get, server.url("/long")))
     var iterator = body.makeAsyncIterator()
     var count = Int64(try await iterator.next()?.count ?? 0)
-    // other requests use the same loop meanwhile, so the sender had time to continue
+    // other requests use the same loop in the meantime, so the sender had time to continue
     for _ in 0..<200 { _ = try await session.data(for: HTTPRequest(.head, server.url("/"))) }
     let whileWaiting = produced.withLock { $0 }
     while let chunk = try await iterator.next() { count += Int64(chunk.count) }
 
-    #expect(whileWaiting < 24 << 20)  // what the read-ahead and the sockets' buffers hold
+    #expect(whileWaiting < 24 << 20)  // the content of the read-ahead and the sockets' buffers
     #expect(count == total)
   }
 
@@ -201,7 +201,8 @@ struct PooledConnectionTests {
         group.addTask {
           let call = Task { try await session.data(for: HTTPRequest(.get, server.url)).0.count }
           let canceller = Task {
-            // Only spreads the cancellations over the reads: the expectation is for each of them, wherever it falls.
+            // This only spreads the cancellations over the reads: the expectation is for each of them, whatever its
+            // position.
             for _ in 0..<(number * 7 % 200) { await Task.yield() }
             call.cancel()
           }

@@ -17,8 +17,7 @@ struct ResumableDownloadTests {
   private var file: URL { folder.file("file.bin") }
   private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
 
-  /// Serves `content` with ranges, as `StaticFolder` does. The first replies are cut off after the given numbers of
-  /// bytes.
+  /// Serves `content` with ranges, like `StaticFolder`. The first replies are cut off after the given numbers of bytes.
   private func server(cuts: [Int64], change: @escaping @Sendable (Reply, Int) -> Reply = { reply, _ in reply }) throws
     -> LoopbackServer
   {
@@ -173,7 +172,7 @@ struct ResumableDownloadTests {
     #expect(try Data(contentsOf: file) == content)
     #expect(server.requests.last?.fields[.range] == nil)
     #expect((try? Data(contentsOf: victim)) == before)
-    // a partial file that was moved may be discarded in its new place
+    // a partial file that was moved may be discarded in its new location
     guard !["another folder", "another destination's"].contains(`case`) else { return }
     resumption.discard()
     #expect((try? Data(contentsOf: victim)) == before)

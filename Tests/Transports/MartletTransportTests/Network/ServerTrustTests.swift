@@ -130,7 +130,7 @@ struct ServerTrustTests {
     #expect(seen.withLock { $0 }.first?.refusal?.contains("issuer") == true)
   }
 
-  /// A server that shows a longer chain with each connection.
+  /// A server that presents a longer chain with each connection.
   private static let changing = #"""
     import socket, ssl, sys
     leaf, key, authority = (open(name).read() for name in ("server.pem", "server.key", "ca.pem"))

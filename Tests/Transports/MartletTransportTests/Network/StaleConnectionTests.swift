@@ -109,7 +109,7 @@ struct StaleConnectionTests {
     #expect(server.requests.count == 2)
   }
 
-  /// An answer that the transport deals with itself says nothing of what is sent after it.
+  /// An answer that the transport handles itself says nothing about later requests.
   @Test(arguments: [RequestBody.data(Data("order".utf8)), .empty])
   func aPostChallengedByAProxyIsNotSentTwiceAfterwards(body: RequestBody) async throws {
     let proxy = try LoopbackServer { request in
@@ -150,7 +150,7 @@ struct StaleConnectionTests {
     #expect(outcomes == ["200 HTTP/2": 300])
   }
 
-  /// What came of so many posts, one after another.
+  /// The results of this number of posts, one after another.
   private func post(_ count: Int, to url: URL, _ session: HTTPSession) async -> [String] {
     var outcomes: [String] = []
     for _ in 0..<count {

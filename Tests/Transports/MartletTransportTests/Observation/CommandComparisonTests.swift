@@ -95,7 +95,7 @@ struct CommandComparisonTests {
     }
   }
 
-  /// Sends the request to the server, once by a session and once by the shell. The file URL's path is the target.
+  /// Sends the request to the server, once with a session and once with the shell. The file URL's path is the target.
   private func arrivals(of request: HTTPRequest, at server: LoopbackServer) async throws -> [Arrival] {
     var request = request
     let target = request.url.path

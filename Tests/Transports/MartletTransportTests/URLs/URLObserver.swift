@@ -5,7 +5,8 @@ import MartletSockets
 import MartletTesting
 import Testing
 
-/// Observes what becomes of a text: the host of the parser, the origin, the `Host` field and the connection must be one.
+/// Observes the fate of a text: the host of the parser, the origin, the `Host` field and the connection must be the
+/// same.
 struct URLObserver: Sendable {
   private let proxy: LoopbackServer
   private let throughProxy: HTTPSession
@@ -16,7 +17,7 @@ struct URLObserver: Sendable {
     var connection = ConnectionConfiguration()
     connection.proxy = .http("127.0.0.1", port: proxy.port)
     throughProxy = Self.session(SocketTransport(connection))
-    // Nothing is connected to: the error names the address that would have been.
+    // No connection is made: the error names the address to which it would have been.
     connection.proxy = .direct
     connection.addressPolicy.refused = ["0.0.0.0/0", "::/0"]
     var options = SocketTransport.Options()

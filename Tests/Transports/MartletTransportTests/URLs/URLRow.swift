@@ -5,16 +5,16 @@ import MartletSockets
 import MartletTesting
 import Testing
 
-/// One text of the table, and the URL that a request for it should be sent to.
+/// One text of the table, and the URL to which a request for it should be sent.
 struct URLRow: Decodable, Sendable, CustomTestStringConvertible {
   let group: String
   /// The text as a person or a program wrote it.
   let url: String
   /// Scheme, authority and target of the request; nil if the text must be refused.
   let expect: String?
-  /// Why that is another outcome than the URL Standard's.
+  /// The reason for an outcome that differs from the URL Standard's.
   let why: String?
-  /// The outcomes of the URL Standard and of other clients, by name; null where they refuse the text.
+  /// The outcomes of the URL Standard and of other clients, by name; null if they refuse the text.
   let observed: [String: String?]
 
   var testDescription: String { url.debugDescription }

@@ -5,8 +5,8 @@ import MartletSockets
 import MartletTesting
 import Testing
 
-/// Texts of URLs, with the outcome of the URL Standard and of other clients: a host that one program checks must be the
-/// one that another connects to.
+/// Texts of URLs, with the outcome of the URL Standard and of other clients. The host that one program checks must be
+/// the one to which another connects.
 @Suite(.timeLimit(.minutes(5)))
 struct URLTableTests {
   @Test func everyTextIsSentToTheHostThatWasMeantOrRefused() async throws {
@@ -67,7 +67,7 @@ struct URLTableTests {
     #expect(error?.message.contains(culprit) == true, "\(error?.message ?? "")")
   }
 
-  /// Texts that are changed at random: whatever they become, there is one host, or none and an error.
+  /// Randomly changed texts: whatever the result, there is one host, or none and an error.
   @Test(arguments: 0..<4)
   func mutatedTextsHaveOneHostOrNone(part: Int) async throws {
     let observer = try URLObserver()
@@ -77,7 +77,7 @@ struct URLTableTests {
       var random = SeededGenerator(seed: UInt64(part * 500 + number))
       let base = try #require(texts.randomElement(using: &random))
       let text = String(decoding: Mutation.mutated(base, from: texts, using: &random), as: UTF8.self)
-      // a tunnel is no request, and a name that is looked up elsewhere says nothing
+      // a tunnel is not a request, and a name that is looked up elsewhere says nothing
       guard HTTPRequest(.get, text).origin?.isSecure != true else { continue }
       if let url = try await observer.outcome(of: text) {
         sent += 1

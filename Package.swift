@@ -29,7 +29,7 @@ let package = Package(
     .library(name: "MartletServiceLifecycle", targets: ["MartletServiceLifecycle"]),
   ],
   // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor fetched,
-  // and the bridge's module is empty. A condition names one trait, because Swift 6.2 requires all that it names.
+  // and the bridge's module is empty. A condition names one trait, because Swift 6.2 requires all named traits.
   traits: [
     .trait(name: "HTTPTypes", description: "MartletHTTPTypes: requests and responses of swift-http-types"),
     .trait(
@@ -70,7 +70,7 @@ let package = Package(
     .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
-    // Level 1: the engine, and what of Combine needs all of Foundation.
+    // Level 1: the engine, and the part of Combine that needs all of Foundation.
     .target(name: "MartletRunLoop", dependencies: ["MartletCombine"]),
     .target(
       name: "MartletEngine",
@@ -83,7 +83,7 @@ let package = Package(
         .target(name: "CZstd", condition: .when(platforms: [.linux])),
       ]),
 
-    // Level 2: what plugs into the engine's protocols.
+    // Level 2: implementations of the engine's protocols.
     .target(
       name: "MartletSockets",
       dependencies: [
@@ -113,8 +113,8 @@ let package = Package(
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletRunLoop", "MartletSemantics",
         "MartletSignIn", "MartletSQLite", "MartletURLSession",
       ]),
-    // An API names what it gets through Martlet's re-exports too: SwiftPM compiles it again only when a module that it
-    // names has changed.
+    // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
+    // module that it names has changed.
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(
       name: "MartletImages",
@@ -254,7 +254,7 @@ package.products += [
   .library(name: "MartletRedis", targets: ["MartletRedis"]),
 ]
 package.targets += [
-  // without pkg-config, whose flags for it SwiftPM refuses with a warning: the headers are where the system's are
+  // without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder
   .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
   .target(name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"]),
   .testTarget(
@@ -272,8 +272,8 @@ package.targets += [
 ]
 #endif
 
-// Above the APIs: the command-line tool, for Linux. All of it but the entry point is a library, so that tests run it in
-// their process. A module cannot be called martlet where file systems take that for Martlet.
+// Above the APIs: the command-line tool, for Linux. All of it except the entry point is a library, so that tests run it
+// in their process. A module cannot be called martlet on file systems that do not distinguish it from Martlet.
 #if os(Linux)
 package.products.append(.executable(name: "martlet", targets: ["martlet-tool"]))
 package.targets += [
@@ -329,7 +329,7 @@ for target in package.targets where target.type != .system {
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
-  // An asynchronous function stays on its caller's actor unless it is `@concurrent`. Tests are compiled as the programs
-  // of most users are: without it.
+  // An asynchronous function stays on its caller's actor unless it is `@concurrent`. Tests are compiled without it,
+  // like the programs of most users.
   if target.type != .test { target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault")) }
 }

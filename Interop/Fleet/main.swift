@@ -1,8 +1,8 @@
 import Foundation
 import MartletTesting
 
-// A fleet of processes on one Redis server: `make fleet`. It prints what the origin saw, and exits with 1 if a promise is
-// broken. With the argument `member`, the program is one of the processes.
+// A fleet of processes on one Redis server: `make fleet`. It prints the origin's observations, and exits with 1 if a
+// promise is broken. With the argument `member`, the program is one of the processes.
 
 if CommandLine.arguments.count == 3, CommandLine.arguments[1] == "member" {
   let orders = try JSONDecoder().decode(Orders.self, from: Data(CommandLine.arguments[2].utf8))

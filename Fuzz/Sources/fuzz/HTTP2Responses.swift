@@ -35,7 +35,7 @@ private final class Events: HTTP2SessionHandler {
   func pongReceived() {}
 }
 
-/// The client's side, with what it has sent and received.
+/// The client's side, with its sent and received data.
 private final class Client {
   let session: HTTP2Session
   private(set) var streams: [Stream] = []

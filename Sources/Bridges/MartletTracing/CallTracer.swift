@@ -41,7 +41,7 @@ public final class CallTracer: Interceptor, EventListener {
   /// - Parameters:
   ///   - tracer: makes the spans and injects their context. nil, the default, means the one that the program has set
   ///     with `InstrumentationSystem.bootstrap(_:)` by the time of the call.
-  ///   - redaction: what is left out of URLs in attributes.
+  ///   - redaction: the secrets that are omitted from URLs in attributes.
   public init(_ tracer: (any Tracer)? = nil, redaction: Redaction = .standard) {
     self.tracer = tracer
     self.redaction = redaction

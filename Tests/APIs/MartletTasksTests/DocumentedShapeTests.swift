@@ -2,7 +2,7 @@ import MartletTasks
 import MartletTasksTesting
 import Testing
 
-/// The call shapes that code for tasks is written in, on the container's session, which is the shared mock.
+/// The call shapes of code for tasks, on the container's session, which is the shared mock.
 @Suite(.timeLimit(.minutes(5))) struct DocumentedShapeTests {
   init() { MockSession.install() }
 

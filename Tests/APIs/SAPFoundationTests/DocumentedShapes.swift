@@ -15,10 +15,10 @@ extension SAPURLSession.HTTPHeader {
   fileprivate static let xToken = "X-Token"
 }
 
-/// Every call shape of the documentation, written as it is written there. (The semantics are imported for the server.)
+/// Every call shape of the documentation, in its own form. (The semantics are imported for the server.)
 @Suite("Documented shapes", .timeLimit(.minutes(5)))
 struct DocumentedShapes {
-  /// An app's class that is everything at once, as in the documentation's samples.
+  /// A class of an app that conforms to everything at once, as in the documentation's samples.
   private final class App: SAPURLSessionDelegate, SAPURLSessionObserving {
     let created = Mutex(0)
 
@@ -29,7 +29,7 @@ struct DocumentedShapes {
       ]
     }
 
-    // without `@Sendable`, as existing code writes it
+    // without `@Sendable`, as in existing code
     func sapURLSession(
       _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
       completionHandler: @escaping (SAPURLSession.RequestDisposition) -> Void

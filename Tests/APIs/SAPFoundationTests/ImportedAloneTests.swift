@@ -1,7 +1,8 @@
 import SAPFoundation
 import Testing
 
-// Code of an app that imports nothing else: no Foundation, no FoundationNetworking, no MartletCombine. What it lacks does not compile.
+// Code of an app that imports nothing else: no Foundation, no FoundationNetworking, no MartletCombine. If anything is
+// missing, it does not compile.
 
 private struct Tokens: CSRFTokenStoring, CSRFTokenURLProviding {
   let url: URL
@@ -35,7 +36,7 @@ private struct Lines: LogSink {
   func write(_ line: String, at level: LogLevel) { write(line) }
 }
 
-/// Everything that an app's delegate may be told and asked, by the names of the documentation.
+/// All callbacks of an app's delegate, with the names in the documentation.
 private final class App: SAPURLSessionDelegate, Sendable {
   func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,

@@ -96,7 +96,7 @@ struct SQLiteWriter {
   private static let fileSize = RLIMIT_FSIZE
   #endif
 
-  /// Prints what the work returns or throws.
+  /// Prints the result or the error of the work.
   private static func report<R>(_ name: String, _ work: () async throws -> R) async {
     do { print(name, try await work()) } catch { print(name, "failed:", (error as? HTTPError)?.message ?? "\(error)") }
   }

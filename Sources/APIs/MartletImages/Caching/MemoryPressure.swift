@@ -4,7 +4,7 @@ public import MartletSemantics
 public enum MemoryPressure: Sendable, Hashable {
   /// Some tasks stall for memory: remove data that can be loaded again.
   case warning
-  /// All tasks stall for memory: keep only what is in use.
+  /// All tasks stall for memory: keep only data in use.
   case critical
 }
 

@@ -33,7 +33,7 @@ extension ImageError {
 
     /// The data is empty.
     public static let empty = Kind(name: "empty")
-    /// The data is not an image; the message says what it seems to be: an HTML page, JSON, a PDF.
+    /// The data is not an image; the message names its probable type: an HTML page, JSON, a PDF.
     public static let notAnImage = Kind(name: "notAnImage")
     /// The image has a format, or a rare variant of one, that is not supported.
     public static let unsupportedFormat = Kind(name: "unsupportedFormat")

@@ -10,7 +10,7 @@ import Synchronization
 /// ```
 ///
 /// - A token is obtained or renewed once for all requests that need it. It is refreshed if there is a refresh token,
-///   and obtained anew if there is none or if it is refused. If the server cannot be reached, the request fails as
+///   and obtained again if there is none or if it is refused. If the server cannot be reached, the request fails as
 ///   without a network.
 /// - After a refused token was renewed, the request is sent again, once.
 /// - Tokens are sent to one origin: the backend's, by default that of the first request. They are never sent to another

@@ -2,7 +2,7 @@
 package enum RetryDecision: Sendable, Hashable {
   /// Send the request again after the delay. The reason is for messages.
   case retry(after: Duration, reason: String)
-  /// Send the request again at once, without counting it as a retry: as far as known, the peer has not processed it.
+  /// Send the request again at once, without counting it as a retry: the peer has probably not processed it.
   case replace(reason: String)
   /// Do not retry. The reason is for messages.
   case decline(reason: String)
@@ -119,7 +119,7 @@ package struct RetryRule: Sendable {
 }
 
 extension RetryRule.Cause {
-  /// Whether the peer has not received the request, as far as known.
+  /// Whether the peer has probably not received the request.
   package var isReplaceable: Bool {
     switch self {
     case .refused, .staleConnection: true

@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// What a ``RedisCacheStore`` keeps, for how long, and how processes share requests.
+/// The contents of a ``RedisCacheStore``, their lifetime, and how processes share requests.
 public struct RedisCacheOptions: Sendable {
   /// The most bytes of one body; 8 MiB by default.
   public var entryLimit: Int64 = 8 << 20

@@ -53,7 +53,7 @@ public final class RedisCacheStore: CacheStore {
   ///
   /// - Parameters:
   ///   - redis: The client, which other stores may use too.
-  ///   - options: What is kept, and for how long; the defaults if omitted.
+  ///   - options: The contents and their lifetime; the defaults if omitted.
   public convenience init(_ redis: RedisClient, options: RedisCacheOptions = RedisCacheOptions()) {
     self.init(redis, options, clock: ContinuousClock(), now: { Date() })
   }

@@ -28,7 +28,7 @@ import Synchronization
 /// - **If the process with the lease makes no progress**, the others wait for ``longestWait`` and then throw a
 ///   ``RedisError`` of kind `.timeout`; the next request tries again.
 public struct RedisSharedToken: Sendable {
-  /// What a process does if it cannot use the server.
+  /// The reaction of a process that cannot use the server.
   public enum WhenUnavailable: Sendable, Hashable {
     /// It renews its token, unless that has a refresh token: then it throws the ``RedisError``.
     case renewAloneWithoutRefreshToken
@@ -44,8 +44,8 @@ public struct RedisSharedToken: Sendable {
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
   private let state = Mutable()
-  /// What a process does if it cannot use the server; by default it renews a token alone only if that has no refresh
-  /// token.
+  /// The reaction of a process that cannot use the server. By default it renews a token alone only if that has no
+  /// refresh token.
   public var whenUnavailable = WhenUnavailable.renewAloneWithoutRefreshToken
   /// How long a killed process keeps others from renewing the token; 10 seconds by default. A running process renews
   /// its claim every third of this time.

@@ -42,7 +42,7 @@ final class CacheFile: Sendable {
     try await database.read { try work(CacheTable($0)) }
   }
 
-  /// Reads without suspending the caller; nil if the file cannot be read as it is; ``read(_:)`` repairs that.
+  /// Reads without suspending the caller; nil if the file has to be repaired first; ``read(_:)`` does that.
   func blockingRead<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
 
   /// Writes, and keeps the file within its capacity and within the free space of its disk.

@@ -25,7 +25,7 @@ import Synchronization
 ///
 /// Secrets are redacted by `Redaction`, in fields, URLs and bodies. Requests are compared after redaction, and the
 /// program under test gets `***` in place of the server's tokens. Review a new file before you share it: a secret that
-/// only its value reveals is not found. Bodies are recorded up to 16 MiB each, as far as they were read; compressed
+/// only its value reveals is not found. Of each body, the part that was read is recorded, up to 16 MiB. Compressed
 /// request bodies are omitted and not compared.
 public final class Recording: Transport {
   /// Whether to record or to replay.

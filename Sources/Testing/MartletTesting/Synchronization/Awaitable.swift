@@ -48,7 +48,7 @@ package final class Awaitable<Value: Sendable>: Sendable {
 
   /// Does the same as ``wait(for:)``, and reports the place and purpose of a wait that takes long.
   ///
-  /// - Parameter description: what the test waits for, and its current state.
+  /// - Parameter description: the object of the test's wait, and its current state.
   package func wait<Outcome: Sendable>(
     at place: LongWait.Place, saying description: @escaping @Sendable (Value) -> String,
     _ longWait: LongWait = .standard,

@@ -12,9 +12,9 @@ package struct LongWait: Sendable {
     (self.time, self.clock, self.write) = (time, clock, write)
   }
 
-  /// Reports once what the operation waits for, if it takes long.
+  /// Reports once the reason for the operation's wait, if it takes long.
   ///
-  /// - Parameter description: what it waits for at that time.
+  /// - Parameter description: the reason for the wait at that time.
   func watch<Outcome: Sendable>(
     _ place: Place, for description: @escaping @Sendable () -> String,
     _ operation: () async throws -> Outcome

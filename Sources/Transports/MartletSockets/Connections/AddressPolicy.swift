@@ -12,7 +12,7 @@ extension AddressRules {
     }
   }
 
-  /// Checks what is known before the name is resolved: the host and the route.
+  /// Checks the facts that are known before the name is resolved: the host and the route.
   func check(_ origin: Origin, by route: ProxyRoute) throws(HTTPError) {
     guard let reason = reason(refusing: origin, isThroughProxy: route != .direct) else { return }
     throw HTTPError(.addressRefused, "\(origin): the address policy refuses it: \(reason)", phase: .preparing)

@@ -155,7 +155,7 @@ extension HTTP2Driver {
     if silence >= waited / 2 { examine() }
   }
 
-  /// Sends a PING, unless one is under way.
+  /// Sends a PING, unless one is unanswered.
   private func examine() {
     guard !isExamined else { return }
     examination = .holdsRequests

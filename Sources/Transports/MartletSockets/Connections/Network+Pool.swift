@@ -123,8 +123,8 @@ extension Network {
     return "\(pool.connections.count) connections of the transport"
   }
 
-  /// Returns why a transfer has no connection yet and the phase of an opening one. Notes what is known of that
-  /// connection.
+  /// Returns why a transfer has no connection yet, and the phase of a connection that is being opened. Records the
+  /// known facts about that connection.
   func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
     guard let waiter = transfer.waiter, !pool.isQueued(waiter),
       let opening = connections.values.first(where: { $0.key == transfer.key && $0.isOpening })

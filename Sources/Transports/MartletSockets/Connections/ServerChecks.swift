@@ -77,7 +77,7 @@ struct OpeningFailure {
   var proxy: ProxyServer?
   /// Whether the system has no descriptor for it.
   var lacksDescriptor = false
-  /// What is known of the connection at the time of the failure.
+  /// The known facts about the connection at the time of the failure.
   var facts: ConnectionFacts?
 
   /// Returns the error of a request that waited for the connection.

@@ -71,7 +71,7 @@ enum Tunnel {
   }
 }
 
-/// What a transport knows about authentication to its proxies.
+/// A transport's knowledge about authentication to its proxies.
 final class ProxyAuthentications: Sendable {
   private let proxies = Mutex<[ProxyServer: ProxyAuthentication]>([:])
 

@@ -12,7 +12,7 @@ import MartletEngine
 ///   either case, an incomplete body costs the connection.
 /// - A peer that takes no more bytes may already have responded: the response is still read.
 struct HTTP1ConnectionState: Sendable, Equatable {
-  /// What the owner has to do.
+  /// The actions for the owner.
   enum Action: Equatable, Sendable {
     case none
     /// Discard the unsent rest of the request, and continue to read.

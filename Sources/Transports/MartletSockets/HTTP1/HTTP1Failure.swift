@@ -5,7 +5,7 @@ import MartletSemantics
 struct HTTP1Failure: Error, Hashable, Sendable {
   /// `protocolViolation`, `headersTooLarge` or `connectionLost`.
   let kind: HTTPError.Kind
-  /// What is wrong, without the name of the peer.
+  /// The fault, without the name of the peer.
   let message: String
   /// `waiting` before the final head is complete, `receiving` afterwards.
   let phase: HTTPError.Phase

@@ -21,7 +21,7 @@ extension PoolState {
     openMore(entry, &actions)
   }
 
-  /// Returns a connection that can serve one more request, as far as the pool knows. An idle one stops being idle.
+  /// Returns a connection that can serve one more request, according to the pool. An idle one stops being idle.
   mutating func takeAvailable(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) -> Int? {
     while let shared = entries[entry].shared.first(where: hasRoom) {
       guard let other = entryToYield(for: entry) else { return shared }

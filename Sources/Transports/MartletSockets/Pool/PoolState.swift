@@ -43,7 +43,7 @@ struct PoolState<Key: PoolKey>: Sendable {
     var idleLifetime: UInt64
   }
 
-  /// What the caller has to do.
+  /// The actions for the caller.
   enum Action: Equatable, Sendable {
     /// Give the waiter a connection.
     case use(connection: Int, waiter: Int)

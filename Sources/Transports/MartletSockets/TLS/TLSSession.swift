@@ -203,7 +203,7 @@ extension TLSSession {
   }
 }
 
-// MARK: - What was negotiated
+// MARK: - Results of the negotiation
 
 extension TLSSession {
   /// The protocol negotiated with ALPN; nil if there is none.

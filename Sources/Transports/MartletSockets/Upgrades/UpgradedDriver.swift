@@ -7,12 +7,12 @@ import MartletSemantics
 final class UpgradedDriver: ConnectionDriver {
   private let connection: Connection  // which releases its driver when it is closed
   private let upgrade: Upgrade
-  /// What is being sent.
+  /// The data that is being sent.
   private var chunk = Data()
   /// How many bytes of ``chunk`` were sent.
   private var offset = 0
   private var hasInputEnded = false
-  /// Whether the peer was told that nothing follows what was sent.
+  /// Whether the peer was notified that nothing follows the sent data.
   private var isFinishing = false
   private var hasOutputEnded = false
 
@@ -73,7 +73,7 @@ final class UpgradedDriver: ConnectionDriver {
     }
   }
 
-  /// Takes what is to be sent next. Returns false if there is nothing now.
+  /// Takes the data to send next. Returns false if there is none now.
   private func takeChunk() -> Bool {
     chunk = Data()
     offset = 0
@@ -112,7 +112,7 @@ final class UpgradedDriver: ConnectionDriver {
     upgrade.stage.set(.over, on: connection.loop)
   }
 
-  /// Closes the connection, because nobody uses it any more.
+  /// Closes the connection, because it is no longer used.
   func close() { connection.close() }
 
   // It belongs to one user: no request gets it.

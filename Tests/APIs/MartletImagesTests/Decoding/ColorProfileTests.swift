@@ -46,7 +46,7 @@ struct ColorProfileTests {
   }
 
   /// MARTLET_PROFILES=2500 MARTLET_PROFILE_MILLISECONDS=50 is the slow check: 10,000 profiles on an idle machine. The
-  /// time is that of the processor.
+  /// time is the processor's.
   @Test(arguments: ["adobe-rgb.jpg", "srgb.jpg", "grey-profile.jpg", "cmyk-profile.jpg"])
   func mutatedProfileTakesNoLongTime(_ name: String) throws {
     let original = try Fixture.data(name)
@@ -101,7 +101,7 @@ struct ProfileScript {
   var space = "RGB "
   var tags: [(signature: String, element: [UInt8])] = []
 
-  /// An element that lists one matrix, which halves all values, again and again (`mpet`, ICC.1 §10.18).
+  /// An element that repeatedly lists one matrix, which halves all values (`mpet`, ICC.1 §10.18).
   static func stages(_ count: Int) -> [UInt8] {
     let place = 16 + 8 * count
     var element = Array("mpet".utf8) + number(0) + [0, 3, 0, 3] + number(count)

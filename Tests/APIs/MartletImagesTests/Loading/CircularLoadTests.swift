@@ -6,7 +6,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Images that are needed for images: an interceptor of the session uses the loader of the session.
+/// Images that need other images: an interceptor of the session uses the loader of the session.
 @Suite("Loads that need other loads", .timeLimit(.minutes(5)))
 struct CircularLoadTests {
   /// Loads an image while another one is being loaded, once.

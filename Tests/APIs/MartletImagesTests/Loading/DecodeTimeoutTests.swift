@@ -35,7 +35,7 @@ struct DecodeTimeoutTests {
     }
   }
 
-  /// Starts a load whose decoder blocks, and returns when it does.
+  /// Starts a load whose decoder blocks, and returns when it is blocked.
   private func begin(
     _ target: String, in fixture: LoadingFixture, _ stuck: Stuck, count: Int
   ) async -> Task<LoadedImage, any Error> {

@@ -29,7 +29,7 @@ struct LoadingFixture {
     ImageRequest(server.url(target), targetSize: size.map { PixelSize(width: $0, height: $0) })
   }
 
-  /// Starts to load an image, and returns when the load has that many waiters.
+  /// Starts to load an image, and returns when the load has this number of waiters.
   func begin(_ request: ImageRequest, waiting count: Int = 1) async -> Task<LoadedImage, any Error> {
     let task = Task { try await loader.image(for: request) }
     await until { loader.waiting(for: request) >= count }
@@ -41,7 +41,7 @@ struct LoadingFixture {
 }
 
 /// Returns when a condition of a loader is met, or when the test is cancelled. A loader reports no changes of its
-/// queues, so the condition is checked each millisecond, which leaves the processor to other threads meanwhile.
+/// queues, so the condition is checked each millisecond. In between, the processor is free for other threads.
 func until(_ condition: () -> Bool) async {
   while !condition(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
 }
@@ -59,7 +59,7 @@ final class Journal<Entry: Sendable>: Sendable {
 
   func append(_ entry: Entry) { log.update { $0.append(entry) } }
 
-  /// Returns when there are that many entries.
+  /// Returns when there is this number of entries.
   func waitForEntries(_ count: Int) async throws { _ = try await log.wait { $0.count >= count ? true : nil } }
 }
 

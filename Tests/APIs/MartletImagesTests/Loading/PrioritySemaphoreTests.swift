@@ -133,7 +133,7 @@ struct PrioritySemaphoreTests {
       tasks.append(await fixture.begin(request))
     }
 
-    // more threads are blocked than there are for tasks, but this task continues
+    // more threads are blocked than are available for tasks, but this task continues
     await until { fixture.loader.queued.decodes >= 2 && worker.active.withLock({ $0.now }) >= 4 }
     for _ in 0..<6 { worker.released.signal() }
 

@@ -56,7 +56,7 @@ struct ProcessorTests {
     #expect(throws: ImageError.self) { try huge.process(greys(1, [1])) }
   }
 
-  /// Enlarged first, the image would take 1.6 GB.
+  /// If the image were enlarged first, it would take 1.6 GB.
   @Test
   func sideThatShrinksIsShrunkBeforeTheOtherIsEnlarged() async {
     await #expect(processExitsWith: .success) {

@@ -13,7 +13,7 @@ import Testing
     func note(_ token: AccessToken?) { tokens.withLock { $0.append(token?.value) } }
   }
 
-  /// An account and the service that it belongs to, which answers `shop` to the token only.
+  /// An account and its service, which answers `shop` only with the token.
   private func make(
     valid: String, token: AccessToken? = nil, endpoints: AccountAuthenticator.Endpoints = .init()
   ) -> (AccountAuthenticator, MockSession) {

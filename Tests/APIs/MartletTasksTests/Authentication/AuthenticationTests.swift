@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What is put on every attempt, and what happens on a 401.
+/// The authentication of every attempt, and the reaction to a 401.
 @Suite(.timeLimit(.minutes(5))) struct AuthenticationTests {
   /// Signs method, path and common headers with an HMAC (RFC 2104), and numbers its signatures.
   private struct Signer: RequestSigner {
@@ -209,7 +209,7 @@ import Testing
   }
 }
 
-/// RFC 2104, by hand; an app has a library for it.
+/// RFC 2104, implemented by hand; an app has a library for it.
 func hmacSHA256(_ text: String, key: String) throws -> String {
   let key = Data(key.utf8) + Data(count: 64 - key.utf8.count)
   let inner = try #require(MessageDigest.hash(.sha256, Data(key.map { $0 ^ 0x36 }) + Data(text.utf8)))

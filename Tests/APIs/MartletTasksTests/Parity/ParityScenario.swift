@@ -4,10 +4,10 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// What every surface is asked to do and what has to come of it, whichever does it: the rows of the table.
+/// The actions of every surface and their expected results, the same for all: the rows of the table.
 ///
-/// A surface is a column: a list of ``ParityWay``s. This file and the table know none of them, so that the tests of another
-/// surface can share both, by links.
+/// A surface is a column: a list of ``ParityWay``s. This file and the table do not depend on any surface. So the tests
+/// of another surface can share both, with links.
 struct ParityScenario: Sendable, CustomTestStringConvertible {
   let name: String
   var method = HTTPMethod.get
@@ -18,19 +18,19 @@ struct ParityScenario: Sendable, CustomTestStringConvertible {
   var body: [String: String]?
   /// The time for everything.
   var deadline: Duration?
-  /// How often it is done, in one session. The outcome is that of the last time.
+  /// How often the request is made, in one session. The outcome is that of the last time.
   var runs = 1
   /// Whether it is cancelled once the server has the request.
   var isCancelled = false
-  /// Whether the session has a token, `old`, which it calls at `/token` when it is refused.
+  /// Whether the session has a token, `old`, and requests a new one at `/token` when it is refused.
   var hasToken = false
   var configure: @Sendable (inout SessionConfiguration) -> Void = { _ in }
   let outcome: ParityOutcome
-  /// The outcome for those who read the body as a value, where it is another one.
+  /// The outcome for ways that read the body as a value, if it differs.
   var decoded: ParityOutcome?
   /// The requests that the server gets.
   let traffic: [String]
-  /// Answers the request; the number says how many came before.
+  /// Answers the request; the number is that of earlier ones.
   let respond: @Sendable (ReceivedRequest, _ earlier: Int) -> Reply
 
   var testDescription: String { name }
@@ -41,11 +41,11 @@ struct ParityScenario: Sendable, CustomTestStringConvertible {
   }
 }
 
-/// What a surface says that came of it.
+/// The outcome that a surface reports.
 enum ParityOutcome: Hashable, Sendable {
-  /// A response. Who tells its value alone leaves out the status; no body is the empty text.
+  /// A response. Ways that return only the value omit the status; no body is the empty text.
   case answer(HTTPStatus?, String)
-  /// A response whose body is no such value.
+  /// A response whose body is not a valid value.
   case undecodable
   /// No response: the kind of the `HTTPError`.
   case failure(String)
@@ -61,12 +61,12 @@ struct ParityWay: Sendable {
   let name: String
   /// Whether it reads the body, as `String?`.
   let decodes: Bool
-  /// Makes a session for the server, and what does it once.
+  /// Makes a session for the server, and makes the request once.
   let open: @Sendable (ParityScenario, URL, SessionConfiguration) -> @Sendable () async -> ParityOutcome
 }
 
 extension ParityWay {
-  /// What came over the wire and what the surface said of it.
+  /// The requests over the network, and the surface's outcome.
   func run(_ scenario: ParityScenario) async throws -> (ParityOutcome, [ReceivedRequest]) {
     let arrivals = Arrivals()
     let server = try LoopbackServer { scenario.respond($0.received, arrivals.next()) }
@@ -86,7 +86,7 @@ extension ParityWay {
     return (outcome, server.requests)
   }
 
-  /// The requests as they can be compared: everything but the port and the connection.
+  /// The requests in a form for comparison: everything except the port and the connection.
   static func comparable(_ requests: [ReceivedRequest]) -> [String] {
     requests.map { request in
       let fields = request.fields.filter { $0.name != .host }.map { "\($0.name): \($0.value)" }.sorted()

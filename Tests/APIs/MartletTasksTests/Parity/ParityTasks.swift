@@ -44,7 +44,7 @@ extension ParityWay {
 
   private typealias Done = @Sendable (ParityOutcome) -> Void
 
-  /// Waits for a callback. Cancelling the wait calls what the closure returns, and then waits all the same.
+  /// Waits for a callback. Cancelling the wait calls the closure that was returned, but the wait continues.
   private static func callback(_ start: (@escaping Done) -> @Sendable () -> Void) async -> ParityOutcome {
     let told = Told()
     let cancel = start { told.tell($0) }
@@ -56,7 +56,7 @@ extension ParityWay {
     }
   }
 
-  /// A subscriber that cancels hears no more.
+  /// A subscriber that cancels receives nothing more.
   private static func silent(_ subscription: AnyCancellable, _ done: @escaping Done) -> @Sendable () -> Void {
     {
       subscription.cancel()

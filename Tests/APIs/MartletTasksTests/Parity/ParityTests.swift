@@ -2,7 +2,7 @@ import MartletSemantics
 import MartletTesting
 import Testing
 
-/// What one surface can do every surface can do, and does in the same way: the same scenarios through all their doors.
+/// Every surface has the same abilities, with the same results: the same scenarios in all their ways.
 @Suite(.timeLimit(.minutes(5))) struct ParityTests {
   @Test(arguments: ParityScenario.table)
   func everyWayGivesTheSameOutcomeAndTheSameTraffic(scenario: ParityScenario) async throws {

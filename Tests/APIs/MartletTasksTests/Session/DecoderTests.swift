@@ -2,9 +2,9 @@ import MartletTasks
 import MartletTasksTesting
 import Testing
 
-/// Decoders, and what a failure says.
+/// Decoders, and the messages of failures.
 @Suite struct DecoderTests {
-  /// Says of everything what it is called.
+  /// Decodes every value as the name of its type.
   private struct Fixed: NetworkResponseDecoder {
     let json: String
 
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  /// A service that answers 200 with an error inside.
+  /// A service that answers 200 with an error in the body.
   private struct Envelope: NetworkResponseDecoder {
     func decode<Value: Decodable & Sendable>(
       _ type: Value.Type, from response: HTTPResponse, data: Data

@@ -8,7 +8,7 @@ import MartletTasksTesting
 @Suite("The session of tests", .timeLimit(.minutes(5))) struct MockTests {
   private let mock = makeMock()
 
-  /// What answers: each mock gives its name.
+  /// The source of an answer: each mock returns its name.
   private func answer(to request: NetworkRequest) async throws -> String {
     try await request.task(expecting: String.self, session: mock).value()
   }

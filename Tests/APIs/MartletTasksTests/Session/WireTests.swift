@@ -4,7 +4,7 @@ import MartletTasksTesting
 import MartletTesting
 import Testing
 
-/// The same tasks over a real connection, and over one that was recorded.
+/// The same tasks over a real connection, and over a recorded one.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
   @Test func taskOverTheWireDoesWhatItDoesOnAMock() async throws {
     let server = try LoopbackServer { request in

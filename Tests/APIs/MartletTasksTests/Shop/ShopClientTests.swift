@@ -2,12 +2,12 @@ import MartletTasks
 import MartletTasksTesting
 import Testing
 
-/// The example's client, as an app would test it.
+/// The example's client, tested like in an app.
 @Suite(.timeLimit(.minutes(5))) struct ShopClientTests {
   private let mock = MockSession()
   private let account = ShopAccount()
 
-  /// Runs a test on a mock and an account of its own.
+  /// Runs a test on a mock and a separate account.
   private func inShop(_ test: () async throws -> Void) async throws {
     try await Container.withOverrides {
       $0.networkSession = .single { [mock] in mock }

@@ -3,7 +3,7 @@ import MartletTasksTesting
 import MartletTesting
 import Testing
 
-/// Tasks in chains: those of a service and those of an app's own.
+/// Tasks in chains: those of a service and an app's own.
 @Suite(.timeLimit(.minutes(5))) struct AsyncTaskTests {
   private struct Broken: Error {}
 
@@ -12,7 +12,7 @@ import Testing
 
   private func shop() -> NetworkTask<Shop> { NetworkRequest().path("shop").task(session: mock) }
 
-  /// Fails so many times, and then gives the number of the attempt.
+  /// Fails this number of times, and then returns the number of the attempt.
   private func attempts(failing failures: Int) -> AsyncWork<Int> {
     AsyncWork { [count] in
       let number = count.next()

@@ -181,7 +181,7 @@ import Testing
   }
 }
 
-/// What a publisher delivers first.
+/// The first output of a publisher.
 func first<P: Publisher>(of publisher: P) async -> Result<P.Output, any Error> where P.Output: Sendable {
   let kept = Mutex<AnyCancellable?>(nil)
   return await withCheckedContinuation { done in

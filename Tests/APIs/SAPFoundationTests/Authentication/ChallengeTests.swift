@@ -10,7 +10,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Lets anna in by Basic, with the password "secret" if there is no other.
+/// Admits anna with Basic, with the password "secret" if there is no other.
 private func guarded(by password: Shared<String> = Shared("secret")) throws -> LoopbackServer {
   try LoopbackServer { request in
     request.fields[.authorization] == "Basic " + Data("anna:\(password.value)".utf8).base64EncodedString()

@@ -79,7 +79,7 @@ struct BasicAuthenticationObserverTests {
     #expect(service.requests.compactMap { $0.fields[.authorization] }.count == 3)  // none of the refused again
   }
 
-  /// Stores of an app's own that use the session while they are called.
+  /// An app's own stores that use the session during calls.
   private final class Stores: BasicCredentialStoring, OAuth2TokenStore, CSRFTokenStoring {
     weak var session: SAPURLSession?
     let calls = Shared(0)
@@ -112,7 +112,7 @@ struct BasicAuthenticationObserverTests {
       BasicAuthenticationObserver(credentialDiscovery: Login(good)))
     tokens.session = csrf
 
-    // they sign the user out while his credentials are stored
+    // they sign the user out while the user's credentials are stored
     #expect(await basic.get(service.url).code == .userAuthenticationRequired)
     #expect(await csrf.post(service.url("/backend/Orders")).code == .userAuthenticationRequired)
 
@@ -185,7 +185,7 @@ struct OAuth2ObserverTests {
     func cancelAuthentication() {}
   }
 
-  /// Takes only this token.
+  /// Accepts only this token.
   private func server(_ good: @escaping @Sendable () -> String) throws -> LoopbackServer {
     try LoopbackServer { request in
       request.fields[.authorization] == "Bearer \(good())"
@@ -257,7 +257,7 @@ struct OAuth2ObserverTests {
     #expect(stranger.values(of: .authorization).isEmpty)
   }
 
-  /// An app's own, which cannot forget everything, and is not made for several threads.
+  /// An app's own store, which cannot delete everything, and is not made for several threads.
   private final class Store: OAuth2TokenStore, @unchecked Sendable {
     var tokens: [URL: OAuth2Token] = [:]
     var isFull = false
@@ -318,7 +318,7 @@ struct OAuth2ObserverTests {
     #expect(server.requests.map { $0.fields[.authorization] } == ["Bearer t1"])
   }
 
-  /// A login page that the user looks at.
+  /// A login page that the user reads.
   private struct LoginPage: OAuth2Authentication {
     let handlers = Shared<[@Sendable (OAuth2Token?, (any Error)?) -> Void]>([])
     let isShown = Gate()

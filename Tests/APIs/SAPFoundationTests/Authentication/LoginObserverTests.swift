@@ -9,14 +9,14 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Logs in by loading a page, as a web view would.
+/// Logs in by loading a page, like a web view.
 private final class Page: SAMLAuthentication, OTPAuthentication, Sendable {
   enum Way: Sendable {
     /// Through the session itself, in a task that begins within the call.
     case session
-    /// With a session of its own, whose cookie it stores in the other session.
+    /// With its own session, whose cookie it stores in the other session.
     case cookie
-    /// It lets the user in, but brings no cookie.
+    /// It admits the user, but provides no cookie.
     case nothing
     case error
     /// It waits until it is cancelled.

@@ -9,11 +9,11 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Follows the login page as a browser would, up to the redirect.
+/// Follows the login page like a browser, up to the redirect.
 private final class Browser: LoginPagePresenting {
   let pages = Shared<[URL]>([])
   let dismissals = Shared(0)
-  /// Changes the URL at the end; without one the user never comes to it.
+  /// Changes the URL at the end; with nil the user never reaches it.
   private let end: (@Sendable (URL) -> (URL?, (any Error)?))?
 
   init(end: (@Sendable (URL) -> (URL?, (any Error)?))? = { ($0, nil) }) { self.end = end }

@@ -8,15 +8,15 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// A session holds an observer that has left no longer than its tasks need it, and a sign-out still reaches what the
-/// observer stored.
+/// A session retains an unregistered observer only as long as its tasks need it, and a sign-out still deletes the data
+/// that the observer stored.
 @Suite("The lifetime of observers with credentials", .timeLimit(.minutes(5)))
 struct ObserverLifetimeTests {
   private struct WeakReference {
     weak var object: AnyObject?
   }
 
-  /// An app's object, which shows a page or asks the user. It uses the session, as apps do.
+  /// An app's object, which shows a page or asks the user. It uses the session, like apps.
   private final class Page: SAMLAuthentication, OTPAuthentication, OAuth2Authentication, BasicCredentialDiscovery,
     CSRFTokenURLProviding
   {
@@ -69,7 +69,7 @@ struct ObserverLifetimeTests {
     session.clearCredentials()
   }
 
-  /// The objects of an observer hold the session, which held the observer.
+  /// The objects of an observer retain the session, which retained the observer.
   @Test(arguments: kinds.map(\.name))
   func anInvalidatedSessionIsReleasedWithItsObservers(_ kind: String) async throws {
     let make = try #require(Self.kinds.first { $0.name == kind }?.make)
@@ -106,7 +106,7 @@ struct ObserverLifetimeTests {
   }
   #endif
 
-  /// The login that the observer began is discarded and ended, although the observer has left.
+  /// The login that the observer began is discarded and ended, although the observer is unregistered.
   @Test func aSignOutEndsTheLoginOfAnObserverThatHasLeft() async throws {
     final class SlowPage: SAMLAuthentication {
       let (shown, closed) = (Gate(), Gate())
@@ -139,7 +139,7 @@ struct ObserverLifetimeTests {
     }
   }
 
-  /// Another task may hold an object until it ends.
+  /// Another task may retain an object until it ends.
   private func waitUntilReleased(_ references: [WeakReference]) async throws {
     while references.contains(where: { $0.object != nil }) {
       try Task.checkCancellation()

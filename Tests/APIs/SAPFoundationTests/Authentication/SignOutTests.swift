@@ -106,7 +106,7 @@ struct LateAnswerTests {
     #expect(await session.get(server.url("/")).text == "none")
   }
 
-  /// A screen that the user fills in when the test says so.
+  /// A screen that the user completes when the test decides so.
   private final class LoginScreen: BasicCredentialDiscovery, Sendable {
     let answers = Shared<[@Sendable (BasicCredential?, (any Error)?) -> Void]>([])
     let isShown = Gate()
@@ -143,7 +143,7 @@ struct LateAnswerTests {
     #expect(await next.status == 401)
   }
 
-  /// A login page and a token service that answer when the test says so.
+  /// A login page and a token service that answer when the test decides so.
   private struct LoginPage: OAuth2Authentication {
     let logins = Shared(0)
     let refreshes = Shared<[@Sendable (OAuth2Token?, (any Error)?) -> Void]>([])
@@ -205,7 +205,7 @@ struct LateAnswerTests {
   }
 
   #if os(Linux)
-  /// Answers the question for a certificate when the test says so.
+  /// Answers the question for a certificate when the test decides so.
   private final class CertificateDialog: SAPURLSessionDelegate {
     let answers = Shared<[@Sendable (SAPURLSession.AuthChallengeDisposition) -> Void]>([])
     let isShown = Gate()
@@ -328,7 +328,7 @@ struct StoredCredentialTests {
     func cancelAuthentication() {}
   }
 
-  /// A run of the program with everything of its session in one file.
+  /// A run of the program that stores everything of its session in one file.
   private struct NoIdentity: UserIdentityObtaining {
     func obtainUserIdentity(completionHandler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
       completionHandler(nil, nil)

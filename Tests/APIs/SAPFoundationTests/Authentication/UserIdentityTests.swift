@@ -8,7 +8,7 @@ import Testing
 
 @Suite("User identities", .timeLimit(.minutes(5)))
 struct UserIdentityTests {
-  /// Gives one certificate after another.
+  /// Provides one certificate after another.
   private final class Enrolment: UserIdentityObtaining, Sendable {
     let calls = Shared(0)
     private let files: [Result<URL, TestFailure>]

@@ -26,7 +26,7 @@ private struct Picture: Equatable, Sendable {
   }
 }
 
-/// The article's extension, as an app writes it.
+/// The article's extension, in an app's form.
 extension SAPURLSession {
   fileprivate func getImage<Image>(
     for url: URL, decode: @escaping @Sendable (Data) throws -> Image
@@ -45,7 +45,7 @@ extension SAPURLSession {
 }
 
 extension Publisher {
-  /// What a publisher of one value ends with.
+  /// The result of a publisher of one value.
   fileprivate func end() async -> Result<Output?, Failure> where Output: Sendable, Failure: Sendable {
     let result = Shared<Output?>(nil)
     let keeper = Shared<AnyCancellable?>(nil)
@@ -204,7 +204,7 @@ struct ImageCacheTests {
 
 @Suite("In a view model", .timeLimit(.minutes(5)))
 struct ViewModelTests {
-  /// A cell that is used again for another image.
+  /// A cell that is reused for another image.
   private final class Cell: Sendable {
     let shown = Shared<[Picture]>([])
     private let subscription = Shared<AnyCancellable?>(nil)
@@ -220,7 +220,7 @@ struct ViewModelTests {
     }
   }
 
-  /// What a view observes.
+  /// The state that a view observes.
   private final class ImageViewModel: ObservableObject {
     @Published var image = Picture.placeholder
     @Published var message: String?
@@ -288,7 +288,7 @@ struct ViewModelTests {
     let session = SAPURLSession()
     let url = service.url("/backend/Images('b')/$value")
     let cells = (0..<10).map { _ in Cell() }
-    // The first response opens a session: a request that has its cookie is not equal to one that began before it.
+    // The first response opens a session: a request with its cookie is not equal to one that began before.
     _ = try await session.data(from: service.url("/backend/Images('x')/$value"))
 
     await withTaskGroup(of: Void.self) { group in

@@ -148,7 +148,7 @@ struct PayloadTests {
   }
 }
 
-/// The article's own enum, in an app that declares it for itself: it must not clash with ours.
+/// The article's own enum, declared in an app: it must not conflict with this module's.
 extension SAPURLSession {
   fileprivate enum SAPURLError: Error {
     case requestFailed(URLError)

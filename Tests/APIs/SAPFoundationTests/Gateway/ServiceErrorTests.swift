@@ -3,7 +3,7 @@ import MartletSemantics
 import SAPFoundation
 import Testing
 
-/// The kinds of error bodies that are found in public code, with other names, texts and times.
+/// The kinds of error bodies in public code, with other names, texts and times.
 @Suite("Service errors")
 struct ServiceErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {

@@ -25,7 +25,7 @@ final class LogCollector: LogHandler, LogSink, @unchecked Sendable {  // SAFETY:
 
   func publish(_ record: LogRecord) { lines.change { $0.append("\(record.loggerName) \(record.message)") } }
 
-  /// - Parameter text: lines without this text are other tests', and are passed on to ``shared``.
+  /// - Parameter text: lines without this text belong to other tests, and are passed on to ``shared``.
   init(except text: String = "") { ownText = text }
 
   func write(_ line: String, at level: LogLevel) {

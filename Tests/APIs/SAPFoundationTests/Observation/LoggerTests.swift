@@ -18,7 +18,7 @@ import Testing
     logger.useParentHandlers = false
   }
 
-  /// Has another thread change the logger while it takes a message, and waits for that.
+  /// Lets another thread change the logger while it handles a message, and waits for that.
   private final class Changing: LogHandler {
     var logLevel = LogLevel.debug
     var isDone = false

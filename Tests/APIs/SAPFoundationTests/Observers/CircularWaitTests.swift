@@ -9,14 +9,14 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Observers that ask the session that they observe for what is being done for them. Before they did it, such a wait lasted as
-/// long as for a response at least.
+/// Observers that send requests with the session that they observe, during its calls to them. Before the session
+/// recognized such requests, the wait took at least as long as the limit for a response.
 @Suite("No task waits for itself: observers", .timeLimit(.minutes(5)))
 struct CircularObserverTests {
-  /// Where an observer asks, once.
+  /// The place where an observer sends its request, once.
   enum Place: String, CaseIterable, Sendable { case response, data, caching, redirect }
 
-  /// How it gets there.
+  /// The way in which it gets there.
   enum Way: String, CaseIterable, Sendable { case inCallback, inNextCallback, withContext, withTask }
 
   private final class Asking: SAPURLSessionObserving {
@@ -29,7 +29,7 @@ struct CircularObserverTests {
       (self.place, self.way, self.url) = (place, way, url)
     }
 
-    /// Gets the URL, and answers then.
+    /// Gets the URL, and then answers.
     private func ask(
       _ place: Place, _ session: SAPURLSession, _ task: SAPURLSessionTask, _ answer: @escaping @Sendable () -> Void
     ) {
@@ -90,7 +90,7 @@ struct CircularObserverTests {
       requests.change { $0 += 1 }
       if requests.value == 2 { isAskedAgain.open() }
       let text = Reply.text("ab").with("Cache-Control", "max-age=60")
-      // the observer has a part of the body, which is not stored before the rest is there
+      // the observer has a part of the body, which is not stored before the rest has arrived
       return place == .data ? text.chunked(size: 1).stalled(after: 1, until: isAskedAgain) : text
     }
     let url = server.url("/a")
@@ -110,7 +110,7 @@ struct CircularObserverTests {
     #expect(await session.get(server.url("/a")).text == "/a/token/token")
   }
 
-  /// Fetches two tokens one after another before a request goes out.
+  /// Fetches two tokens one after another before a request is sent.
   private final class Fetching: SAPURLSessionObserving {
     let token: URL
     init(at url: URL) { token = url }
@@ -133,10 +133,10 @@ struct CircularObserverTests {
   }
 }
 
-/// Authenticators that use the session for which they get tokens, as client code does.
+/// Authenticators that use the session for which they get tokens, like client code.
 @Suite("No task waits for itself: authenticators", .timeLimit(.minutes(5)))
 struct CircularAuthenticatorTests {
-  /// How an authenticator gets to its request.
+  /// The way in which an authenticator gets to its request.
   enum Way: String, CaseIterable, Sendable {
     case inCall, inNextCallback, withContext, asTokenRequest, asQuery, asMetadata
   }
@@ -270,7 +270,7 @@ struct CircularAuthenticatorTests {
     #expect(screen.statuses.value == [401])
   }
 
-  /// Asks the server for something that needs a credential before it gives one.
+  /// Sends the server a request that needs a credential before it provides one.
   private final class LoginScreen: BasicCredentialDiscovery, Sendable {
     let (way, users, hint): (Way, URL, URL)
     let session = Shared<SAPURLSession?>(nil)

@@ -14,7 +14,7 @@ import FoundationNetworking
 struct DispositionTests {
   private let failure = TestFailure(name: "exactly this")
 
-  /// Every place where an observer can fail a task with an error of its own.
+  /// Every place where an observer can fail a task with its own error.
   enum Place: CaseIterable {
     case delayed, send, response, data, redirect, challenge, stream, cache, complete
   }

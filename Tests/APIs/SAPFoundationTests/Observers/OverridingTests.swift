@@ -62,7 +62,7 @@ struct OverridingTests {
     #expect(indicator.calls.value == ["willSend", "didCreate"])
   }
 
-  /// Overrides everything that a subclass of whatever observer may override.
+  /// Overrides everything that a subclass of any observer may override.
   private final class Listener: CorrelationObserver {
     let calls = Shared<Set<String>>([])
 
@@ -123,7 +123,7 @@ struct OverridingTests {
 
 @Suite("The methods for a challenge", .timeLimit(.minutes(5)))
 struct ChallengeNameTests {
-  /// Lets anna in, with the password "secret", by Basic.
+  /// Admits anna, with the password "secret", by Basic.
   private let server: LoopbackServer
 
   init() throws {
@@ -137,7 +137,7 @@ struct ChallengeNameTests {
     .use(URLCredential(user: "anna", password: "secret", persistence: .none))
   }
 
-  /// As the guide writes it.
+  /// In the guide's form.
   private final class Guide: SAPURLSessionObserving {
     func sapURLSession(
       session: SAPURLSession, dataTask: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,

@@ -8,7 +8,7 @@ import FoundationNetworking
 
 /// Rounds of writes and reads that begin at the same time.
 struct LoadRounds: CustomStringConvertible {
-  /// How many rounds `CSRF_ROUNDS` asks for; what came of them is printed then.
+  /// The number of rounds in `CSRF_ROUNDS`; if it is set, their results are printed.
   static let asked = ProcessInfo.processInfo.environment["CSRF_ROUNDS"].flatMap { Int($0) }
 
   var rounds: Int
@@ -16,7 +16,7 @@ struct LoadRounds: CustomStringConvertible {
   var reads: Int
   /// Each round finds sessions expired; otherwise it begins with a new session, without cookies and tokens.
   var isAfterExpiry: Bool
-  /// Where the writes go in turn; each of these services has tokens of its own.
+  /// The targets of the writes, in turn; each of these services has its own tokens.
   var services = ["/backend/"]
 
   var description: String {
@@ -28,7 +28,7 @@ struct LoadRounds: CustomStringConvertible {
     var failedRounds = 0
     var failedWrites = 0
     var failedReads = 0
-    /// How often the write that was sent most often was sent.
+    /// The number of times that the most repeated write was sent.
     var mostSendings = 0
 
     var description: String {
@@ -83,7 +83,7 @@ struct LoadRounds: CustomStringConvertible {
   }
 }
 
-/// The user of servers that have users.
+/// The user of servers with users.
 private final class Anna: BasicCredentialDiscovery {
   func provideBasicCredential(
     for url: URL, challenge: URLAuthenticationChallenge,
@@ -91,7 +91,7 @@ private final class Anna: BasicCredentialDiscovery {
   ) { completionHandler(BasicCredential(username: "anna", password: "secret"), nil) }
 }
 
-/// Whose server it is.
+/// The owner of the server.
 enum ServerKind: String, CaseIterable, Sendable {
   case double, python
 
@@ -105,7 +105,8 @@ enum ServerKind: String, CaseIterable, Sendable {
 
 /// Servers that open a session for every request without one, and answer parallel requests in any order.
 ///
-/// `CSRF_ROUNDS=1000 make test ARGS="--filter CSRFLoadTests"` runs as many rounds, and prints what came of them; 10 by default.
+/// `CSRF_ROUNDS=1000 make test ARGS="--filter CSRFLoadTests"` runs this number of rounds, and prints their results; 10
+/// by default.
 @Suite("CSRF tokens under load", .timeLimit(.minutes(LoadRounds.asked == nil ? 5 : 60)))
 struct CSRFLoadTests {
   private static let rounds = LoadRounds.asked ?? 10

@@ -81,8 +81,9 @@ struct ClientCertificateTests {
 
 /// `openssl s_server` with an authority of this run, which requests a client certificate and returns its subject.
 ///
-/// A shell holds it and reads from a pipe of ours: when that closes, because this process is gone, it ends the server. No
-/// `Process` of Foundation's, which crashes where several are started at the same time.
+/// A shell runs it and reads from a pipe of this process. When the pipe closes, because this process has ended, the
+/// shell ends the server. Foundation's `Process` is not used, because it crashes if several are started at the same
+/// time.
 private final class TLSServer: Sendable {
   static let shared = Task { try await TLSServer() }
 
@@ -99,7 +100,7 @@ private final class TLSServer: Sendable {
 
   func file(_ name: String) -> URL { folder.file(name) }
 
-  /// Waits for the line in which the server says where it listens: `ACCEPT 127.0.0.1:43215`.
+  /// Waits for the line in which the server prints its address: `ACCEPT 127.0.0.1:43215`.
   private static func start(in folder: URL) throws -> URL {
     let address = folder.appending(path: "address").path
     try script.write(to: folder.appending(path: "serve"), atomically: false, encoding: .utf8)
@@ -117,7 +118,7 @@ private final class TLSServer: Sendable {
     throw TestFailure(name: "openssl s_server did not start")
   }
 
-  /// Begins by closing what it has inherited: connections of tests that wait for their end.
+  /// Begins by closing inherited descriptors: connections of tests that wait for their end.
   private static let script = """
     for file in /proc/self/fd/*; do
       file=${file##*/}

@@ -24,7 +24,7 @@ struct OfflineProcessTests {
     url = service.url("/backend/Images('a')/$value")
   }
 
-  /// What a process of its own says.
+  /// The output of a separate process.
   private func run(_ arguments: String...) async throws -> String {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "sap-program").path

@@ -81,7 +81,7 @@ struct DownloadTests {
     ) { count.change { $0 = totalBytesWritten } }
   }
 
-  /// Downloads that many bytes, cancels, and returns the resume data.
+  /// Downloads this number of bytes, cancels, and returns the resume data.
   private func cancelled(_ session: SAPURLSession, _ url: URL, after count: Int64) async -> Data? {
     let written = WriteObserver()
     session.register(written)

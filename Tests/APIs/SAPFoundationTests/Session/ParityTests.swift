@@ -11,7 +11,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// The same scenario through the engine's session and through SAP's sends the same requests.
+/// The same scenario with the engine's session and with SAP's sends the same requests.
 @Suite(.timeLimit(.minutes(5)))
 struct ParityTests {
   /// The parts of a request that are the same on every run.
@@ -30,7 +30,7 @@ struct ParityTests {
     }
   }
 
-  /// One step of a scenario, told to both.
+  /// One step of a scenario, in both forms.
   private struct Step: Sendable {
     var method: HTTPMethod = .get
     var path = "/"
@@ -161,7 +161,7 @@ struct ParityTests {
   }
 
   @Test func retryOnAStaleConnection() async throws {
-    // the first connection is closed without a word behind its first reply: the next request finds it stale
+    // the first connection is closed silently after its first reply: the next request finds it stale
     try await expectParity([Step(path: "/1"), Step(path: "/2")], count: 2) { _, number in
       number == 1 ? .text("hello").closingSilently() : .text("hello")
     }

@@ -13,7 +13,7 @@ import FoundationNetworking
 
 @Suite("Publishers", .timeLimit(.minutes(5)))
 struct PublisherTests {
-  /// What a subscriber got: values and how it ended.
+  /// The output that a subscriber received: values, and how it ended.
   private final class Log: Sendable {
     let events = Mutex<[String]>([])
     let end = Gate()
@@ -67,7 +67,7 @@ struct PublisherTests {
     #expect(errors.withLock { $0.map { $0 as? TestFailure } } == [failure])
   }
 
-  /// Subscribes, and asks for nothing until it is told to.
+  /// Subscribes, and requests nothing before the test does.
   private final class Patient: Subscriber {
     typealias Input = SAPURLSession.DataTaskPublisher.Output
     typealias Failure = any Error

@@ -28,7 +28,7 @@ extension Outcome {
   fileprivate var kind: HTTPError.Kind? { (error as? URLError)?.underlyingHTTPError?.kind }
 }
 
-/// What a session is told of its connections, against servers of Python's with a private authority.
+/// A session's information about its connections, with Python servers and a private authority.
 @Suite(.timeLimit(.minutes(5)))
 struct SecureConnectionTests {
   @Test func anAdditionalAuthorityIsTrusted() async throws {
@@ -120,7 +120,7 @@ struct SecureConnectionTests {
   }
 }
 
-/// What observers and the delegate are asked about servers.
+/// The questions about servers to observers and the delegate.
 @Suite(.timeLimit(.minutes(5)))
 struct ServerTrustChallengeTests {
   /// A delegate that answers questions about servers.

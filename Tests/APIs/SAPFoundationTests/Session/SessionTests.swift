@@ -211,7 +211,7 @@ struct DelegateTests {
 @Suite("No stream tasks")
 struct StreamTaskTests {
   @Test func aSessionHasNoTaskWithoutARequest() {
-    // `streamTask(withHostName:port:)` is not declared: every task there is has a request.
+    // `streamTask(withHostName:port:)` is not declared: every existing task has a request.
     let session = SAPURLSession()
     let request = URLRequest(url: URL(filePath: "/"))
     let tasks = [

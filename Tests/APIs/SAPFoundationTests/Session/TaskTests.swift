@@ -90,7 +90,7 @@ struct ShortRequestTests {
 
 @Suite("A body in batches", .timeLimit(.minutes(5)))
 struct BatchesTests {
-  /// What three handlers got, in order.
+  /// The results of three handlers, in order.
   private final class Log: Sendable {
     let events = Mutex<[String]>([])
     func note(_ event: String) { events.withLock { $0.append(event) } }
@@ -159,7 +159,7 @@ struct BatchesTests {
     }
     let log = Log()
     let error = await run(SAPURLSession.uncached(), server.url("/"), log) { _, task in
-      // the handler takes one batch and then stops the task: the rest was never taken from the server
+      // the handler takes one batch and then stops the task: the rest was never received from the server
       task?.cancel()
     }
 
@@ -320,7 +320,7 @@ struct TaskTests {
     async let outcome = session.outcome(of: URLRequest(url: server.url("/held"))) { task in kept.withLock { $0 = task }
     }
     try await suspended.wait()
-    // another task of the session is sent and answered meanwhile
+    // another task of the session is sent and answered in the meantime
     session.unregister(probe)
     #expect(await session.outcome(of: server.url("/other")).text == "hello")
     #expect(server.requests.map(\.path) == ["/other"])
@@ -360,7 +360,7 @@ struct TaskTests {
   }
 }
 
-/// Is asked and never answers.
+/// Is called and never answers.
 final class SilentObserver: SAPURLSessionObserving, Sendable {
   let wasAsked = Gate()
 

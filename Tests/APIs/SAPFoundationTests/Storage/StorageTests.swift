@@ -94,7 +94,7 @@ struct StorageTests {
   }
 }
 
-/// `CodableStorage` is an open class, and so cannot promise what this one keeps.
+/// `CodableStorage` is an open class, and therefore cannot guarantee what this one does.
 final class CodableStorageBox: @unchecked Sendable {
   let storage: CodableStorage
 

@@ -8,12 +8,12 @@ import Synchronization
 import FoundationNetworking
 #endif
 
-/// A server that asks for a login with status 200 and a field, and identifies users by a cookie: `/saml/…` and `/otp/…` are
-/// protected, `/login` logs in.
+/// A server that requests a login with status 200 and a field, and identifies users by a cookie: `/saml/…` and `/otp/…`
+/// are protected, `/login` logs in.
 protocol LoginServer: Sendable {
   func url(_ target: String) -> URL
   func expireSessions() async throws
-  /// How often the target was asked for.
+  /// The number of requests for the target.
   func count(of target: String) async throws -> Int
 }
 
@@ -28,7 +28,7 @@ enum LoginServerKind: CaseIterable, Sendable {
   }
 }
 
-/// Our own server.
+/// The server of this project.
 final class LoopbackLogins: LoginServer {
   private struct State: Sendable {
     var sessions: Set<String> = []
@@ -62,7 +62,7 @@ final class LoopbackLogins: LoginServer {
   func count(of target: String) -> Int { server.requests.filter { $0.path == target }.count }
 }
 
-/// Python's standard library, with an authorization server beside (RFC 6749, RFC 7636).
+/// Python's standard library, with an authorization server in addition (RFC 6749, RFC 7636).
 final class PythonLogins: LoginServer {
   private let program: PythonProgram
   private let root: String

@@ -6,7 +6,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// What a handler got.
+/// The results that a handler received.
 struct Outcome: Sendable {
   let data: Data?
   let response: URLResponse?
@@ -18,7 +18,7 @@ struct Outcome: Sendable {
 }
 
 extension SAPURLSession {
-  /// A configuration without cache and cookies of others, so that equal requests of a test do not meet.
+  /// A configuration without the cache and the cookies of others, so that equal requests of a test do not interfere.
   static var plain: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.urlCache = nil

@@ -1,12 +1,12 @@
 import Foundation
 import MartletTesting
 
-/// A server of Python's standard library. It ends when this object does, and with the tests' process.
+/// A server with Python's standard library. It ends with this object, and with the tests' process.
 ///
-/// Its script finds the classes of `preamble`, and ends with `serve(Handler)`, or prints a first line of its own.
+/// Its script can use the classes of `preamble`. It ends with `serve(Handler)`, or prints its own first line.
 final class PythonProgram: Sendable {
   private let process: ChildProcess
-  /// What the program printed first.
+  /// The first output of the program.
   let firstLine: String
 
   init(_ script: String, _ arguments: String..., in folder: URL? = nil) throws {

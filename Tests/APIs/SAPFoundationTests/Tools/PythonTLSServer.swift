@@ -2,7 +2,7 @@
 import Foundation
 import MartletTesting
 
-/// Servers of Python's standard library behind TLS, with certificates of an authority that openssl makes for this run. Each
+/// Servers with Python's standard library and TLS. openssl makes the authority of their certificates for this run. Each
 /// responds with the properties of the connection, and counts requests.
 final class PythonTLSServer: Sendable {
   /// The special behaviour of a server.
@@ -15,19 +15,19 @@ final class PythonTLSServer: Sendable {
     case client
     /// Its certificate has expired.
     case expired
-    /// Its certificate is another host's.
+    /// Its certificate is for another host.
     case stranger
   }
 
-  /// What a server says of itself.
+  /// A server's data about itself.
   struct Report: Decodable, Sendable, Equatable {
     /// The version of TLS.
     let version: String
     /// The name in the client's certificate.
     let client: String
-    /// The connections whose handshake was successful, this one included.
+    /// The connections with a successful handshake, including this one.
     let connections: Int
-    /// The requests, this one included.
+    /// The requests, including this one.
     let requests: Int
   }
 
@@ -47,14 +47,14 @@ final class PythonTLSServer: Sendable {
   /// The authority's certificate.
   var authority: URL { folder.file("ca.pem") }
 
-  /// One of the files that were made: `client.pem`, `client.key`.
+  /// One of the generated files: `client.pem`, `client.key`.
   func file(_ name: String) -> URL { folder.file(name) }
 
   func port(_ kind: Kind) -> Int { ports[kind.rawValue] ?? 0 }
 
   func url(_ kind: Kind) -> URL { URL(string: "https://127.0.0.1:\(port(kind))/") ?? folder.url }
 
-  /// The certificate of the good server in DER, and the pin of its key, as openssl has them.
+  /// The certificate of the valid server in DER, and the pin of its key, from openssl.
   func certificate() throws -> (der: Data, pin: String) {
     let pin = try String(contentsOf: folder.file("good.pin"), encoding: .utf8)
     return (try Data(contentsOf: folder.file("good.der")), pin.trimmingCharacters(in: .whitespacesAndNewlines))

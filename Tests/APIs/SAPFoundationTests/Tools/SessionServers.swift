@@ -8,7 +8,7 @@ import SAPFoundationTesting
 protocol SessionServer: Sendable {
   func url(_ target: String) -> URL
   func expireSessions() async throws
-  /// How often the write that came most often came; what was counted is forgotten.
+  /// The number of times that the most frequent write was received. Reading it resets all counts.
   func mostRepetitions() async throws -> Int
 }
 
@@ -33,7 +33,7 @@ struct DoubleServer: SessionServer {
   }
 }
 
-/// The same protocol from Python's standard library: a second opinion, by other code on other threads.
+/// The same protocol with Python's standard library: a second opinion, from other code on other threads.
 final class PythonSessions: SessionServer {
   private let program: PythonProgram
   private let root: String

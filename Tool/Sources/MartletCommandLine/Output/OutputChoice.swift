@@ -1,4 +1,4 @@
-/// What is shown, and how. The options and the destination of the output decide.
+/// The displayed parts and their form. The options and the destination of the output decide.
 struct OutputChoice: Sendable {
   /// The parts of the exchange on standard output.
   struct Parts: OptionSet, Sendable {

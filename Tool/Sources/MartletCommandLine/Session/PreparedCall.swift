@@ -72,7 +72,7 @@ extension HARRecorder.Limits {
   }()
 }
 
-/// What is shown and recorded of a running call.
+/// The displayed and recorded parts of a running call.
 private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]

@@ -15,7 +15,7 @@ struct Timeline: Sendable {
     var error: String?
   }
 
-  /// One request of a call, and its response as far as it is known.
+  /// One request of a call, and the known part of its response.
   struct AttemptRecord: Sendable {
     let number: Int
     let start: Duration

@@ -65,7 +65,7 @@ package struct StateStore: Sendable {
     }
   }
 
-  /// Returns what the file contains; nil if it must not be replaced.
+  /// Returns the file's content; nil if it must not be replaced.
   private func read() -> (Document?, warning: Explanation?) {
     let data: Data
     do { data = try Data(contentsOf: file) } catch let error as CocoaError where error.code == .fileReadNoSuchFile {

@@ -75,7 +75,7 @@ public struct CallContext: Sendable {
   }
 }
 
-/// The context in which work began, which shows what the work is done for. Works that have ended are released.
+/// The context in which work began. It shows the purpose of the work. Works that have ended are released.
 struct ParentContext: ~Copyable, Sendable {
   private let context: Mutex<CallContext>
 

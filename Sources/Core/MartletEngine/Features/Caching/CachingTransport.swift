@@ -24,7 +24,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  /// What the transport does next.
+  /// The next step of the transport.
   private enum Step {
     /// Send the request, which has started.
     case send(OriginRequest)

@@ -43,7 +43,7 @@ public struct LogListener: EventListener {
   ///
   /// - Parameters:
   ///   - sink: the destination of the lines; standard error by default.
-  ///   - redaction: what the lines leave out.
+  ///   - redaction: the secrets that the lines omit.
   ///   - clock: measures the time of calls.
   public init(
     to sink: any LogSink = StandardErrorLog(), redaction: Redaction = .standard,

@@ -6,7 +6,7 @@ struct CodingFailure {
   /// The data that was decoded; nil for an encoder's error.
   var body: Data?
 
-  /// What is wrong, and where.
+  /// The fault and its position.
   var reason: String {
     switch error {
     case DecodingError.keyNotFound: "missing key\(place)"

@@ -73,7 +73,7 @@ public struct HTTPError: Error, Sendable {
     content = Shared(Values(kind: kind, message: message, phase: phase, underlying: underlying))
   }
 
-  /// Converts any error. An ``HTTPError`` stays as it is, a cancellation becomes ``Kind/cancelled``, a refused field
+  /// Converts any error. An ``HTTPError`` stays unchanged, a cancellation becomes ``Kind/cancelled``, a refused field
   /// ``Kind/invalidRequest``, and any other error ``Kind/other`` with the original in ``underlying``.
   public init(wrapping error: any Error) {
     switch error {
@@ -160,7 +160,7 @@ extension HTTPError {
     /// Whether the error is an ``HTTPError`` of this kind, for `catch` and `case`.
     public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }
 
-    /// The request cannot be sent as it is: its URL, a field or its body's length is invalid.
+    /// The request cannot be sent in this form: its URL, a field or its body's length is invalid.
     public static let invalidRequest = Kind(name: "invalidRequest")
     /// The task was cancelled.
     public static let cancelled = Kind(name: "cancelled")

@@ -28,8 +28,8 @@ public struct TLSSettings: Sendable {
   ///
   /// It may suspend, and its time counts toward ``ConnectionConfiguration/connectTimeout``. Its task is cancelled after
   /// that time, and when the transport is released. If it throws, no handshake begins, and a request that waits for the
-  /// connection fails: an ``HTTPError`` is thrown as it is, any other error becomes the underlying error of one of kind
-  /// ``HTTPError/Kind/tlsFailed``. It is not called for a proxy.
+  /// connection fails: an ``HTTPError`` is thrown unchanged, any other error becomes the underlying error of one of
+  /// kind ``HTTPError/Kind/tlsFailed``. It is not called for a proxy.
   ///
   /// ```swift
   /// var connection = ConnectionConfiguration()

@@ -1,10 +1,10 @@
-// Shows the thread sanitizer what Swift's `Mutex` does on Linux. Preloaded by scripts/sanitize, and into users' programs as the
-// article "Testing" says.
+// Informs the thread sanitizer about the actions of Swift's `Mutex` on Linux. Preloaded by scripts/sanitize, and into users'
+// programs as described in the article "Testing".
 //
-// A `Mutex` that nobody waits for is taken by an atomic operation in our own code, which the sanitizer sees. One that
-// somebody waits for is taken and given back in the Synchronization library, which is not instrumented: the sanitizer
-// then misses the order that the mutex makes, and reports races that are none. These two functions stand before the
-// library's own and report that order.
+// If there are no waiters, an atomic operation in our own code takes a `Mutex`, which the sanitizer observes. With waiters,
+// the Synchronization library takes it and gives it back. The library is not instrumented. So the sanitizer misses the order
+// that the mutex causes, and reports false races. These two functions replace the library's own and report that order.
+//
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #define LOCK_SLOW "$s15Synchronization12_MutexHandleV9_lockSlowyys6UInt32VF"
 #define UNLOCK_SLOW "$s15Synchronization12_MutexHandleV11_unlockSlowyyF"
 
-// Only a process under the sanitizer has them.
+// Only a process with the sanitizer has them.
 extern void __tsan_acquire(void *) __attribute__((weak));
 extern void __tsan_release(void *) __attribute__((weak));
 

@@ -2,8 +2,8 @@
 
     hostile_server.py FLOOD [CERTIFICATE KEY]
 
-It prints its port. The floods over TLS need a certificate; Python's own module cannot send their records, so they are made
-with OpenSSL.
+It prints its port. The floods over TLS need a certificate. Python's own module cannot send their records, so OpenSSL makes
+them.
 """
 
 import ctypes, os, socket, struct, sys, threading
@@ -15,8 +15,8 @@ def frame(kind, flags, stream, payload=b""):
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 
-# What is sent again and again: after the head of a response over HTTP/1.1, and after one of a stream that stays open
-# over HTTP/2.
+# The bytes that are sent repeatedly: after the head of a response over HTTP/1.1, and after one of a stream that stays
+# open over HTTP/2.
 HTTP1 = {
     "informational": (b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"),
     "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
@@ -62,7 +62,7 @@ def flood_http2(connection):
         file.read(int.from_bytes(head[:3], "big"))
         if head[3] == 4 and not head[4] & 1: connection.sendall(frame(4, 1, 0))
         if head[3] == 1: break
-    # a head whose end does not come is what CONTINUATION continues
+    # CONTINUATION continues a head that never ends
     connection.sendall(frame(1, 0, 1, b"\x88") if flood == "continuations" else frame(1, 4, 1, b"\x88"))
     again = frame(9, 0, 1, b"\x00\x01a\x01b") if flood == "continuations" else HTTP2[flood]
     threading.Thread(target=read_forever, args=(file,), daemon=True).start()
@@ -70,7 +70,7 @@ def flood_http2(connection):
 
 
 class Records:
-    """KeyUpdate that asks for one in return (RFC 8446 §4.6.3) or NewSessionTicket (§4.6.1)."""
+    """KeyUpdate that requests one in return (RFC 8446 §4.6.3) or NewSessionTicket (§4.6.1)."""
 
     def __init__(self):
         self.ssl = ctypes.CDLL("libssl.so.3")
@@ -86,7 +86,7 @@ class Records:
         if ssl.SSL_accept(session) != 1 or ssl.SSL_read(session, buffer, 65536) <= 0: return
         answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         ssl.SSL_write(session, answer, len(answer))
-        # OpenSSL takes no notice of a connection that ends before a ticket
+        # OpenSSL ignores a connection that ends before a ticket
         while connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == 1:
             begun = ssl.SSL_new_session_ticket(session) if flood == "tickets" else ssl.SSL_key_update(session, 1)
             if begun != 1 or ssl.SSL_do_handshake(session) != 1: return

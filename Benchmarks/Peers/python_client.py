@@ -1,6 +1,6 @@
 """A client's process with aiohttp or httpx: python_client.py NAME AUTHORITY CONNECTIONS.
 
-Prints a greeting, then does each assignment that comes as a line of JSON on the standard input, and prints its measurement.
+Prints a greeting, then performs each assignment from a line of JSON on standard input, and prints its measurement.
 Exits with status 3 if the library is not installed.
 """
 import asyncio

@@ -1,4 +1,4 @@
-// java.net.http.HttpClient over the tasks of observe.py.
+// java.net.http.HttpClient with the tasks of observe.py.
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;

@@ -1,4 +1,4 @@
-"""httpx over the tasks of observe.py."""
+"""httpx with the tasks of observe.py."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Asks other clients for every message of messages.json, and writes what they made of it into that file.
+"""Sends every message of messages.json to other clients, and writes their outcomes into that file.
 
     observe.py [CLIENT...]
 
@@ -6,13 +6,13 @@ A client is a program that reads a list of tasks, as JSON, from its standard inp
 
     {"url": URL, "method": METHOD, "idle": URL or null, "next": METHOD}
 
-For each of them it sends a request to the URL and reads the response whole. Then it asks for "idle", if that is there, with a
-connection of its own, which makes the server go on with the message on the connection that is idle now. Then it sends a request
-to the target /next of the first URL's port, whose body says how many requests that connection has received. Its output is a line
-of JSON for each task:
+For each of them it sends a request to the URL and reads the whole response. If there is "idle", it then requests that over a
+separate connection, which makes the server continue with the message on the connection that is now idle. Then it sends a
+request to the target /next of the first URL's port. The body of the response is the number of requests that the connection
+has received. Its output is a line of JSON for each task:
 
     {"status": 200, "body": BASE64, "next": TEXT}     the response, and the body of the second one
-    {"refused": TEXT}                                 what was wrong with the response
+    {"refused": TEXT}                                 the fault of the response
     {"silent": true}                                  no outcome within two seconds
 
 If the second request fails, "next" is null. The first line of all is the client's version.
@@ -59,7 +59,7 @@ class Server:
 
 
 def ask(command, rows):
-    """Runs a client over all rows; returns its version, and its outcome for each row."""
+    """Runs a client with all rows; returns its version, and its outcome for each row."""
     with Server() as server:
         tasks = json.dumps(list(server.tasks(rows)))
         done = subprocess.run(command, input=tasks, stdout=subprocess.PIPE, text=True, check=True)
@@ -70,7 +70,7 @@ def ask(command, rows):
 
 
 def outcome(answer):
-    """What is kept of an answer: whether it was taken, its status and body, and what became of the connection."""
+    """The recorded part of an answer: whether it was accepted, its status and body, and the fate of the connection."""
     if "status" not in answer:
         return answer
     kept = {"status": answer["status"], "body": summary(base64.b64decode(answer["body"]))}
@@ -87,7 +87,7 @@ def summary(body):
 
 
 def octets(piece):
-    """The bytes that a piece of the fixture stands for; text of a body is UTF-8 in no row, so that one byte is one character."""
+    """The bytes of a piece of the fixture; text of a body is UTF-8 in no row, so that one byte is one character."""
     if isinstance(piece, str):
         return piece.encode("latin-1")
     if isinstance(piece, list):
@@ -98,7 +98,7 @@ def octets(piece):
 
 
 def difference(row, seen):
-    """How a client's outcome differs from the table's, as far as they can be compared: kinds of errors differ by nature."""
+    """The difference between a client's outcome and the table's, if comparable: kinds of errors always differ."""
     expected = row["expect"]
     if "refused" in expected:
         return None if "refused" in seen else "taken" if "status" in seen else "silent"

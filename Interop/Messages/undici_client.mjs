@@ -1,4 +1,4 @@
-// Node's fetch (undici) over the tasks of observe.py.
+// Node's fetch (undici) with the tasks of observe.py.
 import { readFileSync } from "node:fs";
 
 async function perform(task) {

@@ -1,4 +1,4 @@
-"""Makes the requests that scores.mjs asks for, with requests and requests-cache, or with httpx and hishel.
+"""Makes the requests of scores.mjs, with requests and requests-cache, or with httpx and hishel.
 
     python_client.py requests|httpx [NAME=ADDRESS...]
 """
@@ -17,7 +17,7 @@ socket.getaddrinfo = lambda host, *rest, **more: resolve(addresses.get(host, hos
 def make_requests_session():
     import requests_cache
 
-    # its other settings ignore what the server says
+    # its other settings ignore the server's fields
     return requests_cache.CachedSession(backend="memory", cache_control=True, expire_after=0, allowable_methods=["GET", "HEAD"])
 
 
@@ -27,7 +27,7 @@ def make_httpx_session():
     import hishel
     from hishel.httpx import CacheClient
 
-    # the cache of one user, which does what RFC 9111 says
+    # the cache of one user, with the rules of RFC 9111
     storage = hishel.SqliteStorage(connection=sqlite3.connect(":memory:", check_same_thread=False))
     return CacheClient(storage=storage, rfc=hishel.CacheOptions(shared=False))
 
@@ -71,7 +71,7 @@ def answer(question):
         session, turn = session_of(question["session"])
         with turn:
             result = send(session, question)
-    except Exception as error:  # whatever a library raises is its answer
+    except Exception as error:  # any error of a library is its answer
         result = {"error": f"{type(error).__name__}: {error}"}
     with lock:
         print(json.dumps({"id": question["id"], **result}), flush=True)

@@ -1,6 +1,6 @@
-// Runs two public suites over one HTTP client and prints a row of a Markdown table: cache-tests
-// (https://github.com/http-tests/cache-tests) as its own runner runs it in a browser, and the cookie tests of http-state
-// (https://github.com/abarth/http-state).
+// Runs two public suites with one HTTP client and prints a row of a Markdown table: cache-tests
+// (https://github.com/http-tests/cache-tests), in the way of its own runner in a browser, and the cookie tests of
+// http-state (https://github.com/abarth/http-state).
 //
 //   node scores.mjs CACHE_TESTS HTTP_STATE NAME COMMAND [ARGUMENT...]   runs the suites
 //   node scores.mjs --published CACHE_TESTS                             rows of the browsers' published results
@@ -9,7 +9,7 @@
 //   {"id", "session", "method", "url", "fields": [[name, value]…], "body", "followsRedirects", "cache"}
 //   {"id", "status", "fields": [[name, value]…], "body"} or {"id", "error"}
 // Requests with the same session share cookies and cache. `cache` is the mode of the Fetch standard, if there is one. The
-// arguments NAME=ADDRESS that the command gets after its own say where the hosts of the cookie tests are.
+// command gets further arguments NAME=ADDRESS after its own: the addresses of the hosts of the cookie tests.
 import { spawn } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -19,7 +19,7 @@ import { pathToFileURL } from 'node:url'
 
 const hosts = ['example.org', 'home.example.org', 'sibling.example.org', 'subdomain.home.example.org', 'sibling.home.example.org']
 
-// One client, to which requests are written and from which responses are read.
+// One client. It receives requests and returns responses.
 class Client {
   #process
   #waiting = new Map()
@@ -49,7 +49,7 @@ class Client {
   end () { this.#process.stdin.end() }
 }
 
-// What cache-tests calls instead of a browser's fetch. Its own requests, which set up a test, are not the client's.
+// Replaces a browser's fetch for cache-tests. The suite's own requests, which set up a test, are not the client's.
 function makeFetch (client) {
   const own = globalThis.fetch
   return async (url, init = {}) => {
@@ -99,7 +99,7 @@ async function loadCacheTests (checkout) {
   return { load, tests, determineTestResult, resultTypes }
 }
 
-// The tests for browsers' caches. `required` are the rules of RFC 9111, `optimal` is what a good cache does besides.
+// The tests for browsers' caches. `required` are the rules of RFC 9111, `optimal` are further features of a good cache.
 function scoreOfCache ({ tests, determineTestResult, resultTypes }, results) {
   const score = { required: [0, 0], optimal: [0, 0], failed: [] }
   for (const test of tests.flatMap(suite => suite.tests)) {
@@ -134,8 +134,8 @@ function linesOf (folder, name) {
   return readFileSync(join(folder, `${name}-test`), 'latin1').split('\n').filter(line => line !== '')
 }
 
-// The suite is older than RFC 6265bis, which keeps cookies without a name, and than some of its own dates. It calls some of
-// its tests disabled or optional.
+// The suite is older than RFC 6265bis, which keeps cookies without a name, and than some of its own dates. Some of its tests
+// are marked as disabled or optional.
 function isOutdated (folder, name) {
   return /^(disabled|optional)-/.test(name) || linesOf(folder, name).some(line => {
     const value = /^set-cookie:(.*)$/i.exec(line)?.[1].split(';')[0].trim() ?? 'name='
@@ -143,8 +143,8 @@ function isOutdated (folder, name) {
   })
 }
 
-// The server of http-state's tests: the response to /cookie-parser has the fields of the test's file, and leads to a page
-// that shows the cookies that came with the request for it.
+// The server of http-state's tests. The response to /cookie-parser has the fields of the test's file, and leads to a page
+// that shows the cookies of the request for it.
 function serverOfHTTPState (folder) {
   const server = createServer((request, response) => {
     const url = new URL(request.url, 'http://localhost')
@@ -154,7 +154,7 @@ function serverOfHTTPState (folder) {
     }
     const fields = linesOf(folder, name).map(line => line.replaceAll(':8888', `:${server.address().port}`))
     if (!fields.some(line => /^location:/i.test(line))) fields.push(`Location: /cookie-parser-result?${name}`)
-    // as they are: some have bytes that no library would send
+    // unchanged: some have bytes that no library would send
     request.socket.end(`HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\n${fields.join('\r\n')}\r\n\r\n`, 'latin1')
   })
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server)))

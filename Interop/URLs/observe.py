@@ -1,7 +1,7 @@
-"""Writes into urls.json to which URL other clients send a request for each text: null if they refuse it.
+"""Writes into urls.json the URL to which other clients send a request for each text: null if they refuse it.
 
-curl and httpx send through a proxy on 127.0.0.1, which sees scheme, host, port and target. The `Host` field follows in
-parentheses if it has another host.
+curl and httpx send through a proxy on 127.0.0.1, which receives scheme, host, port and target. If the `Host` field has
+another host, it follows in parentheses.
 """
 
 import http.server

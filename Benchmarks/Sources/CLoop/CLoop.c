@@ -39,7 +39,7 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-// What libcurl calls
+// The functions that libcurl calls
 
 static size_t receive(char *bytes, size_t size, size_t count, void *user) {
   transfer *self = user;
@@ -156,7 +156,7 @@ static void recycle(cloop *loop, transfer *self) {
   }
 }
 
-// Counts the transfers that ended; a failure is noted.
+// Counts the completed transfers; a failure is recorded.
 static long finish(cloop *loop) {
   long finished = 0;
   int left;

@@ -24,7 +24,7 @@ static const char interim[] = "HTTP/1.1 100 Continue\r\n\r\n";
 typedef struct connection {
   int socket;
   int is_slow;
-  // Closed by the client while its answer is due: freed when the answer would be sent.
+  // Closed by the client before its answer is due: freed when the answer would be sent.
   int is_queued;
   int is_closed;
   int64_t unread;
@@ -58,7 +58,7 @@ static void close_connection(connection *self) {
   if (!self->is_queued) free(self);
 }
 
-// Answers are far smaller than a socket's buffer: a send that is not complete is a lost connection.
+// Answers are far smaller than a socket's buffer: an incomplete send means a lost connection.
 static int send_all(connection *self, const char *text, size_t length) {
   return send(self->socket, text, length, MSG_NOSIGNAL) == (ssize_t)length;
 }
@@ -89,7 +89,7 @@ static const char *field(const char *head, const char *name) {
   return line ? line + strlen(name) : NULL;
 }
 
-// Reads a head that is complete. `rest` bytes after it have been read already. Returns 0 to close the connection.
+// Reads a complete head. `rest` bytes after it have already been read. Returns 0 to close the connection.
 static int begin_request(csink *sink, connection *self, size_t rest) {
   const char *length = field(self->head, "\r\ncontent-length:");
   int has_body = strncmp(self->head, "GET ", 4) != 0;
@@ -119,7 +119,7 @@ static int read_head(csink *sink, connection *self) {
   return begin_request(sink, self, rest);
 }
 
-// MSG_TRUNC makes the kernel drop what TCP has received (tcp(7)).
+// MSG_TRUNC makes the kernel discard the bytes that TCP has received (tcp(7)).
 static int discard_body(csink *sink, connection *self) {
   size_t length = self->unread < discard_length ? (size_t)self->unread : discard_length;
   ssize_t count = recv(self->socket, NULL, length, MSG_TRUNC);

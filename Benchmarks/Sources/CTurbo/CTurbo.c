@@ -26,7 +26,7 @@ int cturbo_decode(const unsigned char *bytes, size_t count, int divisor) {
   return pixels != NULL;
 }
 
-// How much of a source pixel lies in the part of an axis that a new pixel covers, in source pixels.
+// The part of a source pixel within the area that a new pixel covers on one axis, in source pixels.
 static float overlap(int index, float start, float end) {
   float from = index > start ? index : start, to = index + 1 < end ? index + 1 : end;
   return to - from;
@@ -68,7 +68,7 @@ static int shrink(const unsigned char *source, int width, int height, unsigned c
   return 1;
 }
 
-// Makes the compiler believe that the bytes are read: otherwise it removes the work of whoever wrote them.
+// Makes the compiler believe that the bytes are read: otherwise it removes the code that wrote them.
 static void use(const unsigned char *bytes) { __asm__ volatile("" : : "r"(bytes) : "memory"); }
 
 int cturbo_decode_fitted(const unsigned char *bytes, size_t count, int divisor, int width, int height) {

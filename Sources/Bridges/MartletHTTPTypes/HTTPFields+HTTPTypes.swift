@@ -7,7 +7,7 @@ extension MartletSemantics.HTTPFields {
   /// Makes fields from those of swift-http-types. Order, repeated lines and the case of names are kept.
   ///
   /// Bytes of a value that are not UTF-8 are read as Latin-1, as in a received message (RFC 9110 §5.5).
-  /// swift-http-types allows control characters in a value, which a message does not: they become a
+  /// swift-http-types allows control characters in a value, but a message does not. They become a
   /// ``Martlet/HTTPFields/refusal``. An indexing strategy is dropped.
   public init(_ fields: HTTPTypes.HTTPFields) {
     self.init()

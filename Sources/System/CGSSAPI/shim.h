@@ -10,7 +10,7 @@ static gss_OID_desc martlet_kerberos_storage = {9, (void *)"\x2a\x86\x48\x86\xf7
 static inline gss_OID martlet_kerberos(void) { return &martlet_kerberos_storage; }
 static inline gss_OID martlet_host_based_service(void) { return GSS_C_NT_HOSTBASED_SERVICE; }
 
-// What macros with casts say.
+// The values of macros with casts.
 static inline int martlet_failed(OM_uint32 major) { return GSS_ERROR(major) != 0; }
 static inline OM_uint32 martlet_indefinite(void) { return GSS_C_INDEFINITE; }
 static const OM_uint32 martlet_no_credential = GSS_S_NO_CRED;

@@ -7,13 +7,13 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// OpenSSL's macros, which Swift cannot call: one typed function for each. Nothing else is here.
+// OpenSSL's macros, which Swift cannot call: one typed function for each, and nothing else.
 
 static inline int martlet_set_minimum_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
 }
-// What every client's context has: no renegotiation and no compression; buffers are released while a connection is
-// idle; sessions are kept by the caller only.
+// The settings of every client's context: no renegotiation and no compression; buffers are released while a connection is
+// idle; only the caller keeps sessions.
 static inline void martlet_set_client_options(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);

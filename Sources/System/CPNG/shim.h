@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. The whole file is
-// therefore read here, in C, with a return value. libpng's simplified API needs no longjmp, but it applies the gAMA chunk
-// and interprets 16-bit images without one as linear light, unlike other decoders.
+// libpng reports errors with longjmp, which must not cross a Swift frame: it would skip releases. Therefore the whole file
+// is read here, in C, with a return value. libpng's simplified API needs no longjmp. But it applies the gAMA chunk and
+// interprets 16-bit images without one as linear light, unlike other decoders.
 
-/// The state while one PNG in memory is read to RGBA, 8 bits a channel, straight alpha.
+/// The state while one PNG in memory is read to RGBA, 8 bits per channel, straight alpha.
 typedef struct martlet_png_reading {
   /// The file.
   const unsigned char *bytes;
@@ -91,8 +91,8 @@ static inline int martlet_png_read(martlet_png_reading *reading) {
   return 1;
 }
 
-/// Writes RGBA (straight alpha) or RGB, 8 bits a channel, to memory allocated by malloc. Returns null if there is not enough
-/// memory, or if libpng refuses the image.
+/// Writes RGBA (straight alpha) or RGB, 8 bits per channel, to memory allocated by malloc. Returns null if there is not
+/// enough memory, or if libpng refuses the image.
 static inline void *martlet_png_write(
   const unsigned char *pixels, png_uint_32 width, png_uint_32 height, int has_alpha, size_t *count) {
   png_image image = {0};

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// What Swift cannot use of the system's calls: packed structures, unions, addresses of several kinds. Nothing else is here.
+// Parts of the system's calls that Swift cannot use: packed structures, unions, addresses of several kinds. Nothing else.
 
-// Changes what epoll watches of a descriptor; the event carries `data`. Returns 0 or -1 and errno.
+// Changes the events that epoll watches on a descriptor; the event carries `data`. Returns 0 or -1 and errno.
 static inline int martlet_watch(int epoll, int operation, int descriptor, uint32_t events, uint64_t data) {
   struct epoll_event event = {.events = events, .data = {.u64 = data}};
   return epoll_ctl(epoll, operation, descriptor, &event);
@@ -41,7 +41,8 @@ static inline int martlet_processor_count(void) {
   for (long index = 0; index * (long)sizeof *mask < size; index++) count += __builtin_popcountl(mask[index]);
   return count;
 }
-// Waits for at most so many nanoseconds until a descriptor is readable, or `interrupt` is. Returns whether the first one is.
+// Waits for at most this number of nanoseconds until a descriptor is readable, or `interrupt` is. Returns whether the first
+// one is.
 static inline int martlet_wait_for_input(int descriptor, int interrupt, long nanoseconds) {
   struct pollfd watched[] = {{.fd = descriptor, .events = POLLIN}, {.fd = interrupt, .events = POLLIN}};
   struct timespec limit = {.tv_sec = 0, .tv_nsec = nanoseconds};
@@ -61,8 +62,8 @@ static inline void martlet_set_tcp_options(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
-// Fails the connection when the peer has acknowledged nothing for so many milliseconds, of what was sent or, after a quarter
-// of that without any traffic, of probes.
+// Fails the connection when the peer has acknowledged nothing for this number of milliseconds. That applies to sent data,
+// and to probes, which begin after a quarter of that time without any traffic.
 static inline void martlet_limit_acknowledgement(int descriptor, unsigned int milliseconds) {
   int quarter = milliseconds < 4000 ? 1 : milliseconds / 4000;
   if (quarter > 15) quarter = 15;

@@ -42,8 +42,8 @@ extension SocketTransport {
     /// connection took less than this time. With a server nearby, such as a proxy on the same machine, suspending the
     /// task and waking a thread takes longer than the response. The thread does no other work while it waits. Another
     /// request ends the wait at once, and for a twentieth of a second no thread waits again. No thread waits in a
-    /// process that may use only one processor, by its affinity or its control group's quota when the transport is
-    /// made: the wait would keep all other tasks from running.
+    /// process that may use only one processor, because the wait would prevent all other tasks from running. The
+    /// process's affinity and its control group's quota are checked when the transport is made.
     public var blockingWait = Duration.microseconds(200)
     /// How long an idle HTTP/2 connection may be silent before a PING tests it ahead of its next use: a router on the
     /// way may have forgotten it. 15 seconds by default.

@@ -1,9 +1,9 @@
 package import Foundation
 import MartletTesting
 
-/// A server that sends a response and ends the connection in the middle of it: the first connection after no byte by FIN,
-/// the second after no byte by RST, the third after one byte by FIN, and so on, until all bytes are sent. The connection
-/// after these gets the response byte by byte, and the last one at once.
+/// A server that sends a response and ends the connection in the middle of it. It ends the first connection after no
+/// byte by FIN, the second after no byte by RST, the third after one byte by FIN, and so on, until all bytes are sent.
+/// The connection after these gets the response byte by byte, and the last one at once.
 ///
 /// Bytes are those on the network: with TLS 1.3, one record with the response, and one with `close_notify`.
 package final class CutServer: Sendable {

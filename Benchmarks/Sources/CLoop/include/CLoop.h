@@ -8,21 +8,21 @@ typedef struct cloop cloop;
 
 typedef struct {
   const char *url;
-  // How many requests, and how many of them at once.
+  // The number of requests, and how many of them run at once.
   long requests;
   long concurrency;
-  // Throws bodies away as they come, in place of keeping each until its request is done.
+  // Discards bodies as they arrive, instead of keeping each until its request is complete.
   int discards;
-  // Sends so many bytes with PUT; 0 for GET.
+  // Sends this number of bytes with PUT; 0 for GET.
   int64_t upload;
 } cloop_workload;
 
-// Returns null when there is no memory. `authority` is a file of trusted certificates, or null for the system's;
-// `connections` is the most there are at once.
+// Returns null if there is no memory. `authority` is a file of trusted certificates, or null for the system's;
+// `connections` is the maximum number at once.
 cloop *cloop_make(const char *authority, long connections);
 
-// Runs the workload to its end. Returns null, or what went wrong with the first request that failed.
-// `received` counts the bytes of all bodies.
+// Runs the workload to its end. Returns null, or the error of the first request that failed. `received` counts the bytes of
+// all bodies.
 const char *cloop_run(cloop *loop, const cloop_workload *workload, int64_t *received);
 
 void cloop_free(cloop *loop);

@@ -1,7 +1,7 @@
 #pragma once
 #include <stdint.h>
 
-// A server for what a file server measures badly, on loopback and on one thread of this process:
+// A server for cases that a file server measures badly, on loopback and on one thread of this process:
 //
 //   PUT /upload   discards the body in the kernel, without copying it, and answers when it is complete;
 //                 nginx would write it to disk

@@ -2,7 +2,7 @@
 #include <glib-unix.h>
 #include <gtk/gtk.h>
 
-// What Swift cannot call: variadic functions, and macros that cast.
+// Functions that Swift cannot call: variadic ones, and macros that cast.
 
 static inline void cgtk_set_accessible_label(void *widget, const char *label) {
   gtk_accessible_update_property(GTK_ACCESSIBLE(widget), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);

@@ -1,9 +1,9 @@
-"""Makes pictures of every kind with other people's tools, and what other people's decoders make of them.
+"""Makes pictures of every kind with other people's tools, and decodes them with other people's decoders.
 
     corpus.py FOLDER     writes the pictures, their pixels (.rgba: R, G, B, A, row after row) and corpus.json
 
-corpus.json is a list of {file, pixels: [a file for each frame], width, height, worst, mean}: the two last are how far a
-channel of a pixel may be off at most, and on average, weighed with the alpha.
+corpus.json is a list of {file, pixels: [a file for each frame], width, height, worst, mean}. The last two are the allowed
+deviation of a pixel's channel, at most and on average, weighted with the alpha.
 """
 import io, json, os, struct, subprocess, sys, zlib
 from PIL import Image, ImageCms, ImageOps, ImageSequence
@@ -24,7 +24,7 @@ def write(name, data):
 
 
 def expect(name, *frames, worst=2, mean=0.5):
-    """Notes that a file shall decode to these RGBA pictures."""
+    """Records that a file shall decode to these RGBA pictures."""
     pixels = [write(f"{name}.{number}.rgba", frame.tobytes()) for number, frame in enumerate(frames)]
     size = dict(width=frames[0].width, height=frames[0].height)
     corpus.append(dict(file=name, pixels=pixels, worst=worst, mean=mean, **size))
@@ -228,7 +228,7 @@ def pngs():
 # --- WebP and GIF ----------------------------------------------------------------------------------------------------
 
 def moving(background=(0, 0, 0, 0)):
-    """Three pictures, of which each changes a part."""
+    """Three pictures, each of which changes a part."""
     frames = [PICTURE.copy()]
     for step in (1, 2):
         frame = frames[-1].copy()

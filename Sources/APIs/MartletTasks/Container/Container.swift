@@ -102,9 +102,9 @@ public struct Dependency<Value: Sendable>: Sendable {
     Dependency(resolve: make, isKept: false)
   }
 
-  /// A dependency that is made when it is first resolved, and kept. Threads that resolve it at the same time get the
-  /// same value, but the closure may have run for each of them: it runs without a lock, so that it can resolve other
-  /// dependencies.
+  /// A dependency that is made when it is first resolved, and kept. If several threads resolve it at the same time,
+  /// they get the same value. The closure may run for each of them: it runs without a lock, so that it can resolve
+  /// other dependencies.
   public static func single(_ make: @escaping @Sendable () -> Value) -> Dependency {
     let kept = Kept<Value>()
     return Dependency(resolve: { kept.value(make) }, isKept: true)

@@ -136,9 +136,9 @@ final class CacheRemoval: ImmediateInterceptor {
 }
 
 extension URLSessionConfiguration {
-  /// The cache of a session with this configuration: the `SAPURLCache` that was assigned; one on disk if the assigned
-  /// `URLCache` has a directory; otherwise a new one in memory with the capacity of the `URLCache`. nil if caching is
-  /// disabled.
+  /// The cache of a session with this configuration; nil if caching is disabled. It is the `SAPURLCache` that was
+  /// assigned. If the assigned `URLCache` has a directory, the cache is on disk. Otherwise it is a new one in memory
+  /// with the capacity of the `URLCache`.
   var sessionCache: SAPURLCache? {
     guard let urlCache else { return nil }
     if let shared = urlCache as? SAPURLCache { return shared }

@@ -88,9 +88,9 @@ public final class SAPURLSession: Sendable {
   ///   - configuration: read once and copied; `.default` by default.
   ///   - connection: TLS, proxy, versions and limits. Its proxy and its connections per host override
   ///     `connectionProxyDictionary` and `httpMaximumConnectionsPerHost` of `configuration` if they differ from the
-  ///     defaults. A session whose configuration has `protocolClasses`, and every session on Apple's platforms, runs on
-  ///     Foundation's URLSession, which ignores all of these settings; the log has a warning for each setting that is
-  ///     not the default.
+  ///     defaults. Some sessions run on Foundation's URLSession, which ignores all of these settings: every session on
+  ///     Apple's platforms, and one whose configuration has `protocolClasses`. Then the log has a warning for each
+  ///     setting that is not the default.
   ///   - credentials: sources for schemes that challenges to observers and delegate do not support, such as the
   ///     `NegotiateSource` of the product `MartletKerberos`. For the origins in its scope, a source is asked first. If
   ///     it has no answer, observers and the delegate are called. None by default.

@@ -244,8 +244,8 @@ extension ServerTrust {
   /// }
   /// ```
   ///
-  /// The challenge comes again for each new connection, and each acceptance is a warning in the log. It has no effect
-  /// except a warning in these cases: for another host; for a key that is not in `TLSSettings.pinnedPublicKeys`; and if
+  /// The challenge comes again for each new connection, and each acceptance is a warning in the log. For another host,
+  /// or for a key that is not in `TLSSettings.pinnedPublicKeys`, it has no effect except a warning. The same applies if
   /// the session has a client certificate for the server, because an unknown server must not get it. For a server that
   /// the system trusts, it is `URLCredential(trust:)`.
   ///

@@ -51,8 +51,8 @@ extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme, "realm": realm as Any]) }
 }
 
-/// Builds challenges from the elements of a list in which commas separate schemes as well as parameters
-/// (RFC 9110 §11.6.1): an element is either a parameter of the last scheme, or a scheme with its first parameter.
+/// Builds challenges from the elements of a list. In the list, commas separate schemes as well as parameters (RFC 9110
+/// §11.6.1). An element is either a parameter of the last scheme, or a scheme with its first parameter.
 private struct ChallengeReader {
   var challenges: [AuthenticationChallenge] = []
 

@@ -149,8 +149,8 @@ package struct DigestAnswer: Sendable, Hashable {
     return "Digest " + parameters.joined(separator: ", ")
   }
 
-  /// Returns whether the `rspauth` of `Authentication-Info` is correct, which a server can only compute from the
-  /// password (§3.5). nil if there is none for this answer, it covers the body of the response, or the system does not
+  /// Returns whether the `rspauth` of `Authentication-Info` is correct. A server can only compute it from the password
+  /// (§3.5). nil if there is none for this answer, if it covers the body of the response, or if the system does not
   /// offer the hash.
   package func isProven(by info: AuthenticationInfo, hash: DigestHash) -> Bool? {
     guard challenge.hasQualityOfProtection, !challenge.coversBody, let proof = info.responseProof,

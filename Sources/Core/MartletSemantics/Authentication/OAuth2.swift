@@ -259,7 +259,7 @@ package struct TokenRefusal: Sendable, Hashable, Decodable {
 
 /// The rule that recognizes requests for an OAuth 2 token. They are sent without one.
 package enum TokenRequestRule {
-  /// Whether a request obtains a token: it has a `grant_type` (RFC 6749 §3.2), or a `response_type` and a `client_id`
+  /// Whether a request obtains a token. It has a `grant_type` (RFC 6749 §3.2), or a `response_type` and a `client_id`
   /// (§3.1, RFC 9126), or it requests the metadata of the server (RFC 8414 §3, RFC 8615).
   ///
   /// - Parameters:

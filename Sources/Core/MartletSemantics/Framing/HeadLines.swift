@@ -55,8 +55,8 @@ package struct StatusLine: Sendable, Hashable {
 /// Decisions where the RFC leaves a choice:
 /// - The line may end with LF alone (§2.2 allows it); any other CR is refused, and so is NUL (RFC 9110 §5.5).
 /// - The value may contain other control characters: they are later replaced by spaces (RFC 9110 §5.5).
-/// - White space between the name and the colon is refused in responses too. §5.1 requires that only of servers, but a
-///   recipient that takes `Content-Length :` for a length and one that does not would see two different messages.
+/// - White space between the name and the colon is refused in responses, too. §5.1 requires that only of servers. But
+///   if only one of two recipients takes `Content-Length :` for a length, they see different messages.
 /// - A line without a colon, without a name, or whose name is not a token invalidates the whole message; it is not
 ///   skipped.
 package enum FieldLine: Equatable {

@@ -10,9 +10,9 @@
 /// fields[.accept]              // "application/json"
 /// ```
 ///
-/// A value with CR, LF, NUL or another control character is refused: it is not stored, the first such error is kept in
-/// ``refusal``, and a request that carries one fails before anything is sent. A value therefore cannot inject lines
-/// into a message, and no field is dropped silently.
+/// A value with CR, LF, NUL or another control character is refused: it is not stored, and the first such error is kept
+/// in ``refusal``. A request with a refusal fails before anything is sent. A value therefore cannot inject lines into a
+/// message, and no field is dropped silently.
 public struct HTTPFields: Sendable {
   /// One reference: fields belong to every head, and heads are copied often.
   private var content = Content.lines([])

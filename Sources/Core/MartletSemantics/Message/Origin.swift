@@ -46,8 +46,8 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// scheme.
   public var description: String { "\(scheme)://" + withPort(Self.isIPv6(host) ? "[\(host)]" : host) }
 
-  /// Host and port as the `Host` field contains them (RFC 9110 §7.2): without the zone of an address, which is only
-  /// meaningful locally (RFC 6874 §4), and without the port if it is the default of the scheme.
+  /// Host and port in the form of the `Host` field (RFC 9110 §7.2). The zone of an address is omitted, because it is
+  /// only meaningful locally (RFC 6874 §4). So is the port if it is the default of the scheme.
   package var authority: String {
     withPort(Self.isIPv6(host) ? "[\(host.prefix { $0 != "%" })]" : host)
   }

@@ -2,8 +2,8 @@ public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Adds a CSRF token to every request that may change data, fetches the token first if there is none, and renews it
-/// when the server refuses it: the protocol of SAP Gateway, SAP Mobile Services and Tomcat.
+/// Adds a CSRF token to every request that may change data. It fetches the token first if there is none, and renews it
+/// when the server refuses it. This is the protocol of SAP Gateway, SAP Mobile Services and Tomcat.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()

@@ -20,9 +20,9 @@ import Synchronization
 /// a while (``RedisConfiguration/rest``): in that time every call fails at once, without a wait. Only the client itself
 /// then tries a new connection.
 ///
-/// **If the server sends something wrong**, it loses the connection before any memory is allocated for the answer:
-/// bytes that are not RESP, an answer larger than its command allows (64 MiB at most), or one that no command
-/// requested. A new connection is made.
+/// **If the server sends something wrong**, it loses the connection before any memory is allocated for the answer.
+/// Wrong are bytes that are not RESP, an answer larger than its command allows (64 MiB at most), and one that no
+/// command requested. A new connection is made.
 ///
 /// The server has to be Redis 4 or later, alone or behind a proxy that looks like one; the client does not follow the
 /// redirections of a cluster. Its scripts use only keys of one slot. Let the server remove unneeded keys: use

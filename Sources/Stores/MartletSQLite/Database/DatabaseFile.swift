@@ -142,8 +142,8 @@ struct FileIdentity: Sendable, Hashable {
   static let none = FileIdentity(device: 0, number: 0)
 }
 
-/// Prevents stores in this and other processes from opening files of a folder at the same time, so that an incomplete
-/// file is never opened, and a damaged one is set aside only once.
+/// Prevents stores in this and other processes from opening files of a folder at the same time. So an incomplete file
+/// is never opened, and a damaged one is set aside only once.
 ///
 /// The operating system releases the lock when the process ends. If the file system has no such locks, or the lock is
 /// held for more than ten seconds, the work runs without it.

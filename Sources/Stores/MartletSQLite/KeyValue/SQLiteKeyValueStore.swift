@@ -127,7 +127,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     layout: "PRAGMA auto_vacuum = FULL;",
     repair: repairRows)
 
-  /// Removes rows with a damaged key, and rebuilds the index if it does not match the table: a key at a wrong position
+  /// Removes rows with a damaged key, and rebuilds the index if it does not match the table. A key at a wrong position
   /// would hide others, and one with a wrong row would return another value.
   ///
   /// Returns whether anything was damaged.

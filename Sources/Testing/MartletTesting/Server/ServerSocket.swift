@@ -104,8 +104,8 @@ struct ServerSocket: Sendable {
     }
   }
 
-  /// Closes the sending side and reads until the peer closes too, sends nothing for two seconds, or ten seconds are over:
-  /// closing with unread bytes would reset the connection, and the peer might lose the last bytes that were sent
+  /// Closes the sending side and reads until the peer closes too, sends nothing for two seconds, or ten seconds are
+  /// over. Closing with unread bytes would reset the connection, and the peer might lose the last bytes that were sent
   /// (RFC 9112 §9.6).
   func closeGently() {
     SystemCalls.shutDown(descriptor, writingOnly: true)

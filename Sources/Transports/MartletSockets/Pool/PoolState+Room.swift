@@ -2,7 +2,7 @@
 //
 // A key without room for a connection that it needs is *blocked*. Blocked keys take turns: whenever a connection is
 // closed or becomes idle, the first key in line that can open a connection does so and goes to the end of the line. A
-// key whose connections are always in use could keep them forever, so it yields one on release to a blocked key: at
+// key whose connections are always in use could keep them forever. So it yields one on release to a blocked key: at
 // once if it has at least two more than the other key, and after 16 more requests if the other key has none. A
 // multiplexed connection that yields gets no further requests and is closed after its last one.
 

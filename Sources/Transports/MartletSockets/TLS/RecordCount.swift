@@ -2,8 +2,8 @@
 /// records (RFC 8446 §4.6). A server may send them without end. Each costs more work than its bytes suggest, and a
 /// KeyUpdate requires a reply.
 ///
-/// An honest server sends few: two tickets after the handshake, or at most ten in servers with a setting for it, of 0.2
-/// to 1.6 KiB each, and a KeyUpdate after some million records.
+/// An honest server sends few: two tickets after the handshake, and a KeyUpdate after some million records. Servers
+/// with a setting for tickets send at most ten. A ticket has 0.2 to 1.6 KiB.
 struct RecordCount {
   /// The most records, and their bytes, without application data.
   static let most = 32

@@ -4,8 +4,8 @@ import Glibc
 import MartletEngine
 import MartletSemantics
 
-/// The sources of certificate authorities: files, which are read at once, and folders with one file per authority,
-/// named by the hash of its subject (`openssl rehash`) and searched when an authority is needed.
+/// The sources of certificate authorities: files and folders. Files are read at once. Folders have one file per
+/// authority, named by the hash of its subject (`openssl rehash`), and are searched when an authority is needed.
 struct TrustSources: Hashable, Sendable {
   /// A file in PEM.
   struct File: Hashable, Sendable {

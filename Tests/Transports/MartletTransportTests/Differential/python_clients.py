@@ -1,4 +1,4 @@
-"""Asks a server for replies with a client of Python's, and prints what the client makes of each.
+"""Requests replies from a server with a Python client, and prints the client's result for each.
 
     python_clients.py httpx|aiohttp URL FILE      the file has lines `NUMBER METHOD`, each for a request to URL + NUMBER
 
@@ -7,7 +7,7 @@ A line of JSON for each request:
     {"number": N, "status": 200, "fields": ["name: value"], "body": BASE64}
     {"number": N, "refused": TEXT}
 
-Every request has a connection of its own, and nothing is decoded or followed.
+Every request has its own connection, and nothing is decoded or followed.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import sys
 
 
 def undecodable(error):
-    """A byte of a cookie that is no UTF-8 is shown as Martlet shows it, by a character for private use."""
+    """A byte of a cookie that is not UTF-8 is shown in Martlet's form, as a character for private use."""
     return "".join(chr(0x10FF00 + byte) for byte in error.object[error.start : error.end]), error.end
 
 

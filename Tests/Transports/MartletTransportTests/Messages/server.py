@@ -3,8 +3,8 @@
 
     server.py [messages.json]
 
-Every message has a port of its own, so that a client's pool never mixes two of them. The first line of the output is JSON:
-{"control": PORT, "ports": {NAME: PORT, ...}}. The server ends when nobody reads its output any more.
+Every message has its own port, so that a client's pool never mixes two of them. The first line of the output is JSON:
+{"control": PORT, "ports": {NAME: PORT, ...}}. The server ends when its output is no longer read.
 
 On a message's port,
 - the target /next is answered with an ordinary response whose body is the number of requests that the connection has
@@ -12,8 +12,8 @@ On a message's port,
 - any other target is answered with the message: its writes ("sends"), after which the connection is kept ("open"), closed
   ("close") or reset ("reset"), as "then" says.
 
-Where a message has "idle", its writes and "then" wait until the client, which has read the response to "sends", asks the
-control port for /INDEX, INDEX being the message's place in the file. The answer comes when the client's kernel has the bytes.
+If a message has "idle", its writes and "then" wait. When the client has read the response to "sends", it requests /INDEX
+from the control port; INDEX is the message's position in the file. The answer comes when the client's kernel has the bytes.
 """
 
 import base64
@@ -30,7 +30,7 @@ TCP_CLOSE = 7  # linux/tcp_states.h
 
 
 def octets(piece):
-    """The bytes that a piece of the fixture stands for; each character of a string is one byte."""
+    """The bytes of a piece of the fixture; each character of a string is one byte."""
     if isinstance(piece, str):
         return piece.encode("latin-1")
     if isinstance(piece, list):
@@ -51,7 +51,7 @@ class Message:
         self.idle_connections = []
 
     def play(self, connection):
-        """Sends the message; returns whether the connection goes on."""
+        """Sends the message; returns whether the connection continues."""
         if self.idle is None:
             return self.write(connection, self.sends)
         go, done = threading.Event(), threading.Event()
@@ -65,7 +65,7 @@ class Message:
             done.set()
 
     def play_idle(self):
-        """Lets the connections whose response has been read go on, and returns when the client's kernel has it all."""
+        """Lets the connections whose response has been read continue; returns when the client's kernel has all bytes."""
         while self.idle_connections:
             go, done = self.idle_connections.pop()
             go.set()
@@ -86,7 +86,7 @@ class Message:
 
 
 def wait_until_received(connection):
-    """Waits until the peer's kernel has acknowledged everything that was sent, the end included, or the peer has reset."""
+    """Waits until the peer's kernel has acknowledged everything that was sent, including the end, or has sent a reset."""
     while True:
         information = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
         state, unacknowledged = information[0], struct.unpack_from("I", information, 24)[0]
@@ -96,7 +96,7 @@ def wait_until_received(connection):
 
 
 def next_request(connection, buffer):
-    """The next request's target, and what was received beyond it; the target is None when the client has gone."""
+    """The next request's target, and the bytes received after it; the target is None if the client has disconnected."""
     while b"\r\n\r\n" not in buffer:
         more = connection.recv(65536)
         if not more:
@@ -146,7 +146,7 @@ def serve_control(messages, connection):
 
 
 def run(serve, subject, connection):
-    """Serves a connection on its own thread; a client that has gone in the middle ends it."""
+    """Serves a connection on its own thread; if a client disconnects in the middle, that ends it."""
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         serve(subject, connection)

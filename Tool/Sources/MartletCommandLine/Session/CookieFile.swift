@@ -40,8 +40,8 @@ struct CookieFile: Sendable {
 
   private static let marks = ["# Netscape HTTP Cookie File", "# HTTP Cookie File"]
 
-  /// The reason why the file is no cookie file; nil if it is one: each line is a cookie, a comment or empty, and it
-  /// begins with the mark of the format or contains a cookie.
+  /// The reason why the file is not a cookie file; nil if it is one. In a cookie file, each line is a cookie, a comment
+  /// or empty, and the file begins with the mark of the format or contains a cookie.
   static func fault(in data: Data) -> String? {
     guard let text = String(validating: data, as: UTF8.self) else { return "exists and is no cookie file" }
     let (cookies, problems) = NetscapeCookieFile.parse(text, now: .now)

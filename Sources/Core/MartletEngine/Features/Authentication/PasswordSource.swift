@@ -10,12 +10,12 @@ import Synchronization
 /// ]
 /// ```
 ///
-/// The password is sent after the server has asked for it with a 401. Once the server has accepted it, it is sent with
-/// further requests of the same protection space without a challenge: for Basic below the path of the first request,
-/// for Digest where the server's `domain` says so, with the server's nonces counted and renewed.
+/// The password is sent after the server has requested it with a 401. Once the server has accepted it, it is sent
+/// without a challenge with further requests of the same protection space. For Basic, this space is below the path of
+/// the first request. For Digest, the server's `domain` defines it, and the server's nonces are counted and renewed.
 ///
-/// Digest with `qop=auth-int`, which covers the body, is used only if the server offers no other quality, and the body
-/// is empty or ``RequestBody/data(_:)``: a stream or a file would have to be read before it is sent.
+/// Digest with `qop=auth-int` covers the body. It is used only if the server offers no other quality, and the body is
+/// empty or ``RequestBody/data(_:)``: a stream or a file would have to be read before it is sent.
 ///
 /// A password that was refused is not sent again in the same call: the caller gets the 401. If the server proves its
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with

@@ -29,8 +29,8 @@ public import MartletSemantics
 /// - **Requests of the closure.** They may use the same session. They are sent without a token, and the closure handles
 ///   their 401. The engine recognizes them by their ``CallContext``, and requests that obtain an OAuth 2 token (RFC
 ///   6749 §3) by their form. It cannot recognize a request that the closure starts in a detached task or on a dispatch
-///   queue: like any request that begins during a renewal, it waits for the token for its
-///   ``RequestOptions/responseTimeout`` (after a 401 five times as long) and is then sent without one. Give such a task
+///   queue. Like any request that begins during a renewal, such a request waits for the token for its
+///   ``RequestOptions/responseTimeout`` (after a 401 five times as long). Then it is sent without one. Give such a task
 ///   the context, or such a request its own `Authorization`.
 ///
 /// Tokens are only as secret as the connection: use a scope of https origins, and http only for the loopback interface.

@@ -12,10 +12,10 @@ import MartletSemantics
 /// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. A request that is
 /// cancelled or refused before it has a connection returns its place: later requests wait as if it had never existed.
 ///
-/// A response may ask for a pause, and later requests to the origin then wait: by `Retry-After` of a 429 or 503 (RFC
-/// 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains, including its earlier
-/// forms (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see ``RetryPolicy`` for
-/// sending its request again.
+/// A response may request a pause, for which later requests to the origin wait. It does so by `Retry-After` of a 429 or
+/// 503 (RFC 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains. The draft's
+/// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see
+/// ``RetryPolicy`` for sending its request again.
 public struct RateLimit: Sendable {
   /// The most requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?

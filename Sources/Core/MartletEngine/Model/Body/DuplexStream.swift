@@ -1,7 +1,7 @@
 package import MartletSemantics
 
-/// Both directions of a connection that is no longer used for HTTP, as bytes: the server has switched to the protocol
-/// in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
+/// Both directions of a connection that is no longer used for HTTP, as bytes. Either the server has switched to the
+/// protocol in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
 ///
 /// One task may read while another one writes. If a task is cancelled while it reads or writes, the stream is closed,
 /// and also when the last reference to it is released. None of the request's timeouts applies.

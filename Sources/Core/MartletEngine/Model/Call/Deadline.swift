@@ -125,8 +125,8 @@ extension OneShot: FailableWait {
   func fail(_ error: HTTPError) { answer(.failure(error)) }
 }
 
-/// A transport, a store or a body's source that can be awaited in the task of a call with a deadline: it does not wait,
-/// or only for operations that end their waits at the deadline. All others need a separate task: see
+/// A transport, a store or a body's source that can be awaited in the task of a call with a deadline. It either does
+/// not wait, or only for operations that end their waits at the deadline. All others need a separate task: see
 /// ``Deadline/holding(_:)``.
 @_spi(Transports) public protocol DeadlineAware: Sendable {
   /// Whether that holds; a wrapper returns the answer of the object that it wraps.

@@ -15,8 +15,8 @@ import MartletSemantics
 /// `prepare` runs before every attempt, in the order of the interceptors: each gets the request that the previous one
 /// returned. The request has the fields that describe its body (`Content-Type`). If an interceptor replaces the body,
 /// the new body's fields replace them, unless the caller or an interceptor has set them. `review` runs after every
-/// attempt, in reverse order. Each attempt starts from the caller's request: a redirect or a resend does not have the
-/// additions of interceptors to an earlier attempt, so that a field for one origin is not sent to another.
+/// attempt, in reverse order. Each attempt starts from the caller's request. A redirect or a resend does not have the
+/// additions of interceptors to an earlier attempt, so a field for one origin is not sent to another.
 public protocol Interceptor: Sendable {
   /// The stages of an attempt in which it takes part; all by default. It is not called in the others, which saves time
   /// in every request. This is read once, when the chain is made.

@@ -95,8 +95,8 @@ public struct RequestOptions: Sendable {
   /// caller keeps them. A response that is already stored is used in any case.
   @Option public var storesDownloads: Bool = false
   /// Whether the URL's path is sent with its segments `.` and `..`, like curl's `--path-as-is`. False by default: they
-  /// are removed at the beginning of the call (RFC 3986 §5.2.4), even if their dots are encoded (`%2e`), so that
-  /// cookies and credentials are those of the path that the server gets. A reference is always resolved against
+  /// are removed at the beginning of the call (RFC 3986 §5.2.4), even if their dots are encoded (`%2e`). So cookies and
+  /// credentials are those of the path that the server gets. A reference is always resolved against
   /// ``SessionConfiguration/baseURL``, and a redirect's against the URL of its response, without such segments.
   @Option public var keepsDotSegments: Bool = false
   /// The purpose of the request, such as the name of an API operation: logs and traces show it as ``Call/label``. It is

@@ -14,10 +14,10 @@ public import MartletSemantics
 /// request.options.retryPolicy = .never            // but not this one
 /// ```
 ///
-/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2): requests with an idempotent method or an
-/// `Idempotency-Key` field, those marked with ``RequestOptions/isIdempotent``, and those certainly not processed (there
-/// was no connection, or the server said so). The body must be repeatable. Nothing is retried after a response was
-/// delivered, so a body that is cut off is not retried either.
+/// Only requests that may be repeated are sent again (RFC 9110 §9.2.2). These have an idempotent method, an
+/// `Idempotency-Key` field or ``RequestOptions/isIdempotent``, or were certainly not processed (there was no
+/// connection, or the server said so). The body must be repeatable. Nothing is retried after a response was delivered,
+/// so a body that is cut off is not retried either.
 ///
 /// There is no retry if its delay would exceed the deadline. All retries of a session share its
 /// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:)`` reports each resend, and an

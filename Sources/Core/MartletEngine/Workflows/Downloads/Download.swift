@@ -56,8 +56,9 @@ extension HTTPSession {
   ///   - request: the request; when resuming, the same request with valid credentials.
   ///   - destination: the file; the kept bytes are in the same folder.
   ///   - resumption: the resumption of an earlier download to the same destination. It is used if it is for the same
-  ///     URL and its file is in the destination's folder, has the name of a partial file of the destination, and is the
-  ///     same regular file with the same size. Otherwise the file is not touched, and the download starts again.
+  ///     URL, and its file is in the destination's folder and has the name of one of its partial files. The file must
+  ///     also be the same regular file with the same size. Otherwise the file is not touched, and the download starts
+  ///     again.
   /// - Returns: the response with the file or its rest: 200 or 206. Other statuses are handled like in
   ///   ``download(for:to:)``; the error has the resumption, because kept bytes are not removed.
   @concurrent public func resumableDownload(

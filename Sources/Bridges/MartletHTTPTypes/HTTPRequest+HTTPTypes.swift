@@ -94,7 +94,7 @@ extension MartletEngine.HTTPRequest {
 extension HTTPTypes.HTTPRequest {
   /// Makes a request from Martlet's, without its body. The fields are those of the request and of its body.
   ///
-  /// The fragment of the URL and its user information are left out: neither is sent. A URL without a host becomes a
+  /// The fragment of the URL and its user information are omitted: neither is sent. A URL without a host becomes a
   /// path.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused.

@@ -38,8 +38,9 @@ public final class MetricsListener: EventListener {
   ///   - factory: makes the metrics. nil, the default, means the current `MetricsSystem.factory`: that of
   ///     `withMetricsFactory` within its closure, otherwise the one that the program has set with
   ///     `MetricsSystem.bootstrap(_:)`.
-  ///   - originLimit: the most origins that have dimensions of their own; 100 by default. All others are `_OTHER`.
-  ///   - clock: measures the time where the transport does not.
+  ///   - originLimit: the maximum number of origins that have their own dimensions; 100 by default. All others are
+  ///     `_OTHER`.
+  ///   - clock: measures the time if the transport does not.
   public init(
     factory: (any MetricsFactory)? = nil, originLimit: Int = 100, clock: any Clock<Duration> = ContinuousClock()
   ) {

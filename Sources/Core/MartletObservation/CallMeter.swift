@@ -70,8 +70,8 @@ package final class CallMeter: EventListener {
   private let report: @Sendable ([Measurement]) -> Void
 
   /// - Parameters:
-  ///   - originLimit: the maximum number of origins that have labels of their own.
-  ///   - clock: measures the time where the transport does not.
+  ///   - originLimit: the maximum number of origins that have their own labels.
+  ///   - clock: measures the time if the transport does not.
   ///   - report: called with the measurements of one moment, on any thread.
   package init(
     originLimit: Int, clock: any Clock<Duration>, report: @escaping @Sendable ([Measurement]) -> Void

@@ -29,7 +29,7 @@ import Synchronization
 /// The number of label values is bounded: methods that are not registered become `_OTHER`, and so does every host after
 /// the first ``originLimit``. Several sessions may share a listener.
 public final class CallMetrics: EventListener {
-  /// The maximum number of origins that have labels of their own; 100 by default.
+  /// The maximum number of origins that have their own labels; 100 by default.
   public let originLimit: Int
   private let meter: CallMeter
   private let counts: Counts
@@ -37,8 +37,8 @@ public final class CallMetrics: EventListener {
   /// Makes metrics that are all zero.
   ///
   /// - Parameters:
-  ///   - originLimit: the maximum number of origins that have labels of their own.
-  ///   - clock: measures the time where the transport does not.
+  ///   - originLimit: the maximum number of origins that have their own labels.
+  ///   - clock: measures the time if the transport does not.
   public init(originLimit: Int = 100, clock: any Clock<Duration> = ContinuousClock()) {
     self.originLimit = originLimit
     let counts = Counts()

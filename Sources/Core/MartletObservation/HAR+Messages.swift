@@ -201,7 +201,7 @@ extension HAR {
       comment = values.text(.comment)
     }
 
-    /// The bytes of the body: those of ``text``, or a form made of ``params``; nil without both.
+    /// The bytes of the body: those of ``text``, or a form made from ``params``; nil without both.
     public var bytes: Data? {
       if let text { return HAR.bytes(of: text, encoding: encoding) }
       guard let params, !params.isEmpty else { return nil }

@@ -22,8 +22,9 @@ public final class ImageCache: Sendable {
   /// Makes an empty cache.
   ///
   /// - Parameters:
-  ///   - byteLimit: the most bytes of pixels, 128 MiB by default. A single image that exceeds it is not stored.
-  ///   - countLimit: the most images; nil, the default, means no limit.
+  ///   - byteLimit: the maximum number of bytes of pixels, 128 MiB by default. A single image that exceeds it is not
+  ///     stored.
+  ///   - countLimit: the maximum number of images; nil, the default, means no limit.
   public init(byteLimit: Int = 128 << 20, countLimit: Int? = nil) {
     images = Mutex(LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max))
   }

@@ -17,7 +17,7 @@ public struct ProgressiveDecoder: Sendable {
   public private(set) var data = Data()
   /// Whether this is a progressive JPEG that allows previews; nil until that is known.
   public private(set) var isProgressive: Bool?
-  /// The most previews of one image; 5 by default.
+  /// The maximum number of previews of one image; 5 by default.
   public let previewLimit: Int
   private let options: ImageDecoder.Options
   /// Where reading the markers continues.

@@ -18,7 +18,8 @@ struct JPEGFile: ImageFile {
   /// The offset of the first scan's marker.
   private let scan: Int
 
-  /// The most scans that are decoded. A scan of a few bytes costs a pass over the whole image; real files have about ten.
+  /// The maximum number of scans that are decoded. A scan of a few bytes costs a pass over the whole image; real files
+  /// have about ten.
   private static let scanLimit = 100
 
   init(_ bytes: Bytes) throws(ImageError) {

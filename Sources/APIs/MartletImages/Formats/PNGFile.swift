@@ -49,7 +49,7 @@ struct PNGFile: ImageFile {
   }
 
   /// The profile, decompressed here with a limit: libpng is set to ignore the chunk, which can be a decompression bomb.
-  /// A profile that is too long is cut off behind the limit, and refused.
+  /// A profile that is too long is cut off at the limit, and refused.
   var colorProfile: ColorProfile? {
     guard let compressedProfile, let name = compressedProfile.firstIndex(of: 0, from: 0),
       let compressed = compressedProfile.slice(from: name + 2, count: compressedProfile.count - name - 2)

@@ -113,22 +113,22 @@ extension ImageLoader {
     /// Loaders may share a cache, such as ``ImageCache/shared``, if their sessions are for the same user or use
     /// partitions: an image's key does not include the fields that a session's interceptors add.
     public var cache: ImageCache? = ImageCache()
-    /// The most files that are loaded at a time, each from its request to its decoded image; 6 by default. This also
-    /// limits the files in memory, each of at most ``maximumEncodedBytes``.
+    /// The maximum number of files that are loaded at a time, each from its request to its decoded image; 6 by default.
+    /// This also limits the files in memory, each of at most ``maximumEncodedBytes``.
     public var concurrentLoads = 6
-    /// The most images that are decoded and processed at a time, each on a separate thread; by default the number of
-    /// processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread takes its
-    /// place, and there are at most twice as many in all.
+    /// The maximum number of images that are decoded and processed at a time, each on a separate thread; by default the
+    /// number of processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread
+    /// takes its place, and there are at most twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
     /// The longest time for decoding and processing an image, including the wait for a thread; then the load fails with
     /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow much less. 60 seconds by default.
     public var decodeTimeout: Duration = .seconds(60)
-    /// The most bytes of a file; a longer one is not read into memory. 32 MiB by default.
+    /// The maximum number of bytes of a file; a longer one is not read into memory. 32 MiB by default.
     public var maximumEncodedBytes = 32 << 20
     /// How images are decoded: the limits of pixels and bytes, and additional formats. The requests set the sizes.
     public var decoding = ImageDecoder.Options()
-    /// The most previews of one image, which are made of a progressive JPEG if a caller observes its phases; 0 for
-    /// none. 5 by default.
+    /// The maximum number of previews of one image, which are made from a progressive JPEG if a caller observes its
+    /// phases; 0 for none. 5 by default.
     public var previewLimit = 5
     /// How long the error of a failed load is returned without a new request; zero sends a request each time. 10
     /// seconds by default.

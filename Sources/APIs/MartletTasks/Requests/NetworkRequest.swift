@@ -89,7 +89,7 @@ extension NetworkRequest {
 }
 
 extension NetworkRequest: CustomStringConvertible, CustomReflectable {
-  /// Method and path. Query, headers and body are left out, because they may contain secrets.
+  /// Method and path. Query, headers and body are omitted, because they may contain secrets.
   public var description: String { "\(method) \(path.joined(to: baseURL?.redacted ?? ""))" }
 
   /// The description alone, so that `dump` shows no secrets.

@@ -44,7 +44,7 @@ package enum SessionLog {
     return shown + rest
   }
 
-  /// Returns the index behind the parentheses at the beginning of a text. Parentheses within quotes belong to a value
+  /// Returns the index after the parentheses at the beginning of a text. Parentheses within quotes belong to a value
   /// (OData 4.01 URL conventions §4.3.1); a quote may be percent-encoded.
   private static func endOfKey(in text: Substring) -> Substring.Index {
     var depth = 0

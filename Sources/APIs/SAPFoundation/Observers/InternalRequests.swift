@@ -15,7 +15,7 @@ final class InternalRequests: EventListener {
   /// Sets the session. Call it once. It exists because session and interceptor refer to each other.
   func setSession(_ session: SAPURLSession) { owner.withLock { $0.session = session } }
 
-  /// Makes the task of a call that has none; nil if the session is gone.
+  /// Makes the task of a call that has none; nil if the session no longer exists.
   func makeTask(for request: HTTPRequest, in call: Call) -> SAPURLSessionTask? {
     guard let session = owner.withLock({ $0.session }) else { return nil }
     let asked = ShownRequest(request, of: nil).urlRequest
@@ -33,7 +33,7 @@ final class InternalRequests: EventListener {
   func receive(_ event: Event, in call: Call) {
     guard case .finished(let failure) = event, let task = call[made] else { return }
     let session = task.session
-    // a body that the observer did not read is no failure
+    // a body that the observer did not read is not a failure
     let error = failure.flatMap { $0.isCancelled && $0.response != nil ? nil : $0.taskError }
     task.mutable.withLock { ($0.phase, $0.error) = (.completed, error) }
     session.callbacks.add {

@@ -26,7 +26,7 @@ extension HTTPSession {
 extension HTTPResponse {
   /// Decodes the response's body as text, by the charset of its `Content-Type`: UTF-8, which is also the default,
   /// UTF-16, or windows-1252, for which `us-ascii` and `iso-8859-1` are other names (WHATWG Encoding §4.2). A byte
-  /// order mark takes precedence and is left out.
+  /// order mark takes precedence and is omitted.
   ///
   /// - Parameter data: the body.
   /// - Throws: ``HTTPError`` of kind `.undecodableBody` if the charset is another one, or the bytes are not text in it.

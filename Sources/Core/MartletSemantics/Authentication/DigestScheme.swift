@@ -47,7 +47,7 @@ package struct DigestChallenge: Sendable, Hashable {
   }
 
   /// Returns the path prefixes of this origin at which the answer is valid (§3.3, `domain`). URIs of other origins are
-  /// left out: an origin's credentials are never sent to another one.
+  /// omitted: an origin's credentials are never sent to another one.
   package func protectedPaths(at url: URL) -> [String] {
     guard !domain.isEmpty else { return ["/"] }
     let origin = Origin(url)

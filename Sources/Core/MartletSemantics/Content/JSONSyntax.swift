@@ -16,7 +16,7 @@ package struct JSONSyntax {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Returns the first fault of a text, or the position behind its last byte if it is cut off; nil for valid JSON.
+  /// Returns the first fault of a text, or the position after its last byte if it is cut off; nil for valid JSON.
   ///
   /// It checks the grammar (RFC 8259 §2), not the encoding of strings. It accepts any depth of nesting.
   package static func fault(in text: some Collection<UInt8>) -> Fault? {

@@ -21,7 +21,7 @@ package enum TextCoding: String, Sendable, Hashable {
   }
 
   /// Returns the text of bytes; nil if they are not text in this coding. A byte order mark takes precedence over the
-  /// coding (§6, “decode”), and is left out.
+  /// coding (§6, “decode”), and is omitted.
   package func text(_ bytes: Data) -> String? {
     let (coding, markLength) = Self.mark(of: bytes) ?? (self, 0)
     return coding.text(unmarked: bytes.dropFirst(markLength))

@@ -143,7 +143,7 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
 
   package var isEmpty: Bool { seats.isEmpty }
 
-  /// Adds a waiter behind all others.
+  /// Adds a waiter after all others.
   ///
   /// - Parameters:
   ///   - place: The place that the store has assigned to it.

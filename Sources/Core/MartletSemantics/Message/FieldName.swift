@@ -15,8 +15,8 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
   private final class Text: Sendable {
     let raw: String
     let canonical: String
-    /// A number that is the same for equal names and few others. It is no hash for tables: a server could fill a table
-    /// with names of the same number.
+    /// A number that is the same for equal names and few others. It is not a hash for tables: a server could fill a
+    /// table with names of the same number.
     let number: Int
     /// The first byte of the canonical name.
     let first: UInt8

@@ -51,7 +51,7 @@ public struct HTTPStatus: Sendable, Hashable, Comparable, ExpressibleByIntegerLi
   /// Orders statuses by their code.
   public static func < (left: Self, right: Self) -> Bool { left.code < right.code }
 
-  /// Code and reason phrase, `404 Not Found`; only the code where there is no phrase.
+  /// Code and reason phrase, `404 Not Found`; only the code if there is no phrase.
   public var description: String { reasonPhrase.isEmpty ? "\(code)" : "\(code) \(reasonPhrase)" }
 }
 

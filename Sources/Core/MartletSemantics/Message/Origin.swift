@@ -19,7 +19,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// Creates the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
   ///
   /// A URL that programs read differently has no origin: with a backslash in its authority, an invalid A-label, a host
-  /// that ends with a number and is no address, or brackets around a name.
+  /// that ends with a number and is not an address, or brackets around a name.
   public init?(_ url: URL) {
     guard let origin = URLReading(url).origin else { return nil }
     self = origin

@@ -3,14 +3,14 @@ package enum CertificateSyntax {
   private static let sequence: UInt8 = 0x30
   private static let version: UInt8 = 0xA0
 
-  /// The `SubjectPublicKeyInfo` of a certificate, with its tag and length; nil if the bytes are no certificate.
+  /// The `SubjectPublicKeyInfo` of a certificate, with its tag and length; nil if the bytes are not a certificate.
   package static func publicKeyInfo(of certificate: Data) -> Data? {
     guard let outer = element(at: certificate.startIndex, in: certificate), outer.tag == sequence,
       let body = element(at: outer.content.lowerBound, in: certificate), body.tag == sequence,
       body.content.upperBound <= outer.content.upperBound
     else { return nil }
     var position = body.content.lowerBound
-    // serialNumber, signature, issuer, validity, subject; before them the version, which may be left out
+    // serialNumber, signature, issuer, validity, subject; before them the version, which may be omitted
     var fieldsBefore = 5
     while let field = element(at: position, in: certificate[..<body.content.upperBound]) {
       if fieldsBefore == 0 {

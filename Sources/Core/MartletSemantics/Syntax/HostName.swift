@@ -3,7 +3,7 @@
 /// All code that compares or connects to hosts uses this form: origins, cookies, redirects, proxies and their bypass
 /// lists, overrides of names, and the address policy.
 package enum HostName {
-  /// The reason why a text is no host, as the continuation of "the host 'x'".
+  /// The reason why a text is not a host, as the continuation of "the host 'x'".
   package enum Fault: String, Error {
     case brackets = "has brackets, which are for IPv6 addresses"
     case address = "is no valid IPv6 address"
@@ -12,7 +12,7 @@ package enum HostName {
     case international = "is no international name that DNS allows (UTS #46, RFC 5891)"
   }
 
-  /// Returns the canonical text of a host; nil if it is no valid host.
+  /// Returns the canonical text of a host; nil if it is not a valid host.
   ///
   /// - A name is in lower case and A-labels (UTS #46).
   /// - An IPv4 address is four decimal numbers, also for `127.1`, `0x7f000001` and `2130706433`, as in the URL
@@ -77,7 +77,7 @@ package enum HostName {
 }
 
 extension HostName {
-  /// Returns the offset behind a host that already has its canonical text, as almost every host does: a name in lower
+  /// Returns the offset after a host that already has its canonical text, as almost every host does: a name in lower
   /// case without A-labels, or four decimal numbers. nil for any other.
   static func canonicalEnd(in url: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
     var label = start

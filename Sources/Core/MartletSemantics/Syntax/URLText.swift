@@ -3,14 +3,14 @@ extension URL {
   /// Parses a URL or a relative reference; nil if the text is neither.
   ///
   /// Characters that no URL may contain are percent-encoded, as in browsers; escapes stay unchanged. Text with a
-  /// backslash before its path is no URL: browsers treat it as a slash.
+  /// backslash before its path is not a URL: browsers treat it as a slash.
   package init?(text: some StringProtocol) {
     let text = String(text)
     guard !Self.hasBackslashBeforePath(text), Self.hasPlainLiteral(text) else { return nil }
     self.init(string: URL.encodingInvalidCharacters(of: text))
   }
 
-  /// Resolves a reference from a server's text (RFC 3986 §5.2), parsed like ``init(text:)``; nil if it is no URL.
+  /// Resolves a reference from a server's text (RFC 3986 §5.2), parsed like ``init(text:)``; nil if it is not a URL.
   package init?(reference: String, relativeTo base: URL) {
     guard !Self.hasBackslashBeforePath(reference), Self.hasPlainLiteral(reference),
       let url = URL(string: URL.encodingInvalidCharacters(of: reference), relativeTo: base.absoluteURL)
@@ -33,7 +33,7 @@ extension URL {
   }
 
   /// Returns the URL of a relative reference (RFC 3986 §5.2), with the base as a folder, with or without a slash at its
-  /// end. Returns the URL itself if it is no relative reference. Query and fragment of the base are not used.
+  /// end. Returns the URL itself if it is not a relative reference. Query and fragment of the base are not used.
   package func resolved(inFolder base: URL) -> URL {
     guard scheme == nil, var parts = URLComponents(url: base, resolvingAgainstBaseURL: true) else { return self }
     parts.percentEncodedQuery = nil

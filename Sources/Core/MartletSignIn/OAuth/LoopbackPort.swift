@@ -28,9 +28,9 @@ struct LoopbackPort: Sendable {
   /// The oldest first.
   private var connections: [Connection] = []
 
-  /// The most connections: a new one beyond it closes the oldest.
+  /// The maximum number of connections: a new one beyond it closes the oldest.
   private static let connectionLimit = 64
-  /// The most bytes of a request's head, and how long a browser may take to send it.
+  /// The maximum number of bytes of a request's head, and how long a browser may take to send it.
   private static let headLimit = 16 << 10
   private static let patience = Duration.seconds(10)
   private static let endOfHead = Array("\r\n\r\n".utf8)

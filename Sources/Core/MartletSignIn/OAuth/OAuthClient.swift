@@ -169,7 +169,7 @@ extension OAuthClient {
     return AccessToken(answer, at: .now)
   }
 
-  /// The error of a response that lacks required members. Its body may contain secrets, and is left out.
+  /// The error of a response that lacks required members. Its body may contain secrets, and is omitted.
   func malformed(_ what: String, at endpoint: URL) -> HTTPError {
     HTTPError(
       .authenticationFailed, "the response of \(endpoint.redacted) is not JSON with \(what): check the URL",
@@ -277,7 +277,7 @@ extension OAuthClient.Authentication: CustomStringConvertible, CustomReflectable
 public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The error code, such as `invalid_grant`, `access_denied` or `expired_token`.
   public let code: String
-  /// The server's explanation, for developers; nil if there is none. Secrets of the request are left out.
+  /// The server's explanation, for developers; nil if there is none. Secrets of the request are omitted.
   public let detail: String?
   /// A page about the error; nil if there is none.
   public let page: URL?

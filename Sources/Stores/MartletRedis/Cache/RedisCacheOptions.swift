@@ -2,11 +2,11 @@ import MartletSemantics
 
 /// The contents of a ``RedisCacheStore``, their lifetime, and how processes share requests.
 public struct RedisCacheOptions: Sendable {
-  /// The most bytes of one body; 8 MiB by default.
+  /// The maximum number of bytes of one body; 8 MiB by default.
   public var entryLimit: Int64 = 8 << 20
-  /// The most bytes of a body that are read before the response is returned; 8 MiB by default. If the server fails
-  /// until then, that is a miss. The rest of a longer body is read on demand; if the server fails then, the body throws
-  /// an error.
+  /// The maximum number of bytes of a body that are read before the response is returned; 8 MiB by default. If the
+  /// server fails until then, that is a miss. The rest of a longer body is read on demand; if the server fails then,
+  /// the body throws an error.
   public var readAhead: Int64 = 8 << 20
   /// How long a response is kept after it is stale and no directive allows its use any more: it can still be validated,
   /// and serve callers that accept stale responses. An hour by default.
@@ -17,8 +17,8 @@ public struct RedisCacheOptions: Sendable {
   /// by another process become visible after this time at the latest. The time never exceeds the response's remaining
   /// life on the server.
   public var memoryLife: Duration?
-  /// The most bytes of bodies in the process's memory; 8 MiB by default. It also applies without ``memoryLife``: a body
-  /// that arrives with its head is kept until it is read.
+  /// The maximum number of bytes of bodies in the process's memory; 8 MiB by default. It also applies without
+  /// ``memoryLife``: a body that arrives with its head is kept until it is read.
   public var memoryLimit = 8 << 20
   /// How the processes send identical requests only once; nil to disable that.
   public var flights: RedisFlightOptions? = RedisFlightOptions()

@@ -38,9 +38,10 @@ public final class RedisCacheStore: CacheStore {
   private let memory: Mutex<CacheMemory>
   private let lookups: CacheLookups
 
-  /// The most bytes of a body that is stored with its head.
+  /// The maximum number of bytes of a body that is stored with its head.
   static let inlineLimit = 16 << 10
-  /// The most bytes of all heads and small bodies of a key: half a megabyte for each of the 32 variants of a cache.
+  /// The maximum number of bytes of all heads and small bodies of a key: half a megabyte for each of the 32 variants of
+  /// a cache.
   private static let entriesLimit = 16 << 20
   /// The bytes of a chunk.
   static let chunkSize = 128 << 10

@@ -5,7 +5,7 @@ import Synchronization
 /// A key that one process holds. It expires by itself, and the process extends it every third of its time while it
 /// runs.
 ///
-/// A lease saves work and is no lock: a process that was stopped for longer than the lease may continue although
+/// A lease saves work and is not a lock: a process that was stopped for longer than the lease may continue although
 /// another holds the lease by then. Data that must not be overwritten needs a fence of its own (``RedisSharedToken``).
 final class RedisLease: FlightLease {
   let key: String
@@ -20,7 +20,7 @@ final class RedisLease: FlightLease {
   private static let unsharedTime = Duration.seconds(2)
 
   /// A function for scripts: returns the token in a lease, false if there is none. Values that none of our processes
-  /// wrote are no leases, such as a text of another form, another type, or a key that does not expire: waiting for
+  /// wrote are not leases, such as a text of another form, another type, or a key that does not expire: waiting for
   /// their end would be useless.
   static let holder = """
     local function holder(key)

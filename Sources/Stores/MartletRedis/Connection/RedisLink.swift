@@ -36,7 +36,7 @@ final class RedisLink: @unchecked Sendable {
   /// Receives the arrived bytes once, and passes on each answer that is then complete. Bytes that no command waits for
   /// are an error: later answers would go to the wrong commands.
   ///
-  /// - Parameter nextLimit: Returns the most bytes of the next answer; nil if no command waits for one.
+  /// - Parameter nextLimit: Returns the maximum number of bytes of the next answer; nil if no command waits for one.
   func receive(
     into room: UnsafeMutableRawBufferPointer, nextLimit: () -> Int?, _ take: (RedisReply) -> Void
   ) throws(RedisError) {

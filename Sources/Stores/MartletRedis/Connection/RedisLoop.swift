@@ -9,7 +9,7 @@ final class RedisRequest: Sendable {
   let bytes: [UInt8]
   let count: Int
   let limit: Duration
-  /// The most bytes of each answer.
+  /// The maximum number of bytes of each answer.
   let answerLimit: Int
   let answers = OneShot<[RedisReply]>()
 
@@ -48,7 +48,7 @@ final class RedisLoop {
   private var ping: RedisRequest?
   private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
 
-  /// The most bytes that wait to be sent, so that a slow connection does not use up memory.
+  /// The maximum number of bytes that wait to be sent, so that a slow connection does not use up memory.
   private static let unsentLimit = 64 << 20
 
   init(_ configuration: RedisConfiguration, queue: JobQueue<RedisLoop>, rests: SharedFlag) {

@@ -28,7 +28,7 @@ enum RedisReply: Sendable, Hashable {
 /// A command and its arguments, as they are sent.
 struct RedisCommand: Sendable, Hashable {
   private(set) var arguments: [Data]
-  /// The most bytes of its answer: a server that sends more loses the connection.
+  /// The maximum number of bytes of its answer: a server that sends more loses the connection.
   private(set) var answerLimit = ReplyReader.longestAnswer
 
   init(_ name: String, _ arguments: [Data] = []) { self.arguments = [Data(name.utf8)] + arguments }

@@ -6,14 +6,14 @@ import MartletSemantics
 /// No memory is allocated for data that a server only announces: an answer is refused as soon as it cannot stay within
 /// its limits.
 struct ReplyReader {
-  /// The most bytes of an answer whose command sets no lower limit: a stored value, or the names of half a million
-  /// keys.
+  /// The maximum number of bytes of an answer whose command sets no lower limit: a stored value, or the names of half a
+  /// million keys.
   static let longestAnswer = 64 << 20
-  /// The most bytes of an answer that is a number, a word or an error.
+  /// The maximum number of bytes of an answer that is a number, a word or an error.
   static let shortAnswer = 64 << 10
-  /// The most bytes of a line of text. Redis truncates its own errors much earlier.
+  /// The maximum number of bytes of a line of text. Redis truncates its own errors much earlier.
   static let lineLimit = 16 << 10
-  /// The most bytes of a line with a number, which has 19 digits at most.
+  /// The maximum number of bytes of a line with a number, which has 19 digits at most.
   private static let numberLimit = 24
   /// How deep arrays may be nested; the answer to SCAN has two levels.
   static let depthLimit = 4
@@ -31,7 +31,7 @@ struct ReplyReader {
 
   /// Returns the next answer, and removes its bytes; nil if more bytes are needed, after removing all.
   ///
-  /// - Parameter limit: The most bytes that the answer may have. It is applied when the answer begins.
+  /// - Parameter limit: The maximum number of bytes that the answer may have. It is applied when the answer begins.
   mutating func read(
     _ bytes: inout UnsafeRawBufferPointer, upTo limit: Int
   ) throws(ReplyFault) -> RedisReply? {
@@ -164,10 +164,10 @@ struct ReplyReader {
   }
 }
 
-/// The reason why received bytes are no answer. The connection becomes unusable, because the beginning of the next
+/// The reason why received bytes are not an answer. The connection becomes unusable, because the beginning of the next
 /// answer is unknown.
 enum ReplyFault: Error, Hashable {
-  /// The first byte is no type of RESP 2.
+  /// The first byte is not a type of RESP 2.
   case type(UInt8)
   case longLine
   /// A line or a value does not end with CR and LF.

@@ -61,7 +61,7 @@ extension RedisSeal: CustomStringConvertible, CustomReflectable {
 struct ValueForm: Sendable {
   let seal: RedisSeal?
 
-  /// The most bytes that it adds to a value.
+  /// The maximum number of bytes that it adds to a value.
   static let overhead = 1 + AuthenticatedCipher.nonceLength + AuthenticatedCipher.tagLength
   private static let checked: UInt8 = 3
   private static let sealed: UInt8 = 2

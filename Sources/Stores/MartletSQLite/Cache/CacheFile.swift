@@ -28,7 +28,7 @@ final class CacheFile: Sendable {
   static let writerTimeout = 600.0
   /// How long another process may continue reading a body that was replaced, in seconds.
   static let readerGracePeriod = 60.0
-  /// The most chunks that one transaction deletes: 1 MiB, which is first overwritten in the journal.
+  /// The maximum number of chunks that one transaction deletes: 1 MiB, which is first overwritten in the journal.
   private static let sweepLimit: Int64 = 8
 
   init(_ database: Database, capacity: Int64, entryLimit: Int64, now: @escaping @Sendable () -> Date) {
@@ -298,7 +298,7 @@ final class PendingUses: Sendable {
   /// How long a written use counts as the last, and how many such uses are remembered.
   private static let precision = Duration.seconds(60)
   private static let writtenCapacity = 4_096
-  /// The most entries that one write updates.
+  /// The maximum number of entries that one write updates.
   private static let entryCapacity = 1_024
 
   /// - Returns: Whether they should be written now.

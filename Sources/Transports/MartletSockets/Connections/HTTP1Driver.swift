@@ -220,7 +220,7 @@ extension HTTP1Driver {
     receive(UnsafeRawBufferPointer(rebasing: bytes[count...]))
   }
 
-  /// Returns whether the transfer goes on.
+  /// Returns whether the transfer continues.
   private func take(
     _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: Transfer
   ) -> Bool {

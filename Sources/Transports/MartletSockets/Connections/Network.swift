@@ -290,7 +290,7 @@ extension Network {
     perform(pool.released(connection.id, now: loop.now))
   }
 
-  /// Closes the connections whose idle lifetime is over.
+  /// Closes the connections whose idle lifetime has expired.
   private func closeExpired() {
     perform(pool.expire(now: loop.now))
     watchIdleConnections()

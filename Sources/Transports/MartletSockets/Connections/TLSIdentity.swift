@@ -5,7 +5,7 @@ import Synchronization
 
 /// The TLS contexts for the connections of a request.
 struct ConnectionSecurity: Sendable {
-  /// For the origin; nil for http, and if the caller is asked for each connection.
+  /// For the origin; nil for http, and if the caller provides settings for each connection.
   var origin: TLSContext?
   /// Asks the caller for each connection's settings; nil if the caller has no such function.
   var asked: TLSIdentity?
@@ -42,11 +42,11 @@ final class TLSIdentity: Sendable {
     _ = try TrustStore.shared(TrustSources(settings, system: .current))
   }
 
-  /// Whether the caller is asked for the settings of each connection.
+  /// Whether the caller provides the settings of each connection.
   var asksForOrigins: Bool { settings.originSettings != nil }
 
-  /// Returns the context that all TLS sessions of the transport share, unless the caller is asked. While it is being
-  /// made, requests that need it share the wait.
+  /// Returns the context that all TLS sessions of the transport share, unless the caller provides settings. While it is
+  /// being made, requests that need it share the wait.
   ///
   /// - Parameter call: the call, whose deadline ends the wait too.
   func context(in call: Call?) async throws(HTTPError) -> TLSContext {

@@ -3,7 +3,7 @@
 /// waiting. The rest is done in the next turn, after theirs.
 struct TurnLimit {
   private var bytes = 0
-  /// When the turn is over for the connection.
+  /// The end of the connection's turn.
   private var end: UInt64?
 
   static let mostBytes = 1 << 20

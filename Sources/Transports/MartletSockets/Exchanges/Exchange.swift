@@ -33,7 +33,7 @@ final class Exchange: Sendable {
     var ping: UInt64?
     /// How long the body waits for a 100; nil if it does not wait.
     var expectation: UInt64?
-    /// The most bytes of all heads and trailers.
+    /// The maximum number of bytes of all heads and trailers.
     var headerBytes: Int
     /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not
     /// collect it.

@@ -88,7 +88,7 @@ extension Transfer {
     add(.ask(question).measured(isLast ? metrics : nil))
   }
 
-  /// The wait is over: the response has started, or ``ask(_:)`` was answered.
+  /// Ends the wait: the response has started, or ``ask(_:)`` was answered.
   ///
   /// - Parameter answered: whether it was the answer to ``ask(_:)``.
   func resumeWait(answered: Bool) {

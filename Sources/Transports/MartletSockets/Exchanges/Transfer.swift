@@ -37,7 +37,7 @@ final class Transfer: HeapTimer {
   var chunkOffset = 0
   /// How many bytes of the request's body were taken from its source.
   var taken: Int64 = 0
-  /// Whether the source of the request's body was told to stop, so that the request cannot be sent again.
+  /// Whether the source of the request's body was told to stop. Then the request cannot be sent again.
   var hasClosedQueue = false
   var timing: TransferTiming
 

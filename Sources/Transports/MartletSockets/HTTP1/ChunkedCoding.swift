@@ -10,7 +10,7 @@ import MartletSemantics
 /// - Extensions are ignored (§7.1.1), but they must begin with a semicolon and have no control characters. A line has at
 ///   most 4 KiB, and all lines together at most 16 KiB more than 16 bytes a chunk and two for each byte of data.
 struct ChunkSizeReader: Sendable {
-  /// The most bytes of a line, with its line break.
+  /// The maximum number of bytes of a line, with its line break.
   static let longestLine = 4 << 10
   private static let allowance: Int64 = 16 << 10
   /// By how many bytes the lines exceed their allowance for the data.

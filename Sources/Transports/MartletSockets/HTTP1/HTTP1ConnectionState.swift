@@ -118,8 +118,8 @@ extension HTTP1ConnectionState {
     return response == .head ? .stopSending : .none
   }
 
-  /// Ends the wait of the body: a 100 response has arrived, or the time is over. Returns false if the body must not be
-  /// sent.
+  /// Ends the wait of the body: a 100 response has arrived, or the time has expired. Returns false if the body must not
+  /// be sent.
   mutating func continueBody() -> Bool {
     guard case .busy(.held, let response) = state else { return false }
     state = .busy(.sending, response)

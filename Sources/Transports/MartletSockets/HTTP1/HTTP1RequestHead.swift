@@ -14,7 +14,7 @@ struct HTTP1RequestHead: Sendable {
   /// The head, with the empty line at its end; empty if it was not written.
   private(set) var bytes: [UInt8] = []
   let framing: Framing
-  /// Whether the body is sent only after a 100 response, or when ``RequestOptions/continueTimeout`` is over.
+  /// Whether the body is sent only after a 100 response, or when ``RequestOptions/continueTimeout`` has expired.
   let expectsContinue: Bool
   /// Whether the caller asked to close the connection after the response (RFC 9112 §9.6).
   private(set) var closesConnection = false

@@ -77,7 +77,7 @@ struct HTTP1ResponseParser: Sendable {
   /// - Parameters:
   ///   - method: The method of the request.
   ///   - allowsUpgrade: Whether the request has an `Upgrade` field, so that a 101 is a valid response.
-  ///   - headerLimit: The most bytes of all heads and trailers, with their line breaks.
+  ///   - headerLimit: The maximum number of bytes of all heads and trailers, with their line breaks.
   init(answering method: HTTPMethod, allowsUpgrade: Bool, headerLimit: Int) {
     self.headerLimit = headerLimit
     isAnswerToConnect = method == .connect
@@ -88,7 +88,7 @@ struct HTTP1ResponseParser: Sendable {
   ///
   /// - Parameters:
   ///   - input: Bytes of the connection.
-  ///   - position: The offset of the first unconsumed byte. It is moved behind the consumed bytes.
+  ///   - position: The offset of the first unconsumed byte. It is moved to the end of the consumed bytes.
   mutating func next(in input: RawSpan, from position: inout Int) throws(HTTP1Failure) -> Event? {
     try input.withUnsafeBytes { bytes throws(HTTP1Failure) in try next(in: bytes, from: &position) }
   }

@@ -18,7 +18,7 @@ struct FrameBudget {
   private var bytes = Self.mostBytes
   private var lastRefill: UInt64?
 
-  /// The most frames that may arrive at once.
+  /// The maximum number of frames that may arrive at once.
   static let most = 2000
   /// The frames a second that the budget allows permanently.
   static let perSecond: UInt64 = 200
@@ -28,9 +28,9 @@ struct FrameBudget {
   static let updatesPerKiB = 4
   /// The most WINDOW_UPDATE and PING that may be outstanding.
   static let mostUpdates = 16 << 10 * updatesPerKiB
-  /// The most bytes at once that belong neither to a response nor to a frame that was paid for.
+  /// The maximum number of bytes at once that belong neither to a response nor to a frame that was paid for.
   static let mostBytes = 2 << 20
-  /// The most bytes that may still arrive for reset streams.
+  /// The maximum number of bytes that may still arrive for reset streams.
   static let mostLeftOver = 16 << 20
   /// The bytes that the budget allows with each frame of ``perSecond``.
   private static let bytesPerFrame = 512

@@ -21,7 +21,7 @@ final class HTTP2FieldBlock {
 
   /// Begins another section.
   ///
-  /// - Parameter room: the most bytes that it may have; nil to drop the fields.
+  /// - Parameter room: the maximum number of bytes that it may have; nil to drop the fields.
   func begin(room: Int?) {
     if capacity > Self.keptCapacity {
       free(memory)

@@ -65,7 +65,7 @@ struct HTTP2Fields: Sendable, Hashable {
       switch Treatment(of: canonical) {
       case .omitted: break
       case .te:
-        // Any other value is left out: it only concerns the next recipient.
+        // Any other value is omitted: it only concerns the next recipient.
         if HTTPFields.acceptsTrailers(value) { append(canonical, "trailers") }
       case .secret where canonical == "cookie" && FieldOctets.hasOctets(value):
         append(canonical, bytes: Array(FieldOctets.bytes(value)), isSecret: true)

@@ -13,10 +13,10 @@ protocol HTTP2SessionHandler: AnyObject {
 
 /// The settings of a session.
 struct HTTP2Settings: Sendable {
-  /// The most bytes of one response that may wait for its reader.
+  /// The maximum number of bytes of one response that may wait for its reader.
   var streamWindow = 2 << 20
-  /// The most bytes of all responses that may be in transit. They are returned to the window on receipt, so that a slow
-  /// reader does not stop the other streams.
+  /// The maximum number of bytes of all responses that may be in transit. They are returned to the window on receipt,
+  /// so that a slow reader does not stop the other streams.
   var connectionWindow = 16 << 20
   /// The largest list of fields, as announced to the server. The limit of each request decides how much its response
   /// may have.
@@ -33,7 +33,7 @@ struct HTTP2Settings: Sendable {
 /// Decisions where RFC 9113 leaves a choice or other clients are lenient:
 /// - A value with leading or trailing white space is accepted and trimmed; servers send it. Any other malformed
 ///   response is a stream error (§8.1.1): an upper-case name, a connection-specific field, a control character, or a
-///   `Content-Length` that is no number, is repeated, or differs from the body.
+///   `Content-Length` that is not a number, is repeated, or differs from the body.
 /// - A response without END_STREAM is incomplete, however its stream or connection ended.
 /// - After a complete response the request's body is not needed: the stream is reset with NO_ERROR (§8.1).
 /// - A response that ends in the same bytes as its RST_STREAM is complete (§8.1).
@@ -245,7 +245,7 @@ extension HTTP2Session {
   /// Submits a request for ``pull(into:upTo:)`` to send. Above ``capacity`` it waits for another stream to close.
   ///
   /// - Parameters:
-  ///   - headerLimit: the most bytes of the response's heads and trailers.
+  ///   - headerLimit: the maximum number of bytes of the response's heads and trailers.
   ///   - handler: receives all events of the stream; held until its last event.
   /// - Returns: the number of its stream.
   /// - Throws: an error with the delivery `refused` if the connection takes no more requests.
@@ -293,7 +293,7 @@ extension HTTP2Session {
     }
   }
 
-  /// Takes no new requests; the session is over when the open streams are closed.
+  /// Takes no new requests; the session ends when the open streams are closed.
   func close() {
     guard failure == nil, !isClosing else { return }
     isClosing = true

@@ -48,7 +48,7 @@ final class HTTP2Stream {
   let id: Int32
   /// The handler; nil after its last event.
   var handler: (any HTTP2StreamHandler)?
-  /// The most bytes of all heads and trailers, as lines of text.
+  /// The maximum number of bytes of all heads and trailers, as lines of text.
   let headerLimit: Int
   /// Whether the request has a body that is not completely sent.
   var isUploading: Bool

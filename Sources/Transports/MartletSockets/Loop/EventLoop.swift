@@ -6,7 +6,7 @@ import Glibc
 /// A time that never goes back, even if the clock does: some virtual machines set it back when they are moved.
 struct SteadyTime {
   private var last: UInt64 = 0
-  /// By how much the clock has gone back so far.
+  /// The total time by which the clock was set back so far.
   private var lost: UInt64 = 0
 
   /// Returns the steady time for a time of the clock.

@@ -35,7 +35,7 @@ struct LookUpTable<Waiter> {
   }
 
   private let workerLimit: Int
-  /// The most workers in all, including those whose results no caller waits for.
+  /// The maximum number of workers in all, including those whose results no caller waits for.
   private var mostWorkers: Int { workerLimit * 4 }
   private let lifetime: UInt64 = 60_000_000_000
   private let failureLifetime: UInt64 = 1_000_000_000

@@ -16,7 +16,7 @@ struct ResolveOverrides: Sendable, Hashable {
   ///
   /// - Parameter entries: the addresses of `host`, or of `host:port` for one port only, which takes precedence. A host
   ///   may be written as in a URL.
-  /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or text that is no address.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` if an entry has no address, or text that is not an address.
   init(_ entries: [String: [String]]) throws(HTTPError) {
     var table: [String: [IPAddress]] = [:]
     for (host, texts) in entries {

@@ -31,7 +31,7 @@ enum SystemLookUp {
     return .success(addresses)
   }
 
-  /// The most addresses of one name that are tried.
+  /// The maximum number of addresses of one name that are tried.
   private static let limit = 64
 }
 #endif

@@ -33,9 +33,9 @@ protocol PoolKey: Hashable, Sendable {
 struct PoolState<Key: PoolKey>: Sendable {
   /// The limits of a pool.
   struct Limits: Sendable {
-    /// The most connections to a host; nil for no limit. Values below 1 count as 1.
+    /// The maximum number of connections to a host; nil for no limit. Values below 1 count as 1.
     var perHost: Int?
-    /// The most connections in all; nil for no limit. Values below 1 count as 1.
+    /// The maximum number of connections in all; nil for no limit. Values below 1 count as 1.
     var total: Int?
     /// The most idle connections.
     var idle: Int
@@ -332,7 +332,7 @@ extension PoolState {
     return actions
   }
 
-  /// Closes the connections whose idle lifetime is over.
+  /// Closes the connections whose idle lifetime has expired.
   mutating func expire(now: UInt64) -> [Action] {
     var actions: [Action] = []
     for connection in connections.filter({ isExpired($0.value, now) }).map(\.number).sorted() {

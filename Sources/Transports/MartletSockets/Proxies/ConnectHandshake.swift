@@ -11,9 +11,9 @@ import MartletSemantics
 /// - Any other status refuses the tunnel, and so does a 407 that cannot be answered. The error has the head in
 ///   ``HTTPError/response`` and the first 64 KiB of the body in ``HTTPError/body``.
 struct ConnectHandshake {
-  /// The most bytes of a response's heads.
+  /// The maximum number of bytes of a response's heads.
   static let headerLimit = 64 << 10
-  /// The most bytes of a body that are kept, or read in order to answer a 407 on the same connection.
+  /// The maximum number of bytes of a body that are kept, or read in order to answer a 407 on the same connection.
   static let bodyLimit = 64 << 10
 
   private enum Stage {
@@ -74,7 +74,7 @@ struct ConnectHandshake {
   ///
   /// - Parameters:
   ///   - input: bytes of the connection.
-  ///   - position: the offset of the first unconsumed byte; it is moved behind the consumed bytes.
+  ///   - position: the offset of the first unconsumed byte; it is moved to the end of the consumed bytes.
   ///   - authentication: that of the proxy.
   /// - Throws: ``HTTPError/Kind/proxyFailed`` if the tunnel is refused or the response is invalid.
   mutating func receive(

@@ -18,7 +18,7 @@ enum ProxyRoute: Sendable, Hashable {
     }
   }
 
-  /// Whether the connection to the proxy is over TLS.
+  /// Whether the connection to the proxy uses TLS.
   var isSecure: Bool { if case .http(_, isTLS: true) = self { true } else { false } }
 
   /// Whether requests go to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not through

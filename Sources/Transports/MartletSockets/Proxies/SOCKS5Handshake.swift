@@ -93,7 +93,7 @@ struct SOCKS5Handshake {
   ///
   /// - Parameters:
   ///   - input: bytes of the connection.
-  ///   - position: the offset of the first unconsumed byte; it is moved behind the consumed bytes.
+  ///   - position: the offset of the first unconsumed byte; it is moved to the end of the consumed bytes.
   /// - Throws: ``HTTPError/Kind/proxyFailed``, with the meaning of the proxy's code.
   mutating func receive(_ input: RawSpan, from position: inout Int) throws(HTTPError) -> ProxyStep {
     while true {

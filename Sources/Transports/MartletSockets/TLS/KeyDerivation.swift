@@ -5,7 +5,7 @@ import MartletSemantics
 
 /// Limits the time for deriving keys from a password: a file itself sets the number of steps, up to hours of work.
 enum KeyDerivation {
-  /// The most steps, as in Java. Programs write 2048 to a million.
+  /// The maximum number of steps, as in Java. Programs write 2048 to a million.
   static let limit: Int64 = 5_000_000
 
   /// Refuses more steps than the limit.
@@ -72,8 +72,8 @@ enum KeyDerivation {
 // MARK: - Containers
 
 extension KeyDerivation {
-  /// The most steps of a container (RFC 7292 §4): of its checksum, of its encrypted parts, and of the keys in all parts
-  /// that are not encrypted.
+  /// The maximum number of steps of a container (RFC 7292 §4): of its checksum, of its encrypted parts, and of the keys
+  /// in all parts that are not encrypted.
   static func steps(of container: OpaquePointer) -> Int64 {
     var algorithm: UnsafePointer<X509_ALGOR>?
     var count: UnsafePointer<ASN1_INTEGER>?
@@ -88,7 +88,7 @@ extension KeyDerivation {
     return max(number(count), steps(of: algorithm), parts)
   }
 
-  /// The most steps of the keys within a container's encrypted parts that this password decrypts.
+  /// The maximum number of steps of the keys within a container's encrypted parts that this password decrypts.
   static func steps(within container: OpaquePointer, password: String?) -> Int64 {
     forEachPart(of: container) { part in
       guard OBJ_obj2nid(part.pointee.type) == NID_pkcs7_encrypted else { return 0 }
@@ -96,7 +96,7 @@ extension KeyDerivation {
     }
   }
 
-  /// Returns the most steps of a container's parts.
+  /// Returns the maximum number of steps of a container's parts.
   private static func forEachPart(
     of container: OpaquePointer, _ steps: (UnsafeMutablePointer<PKCS7>) -> Int64
   ) -> Int64 {

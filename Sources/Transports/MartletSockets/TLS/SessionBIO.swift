@@ -8,7 +8,7 @@ struct ReceivedBytes {
 
   var count: Int { copied.count + lent.count }
 
-  /// Copies the bytes behind the existing ones.
+  /// Copies the bytes after the existing ones.
   mutating func append(_ bytes: UnsafeRawBufferPointer) { copied.append(bytes) }
 
   /// Adds bytes without copying them; ``endLending()`` must follow while they are valid.

@@ -24,7 +24,7 @@ struct TLSPeer: Sendable {
   ///
   /// - Parameters:
   ///   - host: a name in ASCII, with or without a dot at its end; an IPv4 address; an IPv6 address, with or without
-  ///     brackets and zone (the zone is no part of an address in a certificate).
+  ///     brackets and zone (the zone is not a part of an address in a certificate).
   ///   - port: the port.
   /// - Throws: ``HTTPError/Kind/invalidRequest`` if no certificate can contain the host.
   init(host: String, port: Int) throws(HTTPError) {

@@ -22,7 +22,7 @@ struct TrustFailure: Error, Hashable, CustomStringConvertible {
     case unknownIssuer(String)
     /// The server's certificate is its own issuer.
     case selfSigned
-    /// The server's key is none of the pinned ones.
+    /// The server's key is not one of the pinned ones.
     case pinMismatch(pin: String?)
     /// Another problem, in OpenSSL's words.
     case other(String, subject: String?)

@@ -21,7 +21,7 @@ final class UpgradedDriver: ConnectionDriver {
     self.upgrade = upgrade
   }
 
-  /// The most bytes that one read returns.
+  /// The maximum number of bytes that one read returns.
   private static let longestPiece = 64 << 10
 
   func receive(_ bytes: UnsafeRawBufferPointer) {

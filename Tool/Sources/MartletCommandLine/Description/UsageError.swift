@@ -6,7 +6,7 @@ struct UsageError: Error, Sendable, Hashable, CustomStringConvertible {
 
   init(_ description: String) { (self.description, excerpt) = (description, []) }
 
-  /// Marks the place with carets on a line below the text. The range counts characters, and may be behind the last one.
+  /// Marks the place with carets on a line below the text. The range counts characters, and may be after the last one.
   init(_ description: String, in text: String, at range: Range<Int>) {
     self.description = description
     let mark = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))

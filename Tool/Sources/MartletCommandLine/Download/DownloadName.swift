@@ -38,7 +38,7 @@ enum DownloadName {
     return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 
-  /// Decodes percent-encoding; nil if a percent sign has no two digits behind it.
+  /// Decodes percent-encoding; nil if a percent sign is not followed by two digits.
   private static func octets(_ text: Substring) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]

@@ -29,7 +29,7 @@ struct VisibleText: Sendable {
 
   init() {}
 
-  /// Returns the chunk without control characters. A carriage return before a line feed is left out.
+  /// Returns the chunk without control characters. A carriage return before a line feed is omitted.
   mutating func filter(_ chunk: some Sequence<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     for byte in chunk {

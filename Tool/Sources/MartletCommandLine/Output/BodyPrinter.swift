@@ -10,7 +10,7 @@ struct BodyPrinter {
 
   init(_ choice: OutputChoice, to output: any Output) { (self.choice, self.output) = (choice, output) }
 
-  /// Reads the body to its end, and writes it. Bytes that are no text are counted and not written to a terminal.
+  /// Reads the body to its end, and writes it. Bytes that are not text are counted and not written to a terminal.
   func print(_ body: ResponseBody, type: MediaType?) async throws {
     var chunks = body.makeAsyncIterator()
     guard let first = try await chunks.next() else { return }

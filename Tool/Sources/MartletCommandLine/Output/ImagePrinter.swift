@@ -11,7 +11,7 @@ struct ImagePrinter {
 
   /// Reads the body to its end, and draws it in the size of the terminal, with a line left for the prompt.
   ///
-  /// - Throws: `ImageError` if the body is no image.
+  /// - Throws: `ImageError` if the body is not an image.
   func print(_ body: ResponseBody) async throws {
     let data = try await body.collect(upTo: Self.fileLimit)
     let (columns, rows) = (output.columns, max(1, output.rows - 1))

@@ -47,7 +47,7 @@ struct DescriptorOutput: Output {
 
   var rows: Int { size.map { Int($0.ws_row) } ?? 24 }
 
-  /// nil if the output is no terminal, or a terminal that does not know its size.
+  /// nil if the output is not a terminal, or a terminal that does not know its size.
   private var size: winsize? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }

@@ -25,7 +25,7 @@ struct BodyPath: Sendable, Hashable {
 
   /// The highest index of an element: missing elements before it are sent as null.
   static let elementLimit = 9999
-  /// The most parts of a path.
+  /// The maximum number of parts of a path.
   static let partLimit = 200
 
   init(_ text: String) throws(UsageError) {
@@ -123,7 +123,7 @@ extension BodyPath {
       !word.isEscaped && word.text.hasPrefix(#"\"#) && isNumber(word.text.dropFirst())
     }
 
-    /// Reads up to a bracket or the end. A backslash before a bracket or a backslash is left out.
+    /// Reads up to a bracket or the end. A backslash before a bracket or a backslash is omitted.
     private mutating func readWord() -> Word {
       let start = index
       var word = ""

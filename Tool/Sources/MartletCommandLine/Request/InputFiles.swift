@@ -37,7 +37,7 @@ struct InputFiles: Sendable {
   }
 
   /// Whether standard input is a file or a pipe. A terminal, a device such as /dev/null, and a socket, which is the
-  /// standard input of services, are no body.
+  /// standard input of services, are not a body.
   var hasStandardInput: Bool {
     var status = stat()
     guard fstat(input, &status) == 0 else { return false }

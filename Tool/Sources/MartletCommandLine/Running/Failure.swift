@@ -57,7 +57,7 @@ struct Failure: Sendable, Hashable {
   }
 }
 
-/// The error of a body that is no image.
+/// The error of a body that is not an image.
 struct NotDrawn: Error, CustomStringConvertible {
   let description: String
 

@@ -84,7 +84,7 @@ final class TimelineRecorder: EventListener {
     }
     if case .finished(let error) = event {
       call.end = time
-      // If a body was not needed, such as that of a token's response, its cancellation is no failure.
+      // If a body was not needed, such as that of a token's response, its cancellation is not a failure.
       let isUnread = error?.isCancelled == true && call.attempts.last?.status != nil
       call.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)" }
     }

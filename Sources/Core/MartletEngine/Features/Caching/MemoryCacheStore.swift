@@ -10,9 +10,9 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
   /// Makes an empty store.
   ///
   /// - Parameters:
-  ///   - capacity: the most bytes of bodies and heads, 32 MiB by default. The least recently used are removed
-  ///     first.
-  ///   - entryLimit: the most bytes of one body; a quarter of the capacity by default.
+  ///   - capacity: the maximum number of bytes of bodies and heads, 32 MiB by default. The least recently used are
+  ///     removed first.
+  ///   - entryLimit: the maximum number of bytes of one body; a quarter of the capacity by default.
   public init(capacity: Int64 = 32 << 20, entryLimit: Int64? = nil) {
     storage = Mutex(StoredResponses(capacity: max(0, capacity), entryLimit: entryLimit ?? capacity / 4))
   }

@@ -121,7 +121,7 @@ extension CookieJar {
 
   /// Returns all cookies, including session cookies, as a `cookies.txt` for curl, wget and others.
   ///
-  /// The format has no place for `SameSite` and the time of creation. Cookies that contain a tab are left out, because
+  /// The format has no place for `SameSite` and the time of creation. Cookies that contain a tab are omitted, because
   /// it cannot represent them.
   ///
   /// The text is as secret as the cookies: ``exportNetscape(to:)`` writes a file that only its owner can read.

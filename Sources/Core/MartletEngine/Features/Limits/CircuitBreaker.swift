@@ -65,7 +65,7 @@ public struct CircuitBreaker: Sendable {
     guard !reason.isCancelled, reason.phase != .preparing else { return .neutral }
     // A deadline that passes while the request waits for a connection is a sign of a slow origin.
     guard reason.phase != .queued || reason.kind == .deadlineExceeded else { return .neutral }
-    // An error that is no failure of the origin is no sign of its health either.
+    // An error that is not a failure of the origin is not a sign of its health either.
     return isFailure(outcome) ? .failure : .neutral
   }
 }

@@ -13,9 +13,9 @@ import Synchronization
 /// passes leaves the queue. A connection that is no longer used for HTTP (a WebSocket) does not count. A request that
 /// another one needs, for example for a token, does not wait: the other one may hold the slot.
 public struct ConcurrencyLimit: Sendable, Hashable {
-  /// The most requests to one origin; at least 1.
+  /// The maximum number of requests to one origin; at least 1.
   public var requests: Int
-  /// The most requests to one origin that wait; 100 by default.
+  /// The maximum number of requests to one origin that wait; 100 by default.
   public var queue: Int
   /// The longest time a request waits; nil for no limit. 10 seconds by default.
   public var wait: Duration?

@@ -17,11 +17,11 @@ import MartletSemantics
 /// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see
 /// ``RetryPolicy`` for sending its request again.
 public struct RateLimit: Sendable {
-  /// The most requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
+  /// The maximum number of requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?
   /// The period of ``requests``.
   public var per: Duration
-  /// The most requests that are sent at once; at least 1.
+  /// The maximum number of requests that are sent at once; at least 1.
   public var burst: Int
   /// The longest time a request waits; 10 seconds by default.
   public var wait = Duration.seconds(10)
@@ -36,9 +36,9 @@ public struct RateLimit: Sendable {
   /// Makes a limit.
   ///
   /// - Parameters:
-  ///   - requests: the most requests to one origin; at least 1.
+  ///   - requests: the maximum number of requests to one origin; at least 1.
   ///   - per: the period of `requests`.
-  ///   - burst: the most requests at once; as many as `requests` by default.
+  ///   - burst: the maximum number of requests at once; as many as `requests` by default.
   public init(_ requests: Int, per: Duration, burst: Int? = nil) {
     self.requests = max(1, requests)
     self.per = per

@@ -102,7 +102,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     }
   }
 
-  /// Accepts the outcome, and tells listeners why.
+  /// Accepts the outcome, and reports the reason to listeners.
   private func decline(_ reason: String, in call: Call) -> Verdict {
     call.emit(.note("not retried: \(reason)"))
     return .accept

@@ -16,7 +16,7 @@ extension RequestBody {
   /// // code=7&remember=true&user=Ada
   /// ```
   ///
-  /// Members are written as in JSON, without quotes; nil is left out. A form is flat: a member that is an array or has
+  /// Members are written as in JSON, without quotes; nil is omitted. A form is flat: a member that is an array or has
   /// its own members is an error. For repeated names, or an order of your own, use ``form(_:)``.
   ///
   /// - Parameters:

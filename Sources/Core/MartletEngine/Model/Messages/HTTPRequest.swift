@@ -54,8 +54,8 @@ public struct HTTPRequest: Sendable {
   /// ```
   ///
   /// Characters that a URL cannot contain, such as spaces and umlauts, are percent-encoded; escapes stay as they are.
-  /// Encode data (an identifier in a path) before: see `PercentEncoding`. Text that is no URL is not refused here: the
-  /// verb that sends the request throws an ``HTTPError`` of kind `.invalidRequest`.
+  /// Encode data (an identifier in a path) before: see `PercentEncoding`. Text that is not a URL is not refused here:
+  /// the verb that sends the request throws an ``HTTPError`` of kind `.invalidRequest`.
   ///
   /// - Parameters:
   ///   - method: the method.
@@ -122,8 +122,8 @@ extension HTTPRequest: CustomStringConvertible {
 }
 
 extension HTTPRequest {
-  /// Returns the URL of a text. For text that is no URL, returns one that cannot be sent and contains the text, without
-  /// secrets, for the error.
+  /// Returns the URL of a text. For text that is not a URL, returns one that cannot be sent and contains the text,
+  /// without secrets, for the error.
   private static func url(_ text: String) -> URL {
     if let url = URL(text: text) { return url }
     let shown = PercentEncoding.pathSegment.encode(Redaction.strict.redacted(reference: text))

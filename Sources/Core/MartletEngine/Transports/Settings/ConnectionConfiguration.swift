@@ -15,7 +15,7 @@ public struct ConnectionConfiguration: Sendable {
   public var tls = TLSSettings()
   /// The proxy to use; by default that of the environment (`https_proxy`, `http_proxy`, `no_proxy`).
   public var proxy = Proxy.environment
-  /// The versions of HTTP to use; by default HTTP/2 where the server agrees to it over TLS, HTTP/1.1 otherwise.
+  /// The versions of HTTP to use; by default HTTP/2 if the server agrees to it over TLS, HTTP/1.1 otherwise.
   public var versions = Versions.automatic
   /// The longest time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
@@ -24,11 +24,11 @@ public struct ConnectionConfiguration: Sendable {
   /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
   /// ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
-  /// The most connections to one host; further requests wait in a queue. Values below 1 count as 1; nil means no limit.
-  /// 64 by default.
+  /// The maximum number of connections to one host; further requests wait in a queue. Values below 1 count as 1; nil
+  /// means no limit. 64 by default.
   public var connectionsPerHost: Int? = 64
-  /// The most connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the default, means
-  /// no limit.
+  /// The maximum number of connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the
+  /// default, means no limit.
   public var connections: Int?
   /// The most idle connections that are kept open for reuse. 128 by default.
   public var idleConnections = 128
@@ -41,10 +41,9 @@ public struct ConnectionConfiguration: Sendable {
   /// ``DecodingTransport``. True by default. If a request has its own `Accept-Encoding` or a `Range`, its body is
   /// delivered as it was sent.
   public var decompresses = true
-  /// The most bytes of a response's body that are buffered for a slow reader before the sender is paused. 2 MiB by
-  /// default.
-  /// Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), from 16 KiB to 2 GiB: that many bytes may be in
-  /// transit when the sender is paused. A small window slows down a fast, distant server.
+  /// The maximum number of bytes of a response's body that are buffered for a slow reader before the sender is paused.
+  /// 2 MiB by default. Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), from 16 KiB to 2 GiB: that
+  /// many bytes may be in transit when the sender is paused. A small window slows down a fast, distant server.
   public var readAhead = 1 << 21
   /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
   /// ``AddressPolicy/publicAddresses``.

@@ -57,7 +57,7 @@ public struct ServerTrust: Sendable, Hashable {
 
   /// The pins of the certificates' public keys, in their order: the base64 of the SHA-256 of each
   /// `SubjectPublicKeyInfo` (RFC 7469 §2.4), as in ``TLSSettings/pinnedPublicKeys``. Certificates that cannot be parsed
-  /// are left out.
+  /// are omitted.
   public var publicKeyPins: [String] {
     certificates.compactMap { certificate in
       CertificateSyntax.publicKeyInfo(of: certificate).flatMap { MessageDigest.hash(.sha256, $0) }

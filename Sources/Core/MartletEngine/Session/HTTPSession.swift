@@ -78,8 +78,8 @@ public struct HTTPSession: Sendable {
     try await bytes(for: request, Call.Use())
   }
 
-  /// Does the same for a caller that reads the whole body at once and keeps it. Identical requests then wait for the
-  /// body as well.
+  /// Sends a request like ``bytes(for:)``, for a caller that reads the whole body at once and keeps it. Identical
+  /// requests then wait for the body as well.
   package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, Call.Use(isCollected: true))
   }

@@ -80,7 +80,7 @@ extension Network {
   /// Resumes a suspended connection that has proved to be alive.
   func resume(_ connection: Connection) { perform(pool.resume(connection.id, now: loop.now)) }
 
-  /// Closes the idle HTTP/1.1 connections of a key, or only those that became idle before a time.
+  /// Closes the idle connections of a key over HTTP/1, or only those that became idle before a time.
   func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
     for connection in connections.values where connection.key == key && connection.isIdle {
       if connection.idleSince <= time { connection.close() }

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Lowest first: a target imports only from a lower level, never sideways;
-// `scripts/check` builds with the explicit import check, so that a missing line here is an error and not an accident.
+// A target imports only modules above it in ARCHITECTURE.md's table. `scripts/check` builds with the explicit import
+// check, so that a missing line here is an error.
 let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -29,7 +29,7 @@ let package = Package(
     .library(name: "MartletServiceLifecycle", targets: ["MartletServiceLifecycle"]),
   ],
   // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor fetched,
-  // and the bridge's module is empty. A condition names one trait, because Swift 6.2 requires all named traits.
+  // and the bridge's module is empty. A condition names one trait, because SwiftPM requires all named traits.
   traits: [
     .trait(name: "HTTPTypes", description: "MartletHTTPTypes: requests and responses of swift-http-types"),
     .trait(
@@ -49,7 +49,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
   ],
   targets: [
-    // Level 0: pure values, and the system's libraries.
+    // Pure values, and the system's libraries.
     .target(
       name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
     .target(name: "MartletCombine"),
@@ -70,7 +70,7 @@ let package = Package(
     .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
-    // Level 1: the engine, and the part of Combine that needs all of Foundation.
+    // The engine, and the part of Combine that needs all of Foundation.
     .target(name: "MartletRunLoop", dependencies: ["MartletCombine"]),
     .target(
       name: "MartletEngine",
@@ -83,7 +83,7 @@ let package = Package(
         .target(name: "CZstd", condition: .when(platforms: [.linux])),
       ]),
 
-    // Level 2: implementations of the engine's protocols.
+    // Implementations of the engine's protocols.
     .target(
       name: "MartletSockets",
       dependencies: [
@@ -96,7 +96,7 @@ let package = Package(
     .target(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
-    // Level 3: the core product.
+    // The core product.
     .target(
       name: "Martlet",
       dependencies: [
@@ -106,7 +106,7 @@ let package = Package(
           name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
 
-    // Level 4: APIs.
+    // APIs.
     .target(
       name: "SAPFoundation",
       dependencies: [
@@ -163,7 +163,7 @@ let package = Package(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
       ]),
 
-    // Levels 5 and 6: test support.
+    // Test support.
     .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics"]),
     .target(
       name: "MartletTasksTesting",

@@ -15,7 +15,7 @@ final class Origin: Sendable {
   /// The time that the origin takes for a response.
   static let delay: UInt32 = 50_000
 
-  /// - Parameter holdsFirst: Whether the first request gets no response.
+  /// - Parameter holdsFirst: whether the first request gets no response.
   init(processes: Int, holdsFirst: Bool = false) throws {
     let state = Seen()
     self.state = state

@@ -42,7 +42,7 @@ enum SQLiteFiles {
     return content
   }
 
-  // MARK: The stores
+  // MARK: - The stores
 
   private static let values = Dictionary(uniqueKeysWithValues: (0..<8).map { ("key \($0)", bytes(20 + $0 * 150)) })
   private static let site = "site.example"
@@ -89,7 +89,7 @@ enum SQLiteFiles {
     return try Data(contentsOf: file)
   }
 
-  // MARK: The checks
+  // MARK: - The checks
 
   private static func checkValues(_ file: URL, _ isForeign: Bool) throws {
     try wait {

@@ -39,7 +39,7 @@ struct KerberosTests {
     try #require(await #expect(throws: HTTPError.self) { try await session.data(for: request) })
   }
 
-  // MARK: Servers
+  // MARK: - Servers
 
   @Test func afterTheFirstChallengeATokenGoesAlong() async throws {
     let apache = try KerberosApache(realm), log = Statuses()
@@ -102,7 +102,7 @@ struct KerberosTests {
     #expect(error.message.contains("the server's proof of its identity is wrong"), "\(error.message)")
   }
 
-  // MARK: Failures
+  // MARK: - Failures
 
   @Test(arguments: ["unknown.loop.example", "a.other.example"])
   func aServiceThatTheCentreDoesNotKnowIsNamed(host: String) async throws {
@@ -161,7 +161,7 @@ struct KerberosTests {
     #expect(error?.kind == .cancelled)
   }
 
-  // MARK: Proxies
+  // MARK: - Proxies
 
   @Test func squidLetsTheUserThrough() async throws {
     let nginx = try Nginx.shared.get(), squid = try Squid(realm), log = Statuses()

@@ -5,7 +5,7 @@ import MartletTesting
 final class RedisRelay: Sendable {
   private let process: RealProcess
 
-  /// - Parameter text: The text in the bytes of the command after which a connection is lost, once.
+  /// - Parameter text: the text in the bytes of the command after which a connection is lost, once.
   init(to server: RedisServer, losing text: String) throws {
     let port = try LocalPort.free()
     process = try RealProcess("python3", ["-c", Self.script, "\(port)", "\(server.port)", text], port: port)

@@ -90,7 +90,7 @@ public final class HARRecorder: EventListener {
   /// Adds the attempts in progress, with the data that was sent and received so far, as entries that failed with an
   /// error. Their later events are not recorded.
   ///
-  /// - Returns: The number of such attempts.
+  /// - Returns: the number of such attempts.
   package func endAttempts(with error: HTTPError) -> Int {
     let attempts = state.withLock { state in
       defer { state.open = [:] }

@@ -80,7 +80,7 @@ public protocol Subscription: Cancellable, CustomCombineIdentifierConvertible {
 public struct CombineIdentifier: Hashable, Sendable, CustomStringConvertible {
   private let identity: ObjectIdentifier
 
-  /// Creates the identifier of an object.
+  /// Makes the identifier of an object.
   public init(_ object: AnyObject) { identity = ObjectIdentifier(object) }
 
   /// The address of the object.

@@ -12,7 +12,7 @@ extension RunLoop: Scheduler {
     /// The time as a date.
     public var date: Date
 
-    /// Creates a time from a date.
+    /// Makes a time from a date.
     public init(_ date: Date) { self.date = date }
 
     public func distance(to other: SchedulerTimeType) -> Stride {
@@ -72,16 +72,16 @@ extension RunLoop.SchedulerTimeType {
     /// The number of seconds, with its sign.
     public var magnitude: TimeInterval
 
-    /// Creates a duration in seconds.
+    /// Makes a duration in seconds.
     public init(_ timeInterval: TimeInterval) { magnitude = timeInterval }
 
-    /// Creates a duration in seconds.
+    /// Makes a duration in seconds.
     public init(floatLiteral value: TimeInterval) { magnitude = value }
 
-    /// Creates a duration in seconds.
+    /// Makes a duration in seconds.
     public init(integerLiteral value: Int) { magnitude = TimeInterval(value) }
 
-    /// Creates a duration in seconds.
+    /// Makes a duration in seconds.
     public init?<T: BinaryInteger>(exactly source: T) {
       guard let seconds = TimeInterval(exactly: source) else { return nil }
       magnitude = seconds

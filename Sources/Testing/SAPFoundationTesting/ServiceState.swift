@@ -57,7 +57,7 @@ struct ServiceState: Sendable {
     return scripts[index].left > 0 ? scripts[index].reply : scripts.remove(at: index).reply
   }
 
-  // MARK: Sessions
+  // MARK: - Sessions
 
   /// Returns the session of a request, a new one if it has none; nil if it needs credentials.
   private mutating func session(of request: ReceivedRequest) -> (id: String, isNew: Bool)? {
@@ -89,7 +89,7 @@ struct ServiceState: Sendable {
     return "\(what)-\(lastNumber)-\(UInt32.random(in: 0...UInt32.max))"
   }
 
-  // MARK: Authorization
+  // MARK: - Authorization
 
   private mutating func guarded(_ request: ReceivedRequest, in session: Session, _ id: String) -> Reply {
     if let code = blocked[session.user] ?? blocked[""] { return .blocked(code) }
@@ -110,7 +110,7 @@ struct ServiceState: Sendable {
     return reply.with(Self.tokenField, session.token)
   }
 
-  // MARK: Resources
+  // MARK: - Resources
 
   private func content(for request: ReceivedRequest) -> Reply {
     let names = request.path.split(separator: "/")

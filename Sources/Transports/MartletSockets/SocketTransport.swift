@@ -148,9 +148,6 @@ struct RawSocketTransport: Transport, DeadlineAware {
     }
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
-  // request keeps.
-
   private func knownDestination(of request: HTTPRequest) throws(HTTPError) -> Exchange.Destination? {
     guard request.method != .head || request.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
@@ -176,8 +173,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   /// Submits the request, whose body is open.
   private func begin(
     _ request: HTTPRequest, to destination: Exchange.Destination, through proxy: ForwardingProxy?,
-    sending body: OpenBody?,
-    on thread: LoopThread, in call: Call
+    sending body: OpenBody?, on thread: LoopThread, in call: Call
   ) throws -> (TransferBody, UpgradedStream?) {
     do {
       try Task.checkCancellation()

@@ -203,7 +203,7 @@ struct DocumentedShapes {
   }
 }
 
-// MARK: The article's own extension
+// MARK: - The article's own extension
 
 private struct Image: Sendable, Equatable {
   let bytes: Data

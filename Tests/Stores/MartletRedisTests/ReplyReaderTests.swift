@@ -11,7 +11,7 @@ import Testing
     var fault: ReplyFault?
   }
 
-  /// - Parameter pieces: The number of bytes per piece.
+  /// - Parameter pieces: the number of bytes per piece.
   private func read(
     _ bytes: [UInt8], upTo limit: Int = ReplyReader.longestAnswer, pieces: () -> Int = { .max }
   ) -> Outcome {

@@ -60,7 +60,7 @@ final class ManageTab {
     select(state.index)
   }
 
-  // MARK: The title
+  // MARK: - The title
 
   private func watchTitle() {
     Signal.connect(title.opaque, "activate") { [self] in tell(.command(.keepTitle(text))) }
@@ -86,7 +86,7 @@ final class ManageTab {
     if isEditing != wasEditing, state.tab == .manage { focus() }
   }
 
-  // MARK: The list
+  // MARK: - The list
 
   private func watchList() {
     Signal.connect(list.opaque, "row-selected") { [self] in

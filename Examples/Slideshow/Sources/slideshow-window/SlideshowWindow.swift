@@ -92,7 +92,7 @@ final class SlideshowWindow {
     }
   }
 
-  // MARK: Display
+  // MARK: - Display
 
   /// Signals from GTK during this call are caused by the drawing, not by the user.
   private func draw(_ state: SlideshowState) {
@@ -154,7 +154,7 @@ final class SlideshowWindow {
     if isOn { gtk_window_fullscreen(window.cast()) } else { gtk_window_unfullscreen(window.cast()) }
   }
 
-  // MARK: Input
+  // MARK: - Input
 
   private func watchButtons(_ builder: Builder, _ tell: @escaping @MainActor (SlideshowEvent) -> Void) {
     builder["reload"].onClick { tell(.command(.reload)) }

@@ -52,7 +52,7 @@ struct MouseTests {
     #expect(state.index == 2)
   }
 
-  // MARK: In the terminal
+  // MARK: - In the terminal
 
   /// The state after a gesture on its screen, and after the wait for a second click.
   private func state(

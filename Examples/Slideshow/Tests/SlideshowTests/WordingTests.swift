@@ -120,7 +120,7 @@ struct WordingTests {
     #expect(state.details.contains { $0.contains("refused") })
   }
 
-  // MARK: Counts
+  // MARK: - Counts
 
   @Test func aPictureCountsOnceHoweverOftenItIsShown() throws {
     var state = Fixture.state()
@@ -170,7 +170,7 @@ struct WordingTests {
     #expect(state.counts.cache == 1)
   }
 
-  // MARK: Lines
+  // MARK: - Lines
 
   @Test(arguments: [80, 60, 40, 30])
   func noStatusIsCutInTheMiddle(columns: Int) throws {

@@ -64,10 +64,10 @@ extension ImageDecoder {
   /// Decodes frame by frame, so that only one bitmap is in memory at a time.
   ///
   /// - Parameters:
-  ///   - data: The whole file.
-  ///   - options: As for ``decode(_:options:)``.
-  ///   - body: Receives each frame; returns whether to continue.
-  /// - Returns: How often to play the animation; nil for an endless loop.
+  ///   - data: the whole file.
+  ///   - options: as for ``decode(_:options:)``.
+  ///   - body: receives each frame; returns whether to continue.
+  /// - Returns: how often to play the animation; nil for an endless loop.
   /// - Throws: ``ImageError``, of any kind, possibly after some frames.
   @discardableResult
   public static func eachFrame(

@@ -19,9 +19,9 @@ public enum ImageDecoder {
   /// Decodes an image; for an animation, the first frame.
   ///
   /// - Parameters:
-  ///   - data: The whole file.
-  ///   - options: The size to fit the image into, the limits, and additional formats.
-  /// - Returns: The image, upright, in ``ImageInfo/size`` or scaled down by the options; never enlarged.
+  ///   - data: the whole file.
+  ///   - options: the size to fit the image into, the limits, and additional formats.
+  /// - Returns: the image, upright, in ``ImageInfo/size`` or scaled down by the options; never enlarged.
   /// - Throws: ``ImageError``, of any kind.
   public static func decode(_ data: Data, options: Options = Options()) throws(ImageError) -> Bitmap {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
@@ -181,7 +181,7 @@ extension ImageDecoder.Limits {
 
   /// Allocates a bitmap's pixels without clearing them, which would take noticeable time; checks ``bytes``.
   ///
-  /// - Parameter fill: Writes every byte, or returns false; then the result is empty.
+  /// - Parameter fill: writes every byte, or returns false; then the result is empty.
   func makePixels(
     _ size: PixelSize, fill: (UnsafeMutableBufferPointer<UInt8>) -> Bool
   ) throws(ImageError) -> [UInt8] {

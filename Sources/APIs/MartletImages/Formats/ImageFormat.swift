@@ -40,11 +40,11 @@ public struct AdditionalFormat: Sendable {
   /// Makes a format.
   ///
   /// - Parameters:
-  ///   - format: Its name.
-  ///   - recognizes: Whether a file has this format, by its first bytes; receives all bytes that are available.
-  ///   - decode: Decodes a whole file, within the options' limits. An error other than ``ImageError`` becomes one of the kind
+  ///   - format: its name.
+  ///   - recognizes: whether a file has this format, by its first bytes; receives all bytes that are available.
+  ///   - decode: decodes a whole file, within the options' limits. An error other than ``ImageError`` becomes one of the kind
   ///     `damaged`.
-  ///   - size: Reads the size from the header, for ``ImageDecoder/info(_:options:)``; by default the file is decoded.
+  ///   - size: reads the size from the header, for ``ImageDecoder/info(_:options:)``; by default the file is decoded.
   public init(
     _ format: ImageFormat, recognizes: @escaping @Sendable (Data) -> Bool,
     decode: @escaping @Sendable (Data, ImageDecoder.Options) throws -> Bitmap,

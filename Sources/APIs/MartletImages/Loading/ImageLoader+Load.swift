@@ -100,11 +100,11 @@ extension ImageLoader {
     let membership = state.withLock { state in
       let membership = state.loads.join(
         waiter, for: plan.identity, mayQueue: !isNested, RunningWork(owner: Self.workOwner, for: context))
-      if let membership, membership.new == nil { state.statistics.shared += 1 }
+      if let membership, membership.priorityOfNewLoad == nil { state.statistics.shared += 1 }
       return membership
     }
     guard let membership else { return nil }
-    if let priority = membership.new {
+    if let priority = membership.priorityOfNewLoad {
       let load = Load(
         number: membership.load, identity: plan.identity, requestedURL: request.http.url,
         mayUseMemory: plan.mayUseMemory, priority: priority, needsSlot: !isNested)

@@ -44,7 +44,7 @@ struct LoadTable: Sendable {
     let waiter: UInt64
     let work: RunningWork<Void>
     /// The priority of a new load, which the caller has to start; nil if the load was already running.
-    let new: PriorityBox?
+    let priorityOfNewLoad: PriorityBox?
   }
 
   private struct Load {
@@ -76,13 +76,13 @@ struct LoadTable: Sendable {
       guard load.phase != .overdue, mayQueue || load.phase != .queued else { return nil }
       loads[number]?.waiters[lastNumber] = waiter
       loads[number]?.updatePriority()
-      return Membership(load: number, waiter: lastNumber, work: load.work, new: nil)
+      return Membership(load: number, waiter: lastNumber, work: load.work, priorityOfNewLoad: nil)
     }
     let load = Load(
       identity: identity, priority: PriorityBox(waiter.priority.rawValue), work: work(), waiters: [lastNumber: waiter])
     loads[lastNumber] = load
     numbers[identity] = lastNumber
-    return Membership(load: lastNumber, waiter: lastNumber, work: load.work, new: load.priority)
+    return Membership(load: lastNumber, waiter: lastNumber, work: load.work, priorityOfNewLoad: load.priority)
   }
 
   /// Stores the task of a load. Returns false if the load has already ended, so that the task must be cancelled.

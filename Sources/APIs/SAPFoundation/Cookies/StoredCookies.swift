@@ -44,7 +44,7 @@ final class StoredCookies: CookieStore {
     set { state.withLock { $0.policy = newValue } }
   }
 
-  // MARK: Synchronous methods
+  // MARK: - Synchronous methods
 
   func read(_ site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
 
@@ -63,7 +63,7 @@ final class StoredCookies: CookieStore {
     blockingWrite()
   }
 
-  // MARK: Methods for the cookie jar
+  // MARK: - Methods for the cookie jar
 
   func cookies(in site: String) async throws -> [Cookie] { read(site) }
 
@@ -93,7 +93,7 @@ final class StoredCookies: CookieStore {
 
   func removeAll() async throws { remove { _ in true } }
 
-  // MARK: The copy
+  // MARK: - The copy
 
   private func apply<Result>(
     _ site: String, _ body: (inout [Cookie]) -> Result

@@ -142,9 +142,9 @@ extension SAPURLSessionTask {
       state.correlationID = correlationID
       state.sent = sent
       state.response = nil
-      defer { state.followsRedirect = false }
-      if !state.followsRedirect { state.backing = .described(sent, number: number) }
-      return !state.followsRedirect
+      defer { state.isFollowingRedirect = false }
+      if !state.isFollowingRedirect { state.backing = .described(sent, number: number) }
+      return !state.isFollowingRedirect
     }
     guard isNew, !session.eventHandlers.isEmpty, let backing = urlSessionTask else { return }
     session.notify { [self] in $0.sapURLSession(session, task: self, didCreate: backing) }
@@ -154,7 +154,7 @@ extension SAPURLSessionTask {
   func resolveRedirect(
     to next: HTTPRequest, after response: HTTPResponse
   ) async throws -> HTTPRequest? {
-    mutable.withLock { $0.followsRedirect = true }
+    mutable.withLock { $0.isFollowingRedirect = true }
     guard !session.eventHandlers.isEmpty else { return next }
     guard let redirect = response.urlResponse else { return next }
     let shown = shown(next)

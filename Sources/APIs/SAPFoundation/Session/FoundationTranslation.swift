@@ -5,7 +5,7 @@ import MartletURLSession
 // Translates between Foundation's requests and responses and the engine's. Foundation's fields are a dictionary, the
 // engine's are ordered lines: lines that an observer did not change stay exactly the same.
 
-// MARK: Requests
+// MARK: - Requests
 
 extension HTTPRequest {
   /// - Parameter body: the task's own body; nil for that of the request.
@@ -107,7 +107,7 @@ struct ShownRequest: Sendable {
   }
 }
 
-// MARK: Responses
+// MARK: - Responses
 
 extension HTTPFields {
   /// The fields as a dictionary, with lines of the same name joined.

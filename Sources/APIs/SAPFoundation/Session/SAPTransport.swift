@@ -66,8 +66,8 @@ extension SAPURLSessionTask {
 
   private func notifyOfWaiting() {
     let wasTold = mutable.withLock { state in
-      defer { state.toldOfWaiting = true }
-      return state.toldOfWaiting
+      defer { state.hasReportedWaiting = true }
+      return state.hasReportedWaiting
     }
     guard !wasTold else { return }
     session.notify { [self] in $0.sapURLSession(session, taskIsWaitingForConnectivity: self) }

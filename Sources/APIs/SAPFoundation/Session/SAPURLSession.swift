@@ -189,7 +189,7 @@ public final class SAPURLSession: Sendable {
   }
 }
 
-// MARK: Observers
+// MARK: - Observers
 
 extension SAPURLSession {
   /// The registered observers in their order. This is a copy that later changes do not affect.
@@ -231,7 +231,7 @@ extension SAPURLSession {
   }
 }
 
-// MARK: Invalidation
+// MARK: - Invalidation
 
 extension SAPURLSession {
   /// Starts no more tasks, and lets running tasks complete. Then it notifies and releases observers and the delegate.

@@ -51,7 +51,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   /// context.
   public var callContext: SAPURLSession.CallContext { mutable.withLock { $0.call?.context ?? $0.parent } }
 
-  // MARK: Control
+  // MARK: - Control
 
   /// Starts the task, or continues it after ``suspend()``; otherwise does nothing. If the session was invalidated, the
   /// task fails with ``SAPURLSessionError/invalidURLSession``.

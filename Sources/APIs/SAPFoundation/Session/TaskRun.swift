@@ -34,7 +34,7 @@ struct TaskRun: Sendable {
     await completion.value
   }
 
-  // MARK: The call
+  // MARK: - The call
 
   private func send() async throws -> Data? {
     let request = try await makeRequest()
@@ -119,7 +119,7 @@ struct TaskRun: Sendable {
     if data.count > session.collectLimit { throw HTTPError.bodyTooLarge(limit: session.collectLimit, giving: body) }
   }
 
-  // MARK: Completion
+  // MARK: - Completion
 
   private func complete(_ data: Data?, _ failure: (any Error)?, asking observers: [SessionEventHandler]) async {
     notifyOfDownload(failure)

@@ -46,9 +46,9 @@ struct TaskState {
   var parent = CallContext.current
   var backing = Backing.none
   /// Whether handlers were notified that the task waits for a connection.
-  var toldOfWaiting = false
+  var hasReportedWaiting = false
   /// Whether the next attempt only follows a redirect.
-  var followsRedirect = false
+  var isFollowingRedirect = false
   var counts = ByteCounts()
   var metrics: [TransferMetrics] = []
   var progress: Progress?

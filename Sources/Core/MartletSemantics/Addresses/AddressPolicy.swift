@@ -113,7 +113,7 @@ package final class AddressRules: Sendable {
 
   /// Returns the rule that refuses an origin before its address is known; nil if it depends on that.
   ///
-  /// - Parameter isThroughProxy: Whether a proxy connects to the origin.
+  /// - Parameter isThroughProxy: whether a proxy connects to the origin.
   package func reason(refusing origin: Origin, isThroughProxy: Bool) -> String? {
     guard !allowsAll else { return nil }
     guard policy.schemes.contains(origin.scheme) else { return "the scheme \(origin.scheme) is not allowed" }

@@ -15,17 +15,17 @@ public struct CacheKey: Sendable, Hashable {
   /// A key is looked up several times, and its URL may be long.
   private let hash: Int
 
-  /// Creates the key of a URL.
+  /// Makes the key of a URL.
   public init(_ url: URL, partition: String = "") {
     self.init(url, URLReading(url), partition: partition)
   }
 
-  /// Creates the key of a URL from its reading.
+  /// Makes the key of a URL from its reading.
   package init(_ url: URL, _ reading: URLReading, partition: String) {
     self.init(partition: partition, normalizedURL: Self.normal(url, reading))
   }
 
-  /// Creates a key from its stored parts.
+  /// Makes a key from its stored parts.
   public init(partition: String, normalizedURL: String) {
     self.partition = partition
     url = normalizedURL

@@ -31,11 +31,11 @@ package enum CachePlan: Sendable, Hashable {
   /// Decides what to do with a request.
   ///
   /// - Parameters:
-  ///   - request: The request as the caller made it.
-  ///   - policy: The caller's permissions beyond the protocol.
-  ///   - stored: All responses stored for the key of the request, each with the length of its body.
-  ///   - partition: The partition of the key.
-  ///   - now: The current time.
+  ///   - request: the request as the caller made it.
+  ///   - policy: the caller's permissions beyond the protocol.
+  ///   - stored: all responses stored for the key of the request, each with the length of its body.
+  ///   - partition: the partition of the key.
+  ///   - now: the current time.
   package static func make(
     for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)],
     in partition: String = "", at now: @autoclosure () -> Date

@@ -59,10 +59,10 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   /// Decides what to do after a response.
   ///
   /// - Parameters:
-  ///   - response: The response that is returned to the caller.
-  ///   - context: The request, and the responses stored for it.
-  ///   - responseTime: When the response was received.
-  ///   - isUnpacked: Whether the transport has removed a content coding of the body.
+  ///   - response: the response that is returned to the caller.
+  ///   - context: the request, and the responses stored for it.
+  ///   - responseTime: when the response was received.
+  ///   - isUnpacked: whether the transport has removed a content coding of the body.
   package static func of(
     _ response: ResponseHead, to context: Context, at responseTime: Date, isUnpacked: Bool
   ) -> CacheUpdate {
@@ -157,26 +157,5 @@ package indirect enum CacheUpdate: Sendable, Hashable {
 
   private static func hasValidator(_ response: ResponseHead) -> Bool {
     response.fields.contains(.eTag) || response.fields.contains(.lastModified)
-  }
-}
-
-/// The stored responses that a request invalidates (RFC 9111 §4.4).
-package enum InvalidationRule {
-  /// Returns the keys to remove after an unsafe request that did not fail: that of the target, and those of `Location`
-  /// and `Content-Location` if they have the same origin.
-  package static func keys(after response: ResponseHead, to request: RequestHead, partition: String) -> [CacheKey] {
-    guard !request.method.isSafe, response.status.isSuccessful || response.status.isRedirection else { return [] }
-    let named = [FieldName.location, .contentLocation].compactMap { url(in: $0, of: response, to: request) }
-    let origin = Origin(request.url)
-    let urls = [request.url] + named.filter { origin != nil && Origin($0) == origin }
-    return urls.map { CacheKey($0, partition: partition) }
-  }
-
-  /// Resolves the URL in a field of the response against that of the request.
-  static func url(in name: FieldName, of response: ResponseHead, to request: RequestHead) -> URL? {
-    guard let value = response.fields[values: name].first,
-      case .url(let url) = RedirectTarget.resolve(value, against: request.url)
-    else { return nil }
-    return url
   }
 }

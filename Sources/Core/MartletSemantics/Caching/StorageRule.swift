@@ -3,10 +3,10 @@ package enum StorageRule {
   /// Whether the response may be stored, and is worth storing.
   ///
   /// - Parameters:
-  ///   - response: The head of the final response. A 206 is stored if it has one part that can be combined with others.
-  ///   - request: The request as the caller made it.
-  ///   - responseTime: When the response was received.
-  ///   - wantsStale: Whether the caller uses stale responses beyond what RFC 9111 allows. Only then are stale responses
+  ///   - response: the head of the final response. A 206 is stored if it has one part that can be combined with others.
+  ///   - request: the request as the caller made it.
+  ///   - responseTime: when the response was received.
+  ///   - wantsStale: whether the caller uses stale responses beyond what RFC 9111 allows. Only then are stale responses
   ///     without a validator stored.
   package static func allows(
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false

@@ -14,7 +14,7 @@ package struct LineSplitter: Sendable {
   private var start = 0
   private var searched = 0
 
-  /// Creates a splitter.
+  /// Makes a splitter.
   ///
   /// - Parameter limit: the largest number of bytes of a line, without its ending.
   package init(limit: Int) { self.limit = limit }

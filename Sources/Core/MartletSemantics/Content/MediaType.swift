@@ -22,7 +22,7 @@ public struct MediaType: Sendable {
   /// string should have, and a quoted string may end with the text. Type and subtype must be tokens, without white
   /// space around the slash.
   ///
-  /// - Parameter text: For example `text/html; charset=utf-8`.
+  /// - Parameter text: for example `text/html; charset=utf-8`.
   /// - Returns: nil if type or subtype is missing or not a token.
   public init?(_ text: some StringProtocol) {
     self.init(parsing: text, isFieldValue: false)
@@ -89,7 +89,7 @@ extension MediaType: Hashable {
 }
 
 extension MediaType: ExpressibleByStringLiteral, CustomStringConvertible {
-  /// Creates a media type from a literal. A literal that is not a media type stops the program.
+  /// Makes a media type from a literal. A literal that is not a media type stops the program.
   public init(stringLiteral value: String) {
     guard let type = MediaType(value) else {
       preconditionFailure("'\(value)' is not a media type: write type/subtype, such as text/plain (RFC 9110 §8.3.1)")

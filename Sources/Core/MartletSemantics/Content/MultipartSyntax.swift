@@ -31,7 +31,7 @@ package enum MultipartSyntax {
 
   /// Returns the bytes before the content of a part: the delimiter, the fields of the part and the empty line.
   ///
-  /// - Parameter isFirst: Whether this is the first part. Its delimiter has no line break before it.
+  /// - Parameter isFirst: whether this is the first part. Its delimiter has no line break before it.
   package static func head(
     name: String, fileName: String?, contentType: MediaType?, boundary: String, isFirst: Bool
   ) -> Data {

@@ -35,7 +35,7 @@ package enum ResumeRule {
 
   /// Returns the validator for resuming a download of this representation; nil if it cannot be resumed.
   ///
-  /// - Parameter now: The current time, to resolve two-digit years.
+  /// - Parameter now: the current time, to resolve two-digit years.
   package static func validator(of head: ResponseHead, now: Date) -> String? {
     guard head.status == .ok || head.status == .partialContent, isPlain(head), !refusesRanges(head) else { return nil }
     let tags = head.fields[values: .eTag]

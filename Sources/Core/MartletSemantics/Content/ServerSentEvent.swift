@@ -8,7 +8,7 @@ public struct ServerSentEvent: Sendable, Hashable {
   /// is none.
   public var id: String
 
-  /// Creates an event.
+  /// Makes an event.
   public init(type: String = "message", data: String, id: String = "") {
     self.type = type
     self.data = data
@@ -38,11 +38,11 @@ package struct ServerSentEventParser: Sendable {
   private var skipsLineFeed = false
   private var isAtStart = true
 
-  /// Creates a parser at the beginning of a stream.
+  /// Makes a parser at the beginning of a stream.
   ///
   /// - Parameters:
-  ///   - lastEventID: The ID after which the stream continues; none by default.
-  ///   - limit: The maximum number of bytes of an event, 16 MiB by default, to limit the memory that a server can use.
+  ///   - lastEventID: the ID after which the stream continues; none by default.
+  ///   - limit: the maximum number of bytes of an event, 16 MiB by default, to limit the memory that a server can use.
   package init(after lastEventID: String = "", limit: Int = 16 << 20) {
     self.lastEventID = lastEventID
     self.limit = limit

@@ -10,7 +10,7 @@ public struct WebLink: Sendable, Hashable {
   /// The parameters, such as `rel` and `type`.
   public let parameters: FieldParameters
 
-  /// Creates a link.
+  /// Makes a link.
   public init(target: String, parameters: FieldParameters = [:]) {
     self.target = target
     self.parameters = parameters

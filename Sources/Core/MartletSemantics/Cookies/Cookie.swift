@@ -35,19 +35,19 @@ public struct Cookie: Sendable, Hashable, Codable {
   /// When the cookie was last sent or set. The least recently used cookies are removed first when a jar is full.
   public var lastAccessed: Date
 
-  /// Creates a cookie.
+  /// Makes a cookie.
   ///
   /// - Parameters:
-  ///   - name: The name; may be empty if the value is not.
-  ///   - value: The value.
-  ///   - domain: The host or domain; a leading dot is removed.
-  ///   - isHostOnly: Whether subdomains do not receive the cookie; true by default.
-  ///   - path: The path; `/` by default.
-  ///   - expires: When it expires; nil, the default, for a session cookie.
-  ///   - isSecure: Whether it is sent over secure connections only; false by default.
-  ///   - isHTTPOnly: Whether it is hidden from scripts; false by default.
-  ///   - sameSite: Which cross-site requests carry it; unspecified by default.
-  ///   - created: When it was set; now by default.
+  ///   - name: the name; may be empty if the value is not.
+  ///   - value: the value.
+  ///   - domain: the host or domain; a leading dot is removed.
+  ///   - isHostOnly: whether subdomains do not receive the cookie; true by default.
+  ///   - path: the path; `/` by default.
+  ///   - expires: when it expires; nil, the default, for a session cookie.
+  ///   - isSecure: whether it is sent over secure connections only; false by default.
+  ///   - isHTTPOnly: whether it is hidden from scripts; false by default.
+  ///   - sameSite: which cross-site requests carry it; unspecified by default.
+  ///   - created: when it was set; now by default.
   public init(
     name: String, value: String, domain: String, isHostOnly: Bool = true, path: String = "/", expires: Date? = nil,
     isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite = .unspecified, created: Date = .now

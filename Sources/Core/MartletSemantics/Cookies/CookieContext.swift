@@ -28,7 +28,7 @@ extension Cookie {
     /// The interface that reads or writes the cookies; an HTTP request by default.
     public var access: Access
 
-    /// Creates a context; by default that of a same-site HTTP request.
+    /// Makes a context; by default that of a same-site HTTP request.
     public init(
       isSameSite: Bool = true, isTopLevelNavigation: Bool = false, method: HTTPMethod = .get, access: Access = .http
     ) {

@@ -6,18 +6,18 @@ package struct CookieList: Sendable {
 
   package init(_ cookies: [Cookie] = []) { self.cookies = cookies }
 
-  // MARK: Setting
+  // MARK: - Setting
 
   /// Stores the cookies of one response, replaces those with the same identity, and removes excess cookies of their
   /// domains. The cost is linear in the number of lines.
   ///
   /// - Parameters:
-  ///   - received: The cookies in order, or the reasons why a line contains none.
-  ///   - isSecure: Whether the connection was secure.
-  ///   - context: The circumstances in which the cookies are set.
-  ///   - limit: The maximum number of cookies of a domain.
-  ///   - now: The current time.
-  /// - Returns: The reasons for rejected cookies, in the order of the lines.
+  ///   - received: the cookies in order, or the reasons why a line contains none.
+  ///   - isSecure: whether the connection was secure.
+  ///   - context: the circumstances in which the cookies are set.
+  ///   - limit: the maximum number of cookies of a domain.
+  ///   - now: the current time.
+  /// - Returns: the reasons for rejected cookies, in the order of the lines.
   package mutating func receive(
     _ received: [Result<Cookie, Cookie.Refusal>], isSecure: Bool, in context: Cookie.Context, limit: Int, now: Date
   ) -> [Cookie.Refusal] {
@@ -73,7 +73,7 @@ package struct CookieList: Sendable {
     cookies.firstIndex { $0.name == identity.name && $0.identity == identity }
   }
 
-  // MARK: Sending
+  // MARK: - Sending
 
   /// Returns the cookies for a request, in the order in which they are sent: longer paths first, then older cookies
   /// first.
@@ -106,7 +106,7 @@ package struct CookieList: Sendable {
     line.split(separator: ";").map { String(ASCII.trimmed($0)) }
   }
 
-  // MARK: Expiry and limits
+  // MARK: - Expiry and limits
 
   /// Updates the times of last access, if the new ones are later.
   package mutating func touch(_ accesses: [Cookie.Identity: Date]) {

@@ -11,9 +11,9 @@ package enum NetscapeCookieFile {
   /// value may be missing, and several tabs may separate fields.
   ///
   /// - Parameters:
-  ///   - text: The text of the file.
-  ///   - now: The creation time of the cookies. They expire at most 400 days later, like all cookies.
-  /// - Returns: The cookies, including expired ones, and the problems of invalid lines.
+  ///   - text: the text of the file.
+  ///   - now: the creation time of the cookies. They expire at most 400 days later, like all cookies.
+  /// - Returns: the cookies, including expired ones, and the problems of invalid lines.
   package static func parse(_ text: String, now: Date) -> (
     cookies: [(line: Int, cookie: Cookie)], problems: [Cookie.FileProblem]
   ) {

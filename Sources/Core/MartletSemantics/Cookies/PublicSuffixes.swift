@@ -10,9 +10,9 @@
 public struct PublicSuffixes: Sendable {
   private let isSuffix: @Sendable (String) -> Bool
 
-  /// Creates a list.
+  /// Makes a list.
   ///
-  /// - Parameter isSuffix: Returns whether a domain is a public suffix. Called concurrently, with names in lower case
+  /// - Parameter isSuffix: returns whether a domain is a public suffix. Called concurrently, with names in lower case
   ///   and A-labels (`xn--…`), without a dot at either end.
   public init(_ isSuffix: @escaping @Sendable (String) -> Bool) { self.isSuffix = isSuffix }
 
@@ -28,7 +28,7 @@ public struct PublicSuffixes: Sendable {
   /// Returns the site of a host: its registrable domain, which is the shortest domain of the host that is not a public
   /// suffix. The host itself if there is none: for an address, a public suffix, or a name without dots.
   ///
-  /// - Parameter host: The host in lower case and A-labels.
+  /// - Parameter host: the host in lower case and A-labels.
   public func site(of host: String) -> String {
     guard !HostName.isAddress(host) else { return host }
     var end = host.utf8.endIndex

@@ -128,7 +128,7 @@ package enum FieldLine: Equatable {
 }
 
 extension ResponseHead {
-  /// Creates a head from raw lines that a ``ResponseHeadReader`` has accepted, without the empty line at the end.
+  /// Makes a head from raw lines that a ``ResponseHeadReader`` has accepted, without the empty line at the end.
   package init(lines: [UInt8]) {
     let (line, end) = lines.withUnsafeBytes { bytes in
       let end = ByteScan.lineEnd(in: bytes, from: 0) ?? bytes.count

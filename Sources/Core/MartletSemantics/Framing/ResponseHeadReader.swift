@@ -37,11 +37,11 @@ package struct ResponseHeadReader: Sendable {
   /// After how many idle seconds the server closes the connection, if the last head says so (`Keep-Alive`).
   package private(set) var idleSeconds: Int?
 
-  /// Creates a reader for the response to one request.
+  /// Makes a reader for the response to one request.
   ///
   /// - Parameters:
-  ///   - method: The method of the request.
-  ///   - allowsUpgrade: Whether the request has an `Upgrade` field, so that a 101 is a valid response.
+  ///   - method: the method of the request.
+  ///   - allowsUpgrade: whether the request has an `Upgrade` field, so that a 101 is a valid response.
   package init(answering method: HTTPMethod, allowsUpgrade: Bool = false) {
     isAnswerToHead = method == .head
     isAnswerToConnect = method == .connect

@@ -46,16 +46,16 @@ package struct CellRate: Sendable, Hashable {
   /// The returned places before the last one, in their order.
   private var free: [RateLimitPlace] = []
 
-  /// Creates the state before any request.
+  /// Makes the state before any request.
   package init() {}
 
   /// Requests a place, and counts the request if it is allowed.
   ///
   /// - Parameters:
-  ///   - interval: The time between two requests in the long run.
-  ///   - burst: How many requests may be sent at once, at least 1.
-  ///   - wait: The longest time that the request may wait. A waiting request has its place: a later one waits longer.
-  ///   - now: The time.
+  ///   - interval: the time between two requests in the long run.
+  ///   - burst: how many requests may be sent at once, at least 1.
+  ///   - wait: the longest time that the request may wait. A waiting request has its place: a later one waits longer.
+  ///   - now: the time.
   package mutating func take(interval: Duration, burst: Int, wait: Duration, at now: Duration) -> RateLimitDecision {
     let (interval, burst) = (min(max(.zero, interval), Self.longest), max(1, burst))
     let earliest = max(now, pause)
@@ -146,9 +146,9 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
   /// Adds a waiter after all others.
   ///
   /// - Parameters:
-  ///   - place: The place that the store has assigned to it.
-  ///   - due: When it may be sent, on the clock of the process.
-  /// - Returns: The waiters with changed places, including the new one, and the times at which they are sent.
+  ///   - place: the place that the store has assigned to it.
+  ///   - due: when it may be sent, on the clock of the process.
+  /// - Returns: the waiters with changed places, including the new one, and the times at which they are sent.
   package mutating func add(
     _ waiter: Waiter, at place: RateLimitPlace, due: Duration
   ) -> [(waiter: Waiter, due: Duration)] {
@@ -168,7 +168,7 @@ package struct RatePlaces<Waiter: AnyObject & Sendable>: Sendable {
 
   /// Removes a waiter that is not sent.
   ///
-  /// - Returns: The free place, for the store to take back, and the waiters with changed places and the times at which
+  /// - Returns: the free place, for the store to take back, and the waiters with changed places and the times at which
   ///   they are sent; nil if the waiter is not here.
   package mutating func giveUp(
     _ waiter: Waiter

@@ -74,7 +74,7 @@ package struct CircuitMachine: Sendable {
   /// Whether nothing relevant is known of the origin, so that the state may be dropped.
   package var isIdle: Bool { phase == .closed && counts.current.failures + counts.previous.failures == 0 }
 
-  /// Creates a closed circuit.
+  /// Makes a closed circuit.
   package init(_ rule: Rule) { self.rule = rule }
 
   /// Decides whether a request is sent.

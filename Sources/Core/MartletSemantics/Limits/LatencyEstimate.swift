@@ -14,7 +14,7 @@ package struct LatencyEstimate: Sendable, Hashable {
   private var total = 0.0
   private var sinceHalving = 0.0
 
-  /// Creates an estimate without latencies.
+  /// Makes an estimate without latencies.
   package init() {}
 
   /// How many latencies the estimate has; older ones count less.

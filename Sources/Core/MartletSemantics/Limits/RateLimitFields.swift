@@ -12,7 +12,7 @@
 package enum RateLimitFields {
   /// Returns how long the server wants no more requests; nil if it sets no such time.
   ///
-  /// - Parameter now: The current time, for a `Retry-After` with a date.
+  /// - Parameter now: the current time, for a `Retry-After` with a date.
   package static func pause(after response: ResponseHead, now: Date) -> Duration? {
     var pauses = exhausted(in: response.fields)
     if response.status == .tooManyRequests || response.status == .serviceUnavailable,

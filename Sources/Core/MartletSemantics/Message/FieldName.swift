@@ -29,7 +29,7 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     }
   }
 
-  /// Creates a name from text from outside the program.
+  /// Makes a name from text from outside the program.
   ///
   /// - Throws: ``HTTPFields/Refusal/invalidName(_:)`` if the text is not a token.
   public init(_ name: String) throws(HTTPFields.Refusal) {
@@ -37,7 +37,7 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     self.init(unchecked: name)
   }
 
-  /// Creates a name from a literal.
+  /// Makes a name from a literal.
   ///
   /// A literal that is not a token is a programming error and stops the program.
   public init(stringLiteral value: String) {

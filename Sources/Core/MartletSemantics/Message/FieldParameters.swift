@@ -14,14 +14,14 @@ public struct FieldParameters: Sendable, Hashable {
     var value: String
   }
 
-  /// Creates an empty collection.
+  /// Makes an empty collection.
   public init() {}
 
   /// Parses parameters, with or without a semicolon before the first.
   ///
   /// Lenient: white space around the equals sign and invalid parameters are ignored.
   ///
-  /// - Parameter text: For example `charset=utf-8; format="flowed"`.
+  /// - Parameter text: for example `charset=utf-8; format="flowed"`.
   public init(parsing text: some StringProtocol) {
     for element in FieldList.elements(of: Substring(text), separator: UInt8(ascii: ";")) {
       guard let (name, value) = Self.pair(in: element), let value else { continue }

@@ -30,7 +30,7 @@ public struct HTTPFields: Sendable {
     var value: String
   }
 
-  /// Creates an empty collection.
+  /// Makes an empty collection.
   public init() {}
 
   /// Creates fields of a received message.

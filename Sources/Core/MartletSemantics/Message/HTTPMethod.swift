@@ -3,13 +3,13 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
   /// The token as it is sent.
   public let rawValue: String
 
-  /// Creates a method from text from outside the program; nil if the text is not a token.
+  /// Makes a method from text from outside the program; nil if the text is not a token.
   public init?(rawValue: String) {
     guard Token.isValid(rawValue) else { return nil }
     self.rawValue = rawValue
   }
 
-  /// Creates a method from a literal. A literal that is not a token stops the program.
+  /// Makes a method from a literal. A literal that is not a token stops the program.
   public init(stringLiteral value: String) {
     precondition(Token.isValid(value), "'\(value)' is not an HTTP method: use a token such as GET (RFC 9110 §9.1)")
     rawValue = value

@@ -3,10 +3,10 @@ public struct HTTPStatus: Sendable, Hashable, Comparable, ExpressibleByIntegerLi
   /// The three-digit code.
   public let code: Int
 
-  /// Creates a status from a number.
+  /// Makes a status from a number.
   public init(_ code: Int) { self.code = code }
 
-  /// Creates a status from a literal.
+  /// Makes a status from a literal.
   public init(integerLiteral value: Int) { code = value }
 
   /// The class of a status code, given by its first digit (RFC 9110 §15).

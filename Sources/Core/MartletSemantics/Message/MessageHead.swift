@@ -7,7 +7,7 @@ public struct RequestHead: Sendable, Hashable {
   /// The fields, as the caller set them.
   public var fields: HTTPFields
 
-  /// Creates a head.
+  /// Makes a head.
   public init(method: HTTPMethod = .get, url: URL, fields: HTTPFields = [:]) {
     self.method = method
     self.url = url
@@ -24,7 +24,7 @@ public struct ResponseHead: Sendable, Hashable {
   /// The version of HTTP of the message; nil if it was not received over a connection.
   public var version: HTTPVersion?
 
-  /// Creates a head.
+  /// Makes a head.
   public init(status: HTTPStatus, fields: HTTPFields = [:], version: HTTPVersion? = nil) {
     self.status = status
     self.fields = fields

@@ -16,7 +16,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// The port; 80 for http and 443 for https if the URL has none.
   public let port: Int
 
-  /// Creates the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
+  /// Makes the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
   ///
   /// A URL that programs read differently has no origin: with a backslash in its authority, an invalid A-label, a host
   /// that ends with a number and is not an address, or brackets around a name.

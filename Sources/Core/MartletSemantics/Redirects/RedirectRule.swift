@@ -15,10 +15,10 @@ package enum RedirectRule {
   /// Decides the next step after a response.
   ///
   /// - Parameters:
-  ///   - response: The response.
-  ///   - request: The request that was answered.
-  ///   - allowsInsecure: Whether a redirect from https to http may be followed; otherwise it is refused.
-  ///   - kept: Fields that are sent to another origin although their names are those of secrets.
+  ///   - response: the response.
+  ///   - request: the request that was answered.
+  ///   - allowsInsecure: whether a redirect from https to http may be followed; otherwise it is refused.
+  ///   - kept: fields that are sent to another origin although their names are those of secrets.
   package static func decide(
     after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false,
     keeping kept: Set<FieldName> = []
@@ -88,7 +88,7 @@ package enum RedirectRule {
   /// Whether a field must not be sent to another origin (RFC 9110 §15.4, §17.16.3): credentials, `Cookie`, `Host`, and
   /// fields with the name of a secret, for example `X-Api-Key`.
   ///
-  /// - Parameter kept: Fields that may be sent although their names are those of secrets.
+  /// - Parameter kept: fields that may be sent although their names are those of secrets.
   package static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
@@ -126,10 +126,10 @@ extension RedirectRule {
   /// Returns a message if there were too many redirects; nil if they are within the limit.
   ///
   /// - Parameters:
-  ///   - visited: The URLs in order: that of the first request, then the target of each redirect, including the next
+  ///   - visited: the URLs in order: that of the first request, then the target of each redirect, including the next
   ///     one.
-  ///   - limit: The maximum number of redirects.
-  /// - Returns: A sentence with the loop, if there is one, or the last few URLs, without secrets.
+  ///   - limit: the maximum number of redirects.
+  /// - Returns: a sentence with the loop, if there is one, or the last few URLs, without secrets.
   package static func tooMany(visited: [URL], limit: Int) -> String? {
     guard visited.count - 1 > max(0, limit) else { return nil }
     let trail = loop(in: visited) ?? (name: "the last were", urls: visited.suffix(4))

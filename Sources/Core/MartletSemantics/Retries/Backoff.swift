@@ -14,7 +14,7 @@ public struct Backoff: Sendable, Hashable {
   /// The maximum delay before any retry. 20 seconds by default.
   public var cap: Duration
 
-  /// Creates a backoff.
+  /// Makes a backoff.
   public init(base: Duration = .milliseconds(250), cap: Duration = .seconds(20)) {
     self.base = base
     self.cap = cap
@@ -23,8 +23,8 @@ public struct Backoff: Sendable, Hashable {
   /// Returns the delay before a retry.
   ///
   /// - Parameters:
-  ///   - retry: The number of the retry, 1 for the first.
-  ///   - fraction: The random part, from 0 (no delay) to 1 (the maximum); other values are clamped.
+  ///   - retry: the number of the retry, 1 for the first.
+  ///   - fraction: the random part, from 0 (no delay) to 1 (the maximum); other values are clamped.
   package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
     let cap = cap.bounded
     var window = min(base, cap)
@@ -54,8 +54,8 @@ package enum RetryAfter {
   /// date in the past requests no delay. The longest of several delays counts.
   ///
   /// - Parameters:
-  ///   - fields: The fields of the response.
-  ///   - now: The current time, for a response without `Date`.
+  ///   - fields: the fields of the response.
+  ///   - now: the current time, for a response without `Date`.
   package static func delay(in fields: HTTPFields, now: Date) -> Duration? {
     let present = fields[.date].flatMap { HTTPDate.parse($0, now: now) } ?? now
     return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()

@@ -16,7 +16,7 @@ public struct RetryBudget: Sendable, Hashable {
   /// The time of the last refill.
   private var time = Duration.zero
 
-  /// Creates a full budget. Negative values and NaN count as zero.
+  /// Makes a full budget. Negative values and NaN count as zero.
   public init(share: Double = 0.2, reserve: Double = 10, capacity: Double = 100) {
     self.share = share
     self.reserve = reserve
@@ -30,7 +30,7 @@ public struct RetryBudget: Sendable, Hashable {
 
   /// Adds the share of a request that is sent for the first time.
   ///
-  /// - Parameter now: The time of any monotonic clock that starts at zero.
+  /// - Parameter now: the time of any monotonic clock that starts at zero.
   package mutating func deposit(at now: Duration) {
     refill(at: now)
     add()

@@ -52,13 +52,13 @@ package struct RetryRule: Sendable {
   private let retryAfterLimit: Duration
   private let replaces: Bool
 
-  /// Creates a rule.
+  /// Makes a rule.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of retries of one call.
-  ///   - backoff: The delays before retries.
-  ///   - retryAfterLimit: The longest delay that a server may request.
-  ///   - replaces: Whether requests on stale connections are sent again.
+  ///   - limit: the maximum number of retries of one call.
+  ///   - backoff: the delays before retries.
+  ///   - retryAfterLimit: the longest delay that a server may request.
+  ///   - replaces: whether requests on stale connections are sent again.
   package init(limit: Int, backoff: Backoff, retryAfterLimit: Duration, replaces: Bool) {
     self.limit = limit
     self.backoff = backoff
@@ -69,10 +69,10 @@ package struct RetryRule: Sendable {
   /// Decides. The budget of the session is checked afterwards, and only if the decision is a retry.
   ///
   /// - Parameters:
-  ///   - cause: The reason for a retry.
-  ///   - request: The request.
-  ///   - now: The current time, for a `Retry-After` with a date.
-  ///   - fraction: The random part of the delay, from 0 to 1.
+  ///   - cause: the reason for a retry.
+  ///   - request: the request.
+  ///   - now: the current time, for a `Retry-After` with a date.
+  ///   - fraction: the random part of the delay, from 0 to 1.
   package func decide(_ cause: Cause, for request: Request, now: Date, fraction: Double) -> RetryDecision {
     if let objection = Self.objection(to: cause, request) { return .decline(reason: "\(cause.name): \(objection)") }
     if replaces, cause.isReplaceable, request.replacements < Self.mostReplacements {
@@ -112,7 +112,7 @@ package struct RetryRule: Sendable {
   /// Whether the request may be sent twice: its method is idempotent, or it is otherwise known to be idempotent, for
   /// example by an idempotency key (RFC 9110 §9.2.2).
   ///
-  /// - Parameter isIdempotent: Whether the caller declared it idempotent; nil if the request determines it.
+  /// - Parameter isIdempotent: whether the caller declared it idempotent; nil if the request determines it.
   package static func mayRepeat(_ request: RequestHead, isIdempotent: Bool?) -> Bool {
     isIdempotent ?? (request.method.isIdempotent || request.fields.contains("Idempotency-Key"))
   }

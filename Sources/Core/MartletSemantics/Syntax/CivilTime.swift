@@ -13,7 +13,7 @@ package struct CivilTime: Sendable, Hashable {
   /// 0…60: a leap second is counted as the second after it.
   package let second: Int
 
-  /// Creates a time; nil if the date or the time of day does not exist.
+  /// Makes a time; nil if the date or the time of day does not exist.
   package init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
     guard (0...9999).contains(year), (1...12).contains(month),
       (1...Self.length(ofMonth: month, year: year)).contains(day),
@@ -27,7 +27,7 @@ package struct CivilTime: Sendable, Hashable {
     self.second = second
   }
 
-  /// Creates the time of a date, with the fraction of a second truncated. Dates outside the years 0 to 9999 are
+  /// Makes the time of a date, with the fraction of a second truncated. Dates outside the years 0 to 9999 are
   /// clamped.
   package init(_ date: Date) {
     let seconds = Self.clamped(date.timeIntervalSince1970)

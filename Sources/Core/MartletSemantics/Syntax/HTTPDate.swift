@@ -11,9 +11,9 @@ public enum HTTPDate {
   /// including `UTC` (RFC 9111 §4.2), and dates or times that do not exist are not accepted.
   ///
   /// - Parameters:
-  ///   - text: The field value or list element.
-  ///   - now: The current time. A two-digit year is the latest one that is at most 50 years in the future.
-  /// - Returns: The date in whole seconds; nil if the text is not a date.
+  ///   - text: the field value or list element.
+  ///   - now: the current time. A two-digit year is the latest one that is at most 50 years in the future.
+  /// - Returns: the date in whole seconds; nil if the text is not a date.
   public static func parse(_ text: some StringProtocol, now: Date) -> Date? {
     if let moment = usual(String(text)) { return moment.date }
     var scanner = DateScanner(text)

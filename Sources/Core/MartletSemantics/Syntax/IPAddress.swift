@@ -15,7 +15,7 @@ package struct IPAddress: Sendable, Hashable {
   /// The index of the network interface to which an IPv6 address belongs (RFC 4007 §11); 0 if there is none.
   package let zone: UInt32
 
-  /// Creates an address from its number. Bits beyond the family's width are dropped.
+  /// Makes an address from its number. Bits beyond the family's width are dropped.
   package init(_ family: Family, _ bits: UInt128, zone: UInt32 = 0) {
     self.family = family
     self.bits = family == .v4 ? bits & 0xFFFF_FFFF : bits
@@ -26,8 +26,8 @@ package struct IPAddress: Sendable, Hashable {
   /// `0x7f.0.0.1`) are refused; see ``init(loose:)``.
   ///
   /// - Parameters:
-  ///   - text: The literal, without brackets. nil is returned for any other text.
-  ///   - zone: Returns the index of the interface that a zone names, nil for none. By default only the index itself.
+  ///   - text: the literal, without brackets. nil is returned for any other text.
+  ///   - zone: returns the index of the interface that a zone names, nil for none. By default only the index itself.
   package init?(literal text: some StringProtocol, zone: (String) -> UInt32? = { zoneIndex($0) }) {
     let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first, (2...45).contains(address.utf8.count) else { return nil }

@@ -5,13 +5,13 @@ package struct TraceParent: Sendable, Hashable {
   /// The sampled flag: whether the caller may have recorded the trace.
   package var isSampled: Bool
 
-  /// Creates a trace from 128 random bits.
+  /// Makes a trace from 128 random bits.
   package init(random: (UInt64, UInt64), isSampled: Bool) {
     traceID = Self.hexadecimal(random.0) + Self.hexadecimal(random == (0, 0) ? 1 : random.1)
     self.isSampled = isSampled
   }
 
-  /// Creates a trace with the UUID as its trace ID, so that both can be correlated; nil if the text is not a UUID, or
+  /// Makes a trace with the UUID as its trace ID, so that both can be correlated; nil if the text is not a UUID, or
   /// all zeros.
   package init?(uuid text: String, isSampled: Bool) {
     guard let uuid = UUID(uuidString: text) else { return nil }

@@ -161,7 +161,7 @@ final class CSRFTokens: Sendable {
     return Found(token: token, isFetched: true)
   }
 
-  // MARK: The store
+  // MARK: - The store
 
   /// Returns the stored token; nil if there is none, or if it was refused.
   private func stored(_ url: URL, in call: Call) async -> String? {

@@ -44,7 +44,7 @@ final class DownstreamSubscription<Value, Failure: Error>: Subscription, Sendabl
     case complete(Subscribers.Completion<Failure>, to: (Subscribers.Completion<Failure>) -> Void)
   }
 
-  /// - Parameter run: Runs deliveries; nil to run them at once.
+  /// - Parameter run: runs deliveries; nil to run them at once.
   init<S: Subscriber>(
     to downstream: S, run: ((@escaping () -> Void) -> Void)? = nil
   ) where S.Input == Value, S.Failure == Failure {

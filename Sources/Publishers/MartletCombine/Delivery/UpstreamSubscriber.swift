@@ -93,7 +93,7 @@ struct Stage<Input, InputFailure: Error, Output, Failure: Error> {
 }
 
 extension Stage where InputFailure == Failure {
-  /// Creates a stage that forwards the completion unchanged.
+  /// Makes a stage that forwards the completion unchanged.
   init(_ onValue: @escaping (Input) -> OnValue) {
     self.init(onValue: onValue, onCompletion: { .finish($0) })
   }
@@ -115,7 +115,7 @@ extension Stage where InputFailure == Failure {
 }
 
 extension Stage where Failure == any Error {
-  /// Creates a stage that fails if the closure throws.
+  /// Makes a stage that fails if the closure throws.
   init(trying onValue: @escaping (Input) throws -> OnValue) {
     self.init(
       onValue: { input in

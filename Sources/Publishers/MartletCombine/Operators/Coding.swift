@@ -36,7 +36,7 @@ extension Publishers {
     public let upstream: Upstream
     private let decoder: Coder
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, decoder: Coder) {
       self.upstream = upstream
       self.decoder = decoder
@@ -58,7 +58,7 @@ extension Publishers {
     public let upstream: Upstream
     private let encoder: Coder
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, encoder: Coder) {
       self.upstream = upstream
       self.encoder = encoder

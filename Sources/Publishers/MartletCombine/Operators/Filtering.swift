@@ -11,7 +11,7 @@ extension Publishers {
     /// Whether to deliver a value.
     public let isIncluded: (Upstream.Output) -> Bool
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, isIncluded: @escaping (Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.isIncluded = isIncluded
@@ -33,7 +33,7 @@ extension Publishers {
     /// Whether to deliver a value.
     public let isIncluded: (Upstream.Output) throws -> Bool
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, isIncluded: @escaping (Upstream.Output) throws -> Bool) {
       self.upstream = upstream
       self.isIncluded = isIncluded
@@ -55,7 +55,7 @@ extension Publishers {
     /// Whether a value is equal to the previous one.
     public let predicate: (Upstream.Output, Upstream.Output) -> Bool
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, predicate: @escaping (Upstream.Output, Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.predicate = predicate
@@ -82,7 +82,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -103,7 +103,7 @@ extension Publishers {
     /// Whether to deliver a value and complete.
     public let predicate: (Upstream.Output) -> Bool
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, predicate: @escaping (Upstream.Output) -> Bool) {
       self.upstream = upstream
       self.predicate = predicate
@@ -125,7 +125,7 @@ extension Publishers {
     /// The positions of the values to deliver; the first value is at 0.
     public let range: CountableRange<Int>
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, range: CountableRange<Int>) {
       self.upstream = upstream
       self.range = range
@@ -155,7 +155,7 @@ extension Publishers {
     /// The number of values to skip.
     public let count: Int
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, count: Int) {
       self.upstream = upstream
       self.count = count

@@ -11,10 +11,10 @@ extension Publishers {
     public let upstream: Upstream
     /// The maximum number of publishers that are subscribed to at the same time.
     public let maxPublishers: Subscribers.Demand
-    /// Creates the publisher of a value.
+    /// Makes the publisher of a value.
     public let transform: (Upstream.Output) -> NewPublisher
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, maxPublishers: Subscribers.Demand, transform: @escaping (Upstream.Output) -> NewPublisher
     ) {
@@ -38,7 +38,7 @@ extension Publishers {
     /// The publisher of publishers.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -59,7 +59,7 @@ private enum Concurrency {
 }
 
 extension Publisher {
-  /// Creates a publisher of each value, and delivers their values.
+  /// Makes a publisher of each value, and delivers their values.
   fileprivate func run<S: Subscriber>(
     _ concurrency: Concurrency, into subscriber: S, makeChild: @escaping (Output) -> AnyPublisher<S.Input, S.Failure>
   ) where S.Failure == Failure {
@@ -158,7 +158,7 @@ private final class Children<Output, Failure: Error> {
 }
 
 extension Publisher {
-  /// Creates a publisher of each value, and delivers the values of all of them, in the order in which they arrive.
+  /// Makes a publisher of each value, and delivers the values of all of them, in the order in which they arrive.
   public func flatMap<P: Publisher>(
     maxPublishers: Subscribers.Demand = .unlimited, _ transform: @escaping (Output) -> P
   ) -> Publishers.FlatMap<P, Self> where P.Failure == Failure {

@@ -9,7 +9,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -28,7 +28,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -49,7 +49,7 @@ extension Publishers {
     /// Returns the next result.
     public let nextPartialResult: (Output, Upstream.Output) -> Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, initial: Output, nextPartialResult: @escaping (Output, Upstream.Output) -> Output) {
       self.upstream = upstream
       self.initial = initial
@@ -72,7 +72,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -91,7 +91,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
     }
@@ -112,7 +112,7 @@ extension Publishers {
     /// The value to deliver if there is none.
     public let output: Upstream.Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, output: Upstream.Output) {
       self.upstream = upstream
       self.output = output

@@ -21,7 +21,7 @@ extension Publishers {
     /// Called with each demand.
     public var receiveRequest: ((Subscribers.Demand) -> Void)?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, receiveSubscription: ((any Subscription) -> Void)? = nil,
       receiveOutput: ((Output) -> Void)? = nil,
@@ -74,7 +74,7 @@ extension Publishers {
     /// The stream that receives the lines; nil for standard output.
     public let stream: (any TextOutputStream)?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, prefix: String, to stream: (any TextOutputStream)? = nil) {
       self.upstream = upstream
       self.prefix = prefix
@@ -133,8 +133,8 @@ extension Publisher {
   /// secrets.
   ///
   /// - Parameters:
-  ///   - prefix: The text at the beginning of each line; empty by default.
-  ///   - stream: The stream that receives the lines; standard output by default.
+  ///   - prefix: the text at the beginning of each line; empty by default.
+  ///   - stream: the stream that receives the lines; standard output by default.
   public func print(_ prefix: String = "", to stream: (any TextOutputStream)? = nil) -> Publishers.Print<Self> {
     Publishers.Print(upstream: self, prefix: prefix, to: stream)
   }

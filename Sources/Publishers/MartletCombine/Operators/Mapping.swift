@@ -9,7 +9,7 @@ extension Publishers {
     /// Returns the value to deliver.
     public let transform: (Upstream.Output) -> Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) -> Output) {
       self.upstream = upstream
       self.transform = transform
@@ -29,7 +29,7 @@ extension Publishers {
     /// The property to deliver.
     public let keyPath: KeyPath<Upstream.Output, Output>
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, keyPath: KeyPath<Upstream.Output, Output>) {
       self.upstream = upstream
       self.keyPath = keyPath
@@ -49,7 +49,7 @@ extension Publishers {
     /// Returns the value to deliver.
     public let transform: (Upstream.Output) throws -> Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) throws -> Output) {
       self.upstream = upstream
       self.transform = transform
@@ -69,7 +69,7 @@ extension Publishers {
     /// Returns the value to deliver, or nil.
     public let transform: (Upstream.Output) -> Output?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) -> Output?) {
       self.upstream = upstream
       self.transform = transform
@@ -89,7 +89,7 @@ extension Publishers {
     /// Returns the value to deliver, or nil.
     public let transform: (Upstream.Output) throws -> Output?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Output) throws -> Output?) {
       self.upstream = upstream
       self.transform = transform
@@ -112,7 +112,7 @@ extension Publishers {
     /// Returns the next result.
     public let nextPartialResult: (Output, Upstream.Output) -> Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, initialResult: Output, nextPartialResult: @escaping (Output, Upstream.Output) -> Output
     ) {
@@ -141,7 +141,7 @@ extension Publishers {
     /// Converts an error.
     public let transform: (Upstream.Failure) -> Failure
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, transform: @escaping (Upstream.Failure) -> Failure) {
       self.upstream = upstream
       self.transform = transform
@@ -172,7 +172,7 @@ extension Publishers {
     /// The value to deliver instead of an error.
     public let output: Upstream.Output
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, output: Upstream.Output) {
       self.upstream = upstream
       self.output = output
@@ -196,7 +196,7 @@ extension Publishers {
     /// The upstream publisher.
     public let upstream: Upstream
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {

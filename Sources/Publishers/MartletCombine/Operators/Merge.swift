@@ -12,7 +12,7 @@ extension Publishers {
     /// The second publisher.
     public let b: B
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B) {
       self.a = a
       self.b = b
@@ -37,7 +37,7 @@ extension Publishers {
     /// The third publisher.
     public let c: C
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C) {
       self.a = a
       self.b = b
@@ -69,7 +69,7 @@ extension Publishers {
     /// The fourth publisher.
     public let d: D
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C, _ d: D) {
       self.a = a
       self.b = b
@@ -92,10 +92,10 @@ extension Publishers {
     /// The publishers.
     public let publishers: [Upstream]
 
-    /// Creates a publisher of several.
+    /// Makes a publisher of several.
     public init<S: Swift.Sequence<Upstream>>(_ publishers: S) { self.publishers = Array(publishers) }
 
-    /// Creates a publisher of several.
+    /// Makes a publisher of several.
     public init(_ publishers: Upstream...) { self.publishers = publishers }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {

@@ -3,7 +3,7 @@
 public protocol ConnectablePublisher<Output, Failure>: Publisher {
   /// Starts delivering values.
   ///
-  /// - Returns: An object that cancels the connection.
+  /// - Returns: an object that cancels the connection.
   func connect() -> any Cancellable
 }
 
@@ -18,11 +18,11 @@ extension Publishers {
     public typealias Failure = Upstream.Failure
     /// The upstream publisher.
     public let upstream: Upstream
-    /// Creates the subject, once, on first use.
+    /// Makes the subject, once, on first use.
     public let createSubject: () -> SubjectType
     private let subject = Locked<SubjectType?>(nil)
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, createSubject: @escaping () -> SubjectType) {
       self.upstream = upstream
       self.createSubject = createSubject
@@ -53,7 +53,7 @@ extension Publishers {
     public typealias Failure = Never
     private let shared: Multicast<Upstream, PassthroughSubject<Output, Never>>
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) { shared = upstream.multicast { PassthroughSubject() } }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
@@ -83,7 +83,7 @@ extension Publishers {
       func isWanted(_ generation: Int) -> Bool { self.generation == generation && subscribers > 0 }
     }
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -132,7 +132,7 @@ extension Publishers {
     public let upstream: Upstream
     private let shared: Autoconnect<Multicast<Upstream, PassthroughSubject<Output, Failure>>>
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream) {
       self.upstream = upstream
       shared = upstream.multicast { PassthroughSubject() }.autoconnect()

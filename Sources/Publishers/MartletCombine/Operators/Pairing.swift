@@ -1,7 +1,7 @@
 #if !canImport(Combine)
 /// Attaches a subscriber to the pairs of the values of two publishers.
 ///
-/// - Parameter usesEachOnce: Whether every value belongs to one pair only. Otherwise each new value is paired with the
+/// - Parameter usesEachOnce: whether every value belongs to one pair only. Otherwise each new value is paired with the
 ///   latest value of the other publisher.
 func pair<A: Publisher, B: Publisher, S: Subscriber>(
   _ a: A, _ b: B, usingEachOnce usesEachOnce: Bool, for subscriber: S

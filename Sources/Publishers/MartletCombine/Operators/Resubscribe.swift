@@ -9,10 +9,10 @@ extension Publishers {
     public typealias Failure = NewPublisher.Failure
     /// The first publisher.
     public let upstream: Upstream
-    /// Creates the publisher that continues after a failure.
+    /// Makes the publisher that continues after a failure.
     public let handler: (Upstream.Failure) -> NewPublisher
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, handler: @escaping (Upstream.Failure) -> NewPublisher) {
       self.upstream = upstream
       self.handler = handler
@@ -37,10 +37,10 @@ extension Publishers {
     public typealias Failure = any Error
     /// The first publisher.
     public let upstream: Upstream
-    /// Creates the publisher that continues after a failure.
+    /// Makes the publisher that continues after a failure.
     public let handler: (Upstream.Failure) throws -> NewPublisher
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, handler: @escaping (Upstream.Failure) throws -> NewPublisher) {
       self.upstream = upstream
       self.handler = handler
@@ -67,7 +67,7 @@ extension Publishers {
     /// The number of further subscriptions; nil for no limit.
     public let retries: Int?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, retries: Int?) {
       self.upstream = upstream
       self.retries = retries
@@ -95,7 +95,7 @@ extension Publishers {
     /// The publisher that follows when the first has finished.
     public let suffix: Suffix
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(prefix: Prefix, suffix: Suffix) {
       self.prefix = prefix
       self.suffix = suffix

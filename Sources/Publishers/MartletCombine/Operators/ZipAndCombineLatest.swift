@@ -12,7 +12,7 @@ extension Publishers {
     /// The second publisher.
     public let b: B
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B) {
       self.a = a
       self.b = b
@@ -37,7 +37,7 @@ extension Publishers {
     /// The third publisher.
     public let c: C
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C) {
       self.a = a
       self.b = b
@@ -65,7 +65,7 @@ extension Publishers {
     /// The fourth publisher.
     public let d: D
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C, _ d: D) {
       self.a = a
       self.b = b
@@ -90,7 +90,7 @@ extension Publishers {
     /// The second publisher.
     public let b: B
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B) {
       self.a = a
       self.b = b
@@ -115,7 +115,7 @@ extension Publishers {
     /// The third publisher.
     public let c: C
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C) {
       self.a = a
       self.b = b
@@ -143,7 +143,7 @@ extension Publishers {
     /// The fourth publisher.
     public let d: D
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(_ a: A, _ b: B, _ c: C, _ d: D) {
       self.a = a
       self.b = b

@@ -1,14 +1,14 @@
 #if !canImport(Combine)
-/// Creates a new publisher for every subscriber.
+/// Makes a new publisher for every subscriber.
 public struct Deferred<DeferredPublisher: Publisher>: Publisher {
   /// The output type.
   public typealias Output = DeferredPublisher.Output
   /// The failure type.
   public typealias Failure = DeferredPublisher.Failure
-  /// Creates the publisher.
+  /// Makes the publisher.
   public let createPublisher: () -> DeferredPublisher
 
-  /// Creates a publisher that calls the closure for each subscriber.
+  /// Makes a publisher that calls the closure for each subscriber.
   public init(createPublisher: @escaping () -> DeferredPublisher) { self.createPublisher = createPublisher }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -29,7 +29,7 @@ public final class Future<Output, Failure: Error>: Publisher, Sendable {
 
   private let state = Locked(State())
 
-  /// Creates a future. The closure is called at once, and fulfils the promise now or later. A second result is ignored.
+  /// Makes a future. The closure is called at once, and fulfils the promise now or later. A second result is ignored.
   public init(_ attemptToFulfill: @escaping (@escaping Promise) -> Void) {
     attemptToFulfill { [self] in fulfill($0) }
   }

@@ -6,7 +6,7 @@ public struct Just<Output>: Publisher {
   /// The value.
   public let output: Output
 
-  /// Creates a publisher of a value.
+  /// Makes a publisher of a value.
   public init(_ output: Output) { self.output = output }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
@@ -20,10 +20,10 @@ public struct Fail<Output, Failure: Error>: Publisher {
   /// The error.
   public let error: Failure
 
-  /// Creates a publisher of an error.
+  /// Makes a publisher of an error.
   public init(error: Failure) { self.error = error }
 
-  /// Creates a publisher of an error, with an output type.
+  /// Makes a publisher of an error, with an output type.
   public init(outputType: Output.Type, failure: Failure) { error = failure }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -38,10 +38,10 @@ public struct Empty<Output, Failure: Error>: Publisher {
   /// Whether it completes immediately.
   public let completeImmediately: Bool
 
-  /// Creates a publisher without values.
+  /// Makes a publisher without values.
   public init(completeImmediately: Bool = true) { self.completeImmediately = completeImmediately }
 
-  /// Creates a publisher without values, with output and failure type.
+  /// Makes a publisher without values, with output and failure type.
   public init(completeImmediately: Bool = true, outputType: Output.Type, failureType: Failure.Type) {
     self.completeImmediately = completeImmediately
   }
@@ -61,7 +61,7 @@ extension Publishers {
     /// The elements.
     public let sequence: Elements
 
-    /// Creates a publisher of a sequence.
+    /// Makes a publisher of a sequence.
     public init(sequence: Elements) { self.sequence = sequence }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {

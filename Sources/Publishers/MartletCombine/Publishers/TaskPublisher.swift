@@ -13,7 +13,7 @@ import Synchronization
 public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
   private let work: @Sendable () async throws(Failure) -> Output
 
-  /// Creates a publisher of the result of the work.
+  /// Makes a publisher of the result of the work.
   public init(_ work: @escaping @Sendable () async throws(Failure) -> Output) { self.work = work }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -74,7 +74,7 @@ public struct LatestPublisher<Output: Sendable>: Publisher {
 
   private let makeValues: @Sendable () -> AsyncStream<Output>
 
-  /// Creates a publisher of the values of a stream.
+  /// Makes a publisher of the values of a stream.
   public init(_ makeValues: @escaping @Sendable () -> AsyncStream<Output>) { self.makeValues = makeValues }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {

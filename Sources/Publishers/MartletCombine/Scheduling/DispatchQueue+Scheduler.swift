@@ -9,7 +9,7 @@ public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric,
 
   private init(nanoseconds: Int) { magnitude = nanoseconds }
 
-  /// Creates a duration from one of Dispatch's. `.never` is the longest.
+  /// Makes a duration from one of Dispatch's. `.never` is the longest.
   public init(_ timeInterval: DispatchTimeInterval) {
     switch timeInterval {
     case .seconds(let seconds): self = .seconds(seconds)
@@ -21,13 +21,13 @@ public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric,
     }
   }
 
-  /// Creates a duration in seconds.
+  /// Makes a duration in seconds.
   public init(floatLiteral value: Double) { self = .seconds(value) }
 
-  /// Creates a duration in seconds.
+  /// Makes a duration in seconds.
   public init(integerLiteral value: Int) { self = .seconds(value) }
 
-  /// Creates a duration in nanoseconds.
+  /// Makes a duration in nanoseconds.
   public init?<T: BinaryInteger>(exactly source: T) {
     guard let nanoseconds = Int(exactly: source) else { return nil }
     self.init(nanoseconds: nanoseconds)
@@ -91,7 +91,7 @@ extension DispatchQueue: Scheduler {
     /// The time as a type of Dispatch.
     public var dispatchTime: DispatchTime
 
-    /// Creates a time from one of Dispatch's.
+    /// Makes a time from one of Dispatch's.
     public init(_ time: DispatchTime) { dispatchTime = time }
 
     public func distance(to other: SchedulerTimeType) -> Stride {

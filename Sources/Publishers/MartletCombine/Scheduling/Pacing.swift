@@ -15,7 +15,7 @@ extension Publishers {
     /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, dueTime: Context.SchedulerTimeType.Stride, scheduler: Context,
       options: Context.SchedulerOptions?
@@ -69,7 +69,7 @@ extension Publishers {
     /// Whether the last value of an interval is delivered, or the first.
     public let latest: Bool
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, scheduler: Context, latest: Bool
     ) {
@@ -169,9 +169,9 @@ extension Publisher {
   /// none is requested when it is due, or the upstream publisher completes before. The completion is not delayed.
   ///
   /// - Parameters:
-  ///   - dueTime: The time that must pass without another value.
-  ///   - scheduler: The scheduler that measures the time and delivers values and completion.
-  ///   - options: The options of the scheduled work.
+  ///   - dueTime: the time that must pass without another value.
+  ///   - scheduler: the scheduler that measures the time and delivers values and completion.
+  ///   - options: the options of the scheduled work.
   public func debounce<S: Scheduler>(
     for dueTime: S.SchedulerTimeType.Stride, scheduler: S, options: S.SchedulerOptions? = nil
   ) -> Publishers.Debounce<Self, S> {
@@ -185,9 +185,9 @@ extension Publisher {
   /// requested. The completion is delivered together with the pending value, or immediately if there is none.
   ///
   /// - Parameters:
-  ///   - interval: The minimum time between deliveries.
-  ///   - scheduler: The scheduler that measures the time and delivers values and completion.
-  ///   - latest: Whether the last value of an interval is delivered, or the first.
+  ///   - interval: the minimum time between deliveries.
+  ///   - scheduler: the scheduler that measures the time and delivers values and completion.
+  ///   - latest: whether the last value of an interval is delivered, or the first.
   public func throttle<S: Scheduler>(
     for interval: S.SchedulerTimeType.Stride, scheduler: S, latest: Bool
   ) -> Publishers.Throttle<Self, S> {

@@ -13,7 +13,7 @@ extension Publishers {
     /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
       self.upstream = upstream
       self.scheduler = scheduler
@@ -43,7 +43,7 @@ extension Publishers {
     /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(upstream: Upstream, scheduler: Context, options: Context.SchedulerOptions?) {
       self.upstream = upstream
       self.scheduler = scheduler
@@ -75,7 +75,7 @@ extension Publishers {
     /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, tolerance: Context.SchedulerTimeType.Stride,
       scheduler: Context, options: Context.SchedulerOptions? = nil

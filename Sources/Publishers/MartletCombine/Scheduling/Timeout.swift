@@ -16,10 +16,10 @@ extension Publishers {
     public let scheduler: Context
     /// The options of the scheduled work.
     public let options: Context.SchedulerOptions?
-    /// Creates the error; nil to complete instead.
+    /// Makes the error; nil to complete instead.
     public let customError: (() -> Failure)?
 
-    /// Creates the publisher, like the operator.
+    /// Makes the publisher, like the operator.
     public init(
       upstream: Upstream, interval: Context.SchedulerTimeType.Stride, scheduler: Context,
       options: Context.SchedulerOptions?, customError: (() -> Failure)?

@@ -26,7 +26,7 @@ public final class ObservableObjectPublisher: Publisher, Sendable {
 
   private let subject = PassthroughSubject<Void, Never>()
 
-  /// Creates a publisher without subscribers.
+  /// Makes a publisher without subscribers.
   public init() {}
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Void, S.Failure == Never {
@@ -106,10 +106,10 @@ extension ObservableObjectPublisher {
 public struct Published<Value> {
   fileprivate var storage: PublishedStorage<Value>
 
-  /// Creates a property with an initial value.
+  /// Makes a property with an initial value.
   public init(wrappedValue: Value) { storage = PublishedStorage(wrappedValue) }
 
-  /// Creates a property with an initial value.
+  /// Makes a property with an initial value.
   public init(initialValue: Value) { self.init(wrappedValue: initialValue) }
 
   /// Not available in structures: a copy would share the publisher of its original.

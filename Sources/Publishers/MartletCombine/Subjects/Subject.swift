@@ -72,7 +72,7 @@ public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable
 
   private let state = Locked(State())
 
-  /// Creates a subject without subscribers.
+  /// Makes a subject without subscribers.
   public init() {}
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
@@ -115,7 +115,7 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendabl
 
   private let state: Locked<State>
 
-  /// Creates a subject with an initial value.
+  /// Makes a subject with an initial value.
   public init(_ value: Output) { state = Locked(State(current: value)) }
 
   /// The current value. Setting it delivers it.

@@ -8,7 +8,7 @@ public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence where P.Output
 
   fileprivate let publisher: P
 
-  /// Creates an iterator, which subscribes to the publisher.
+  /// Makes an iterator, which subscribes to the publisher.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(publisher) }
 
   /// Requests one value after another.
@@ -59,7 +59,7 @@ public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Output: Sendab
 
   fileprivate let values: AsyncThrowingPublisher<P>
 
-  /// Creates an iterator, which subscribes to the publisher.
+  /// Makes an iterator, which subscribes to the publisher.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: values.makeAsyncIterator()) }
 
   /// Requests one value after another.

@@ -2,7 +2,7 @@
 extension Publisher {
   /// Attaches closures that receive the values and the completion.
   ///
-  /// - Returns: An object that must be kept while values are to be received: releasing it cancels the subscription.
+  /// - Returns: an object that must be kept while values are to be received: releasing it cancels the subscription.
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void, receiveValue: @escaping (Output) -> Void
   ) -> AnyCancellable {
@@ -21,7 +21,7 @@ extension Publisher {
 extension Publisher where Failure == Never {
   /// Attaches a closure that receives the values.
   ///
-  /// - Returns: An object that must be kept while values are to be received: releasing it cancels the subscription.
+  /// - Returns: an object that must be kept while values are to be received: releasing it cancels the subscription.
   public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
@@ -39,10 +39,10 @@ extension Publisher where Failure == Never {
 public final class AnyCancellable: Cancellable, Hashable, Sendable {
   private let action: Locked<(() -> Void)?>
 
-  /// Creates an object that calls the closure, at most once.
+  /// Makes an object that calls the closure, at most once.
   public init(_ cancel: @escaping () -> Void) { action = Locked(cancel) }
 
-  /// Creates an object that cancels another one.
+  /// Makes an object that cancels another one.
   public init(_ cancellable: some Cancellable) { action = Locked { cancellable.cancel() } }
 
   public func cancel() { action.take()?() }

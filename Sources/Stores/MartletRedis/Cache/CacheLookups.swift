@@ -21,7 +21,7 @@ final class CacheLookups: Sendable {
   private let stopwatch: Stopwatch
   private let limit: Duration
 
-  /// - Parameter limit: How long a caller waits at most, including for the look-up in progress.
+  /// - Parameter limit: how long a caller waits at most, including for the look-up in progress.
   init(_ stopwatch: Stopwatch, limit: Duration) { (self.stopwatch, self.limit) = (stopwatch, limit) }
 
   /// Returns the entries of a key as of this call, or later.

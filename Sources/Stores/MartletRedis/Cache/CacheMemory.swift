@@ -30,7 +30,7 @@ struct CacheMemory: Sendable {
   /// The number of removals: a result requested before a removal is not used after it.
   private(set) var removals = 0
 
-  /// - Parameter limit: The maximum number of bytes of bodies.
+  /// - Parameter limit: the maximum number of bytes of bodies.
   init(limit: Int) { (places, bodies) = (LRUStorage(countLimit: 8192), LRUStorage(costLimit: limit)) }
 
   func place(of id: CacheEntry.ID) -> Place? {

@@ -58,7 +58,7 @@ enum CacheLife {
   /// Returns the sum of the remaining freshness (RFC 9111 §4.2), the times of stale use (RFC 5861 §3, §4), and the
   /// retention.
   ///
-  /// - Parameter random: From 0 to 1.
+  /// - Parameter random: from 0 to 1.
   static func of(
     _ response: StoredResponse, at now: Date, options: RedisCacheOptions, random: Double
   ) -> Duration {

@@ -53,8 +53,8 @@ public final class RedisCacheStore: CacheStore {
   /// Makes a store.
   ///
   /// - Parameters:
-  ///   - redis: The client, which other stores may use too.
-  ///   - options: The contents and their lifetime; the defaults if omitted.
+  ///   - redis: the client, which other stores may use too.
+  ///   - options: the contents and their lifetime; the defaults if omitted.
   public convenience init(_ redis: RedisClient, options: RedisCacheOptions = RedisCacheOptions()) {
     self.init(redis, options, clock: ContinuousClock(), now: { Date() })
   }
@@ -71,7 +71,7 @@ public final class RedisCacheStore: CacheStore {
     lookups = CacheLookups(stopwatch, limit: redis.configuration.waitLimit)
   }
 
-  // MARK: Reading
+  // MARK: - Reading
 
   public func entries(for key: CacheKey) async throws -> [CacheEntry] {
     let name = names.key(key)
@@ -111,7 +111,7 @@ public final class RedisCacheStore: CacheStore {
     }
   }
 
-  /// - Parameter stored: The body as it is stored with the head; nil if there is none.
+  /// - Parameter stored: the body as it is stored with the head; nil if there is none.
   /// - Returns: nil if the body cannot be opened or has another length.
   private func place(_ record: CacheRecord, in name: String, stored: Data?) -> CacheMemory.Place? {
     guard record.chunks == 0 else { return CacheMemory.Place(key: name, record: record) }
@@ -147,7 +147,7 @@ public final class RedisCacheStore: CacheStore {
     return self.place(record, in: place.key, stored: reply.elements[1].bytes)?.body
   }
 
-  // MARK: Writing
+  // MARK: - Writing
 
   public func begin(_ entry: CacheEntry) async throws -> (any CacheWriter)? {
     guard entry.length ?? 0 <= options.entryLimit, redis.isAvailable else { return nil }
@@ -203,7 +203,7 @@ public final class RedisCacheStore: CacheStore {
     [Data(text: chunks), Data(Int64(Self.grace.inMilliseconds))]
   }
 
-  // MARK: Removing
+  // MARK: - Removing
 
   public func remove(_ selection: CacheSelection) async throws {
     switch selection {

@@ -26,8 +26,8 @@ struct RedisBreaker: Sendable {
   /// Records a call without a timely answer. Many calls that began together fail together, for which a short stall is
   /// enough. So the failures must span at least the limit.
   ///
-  /// - Parameter jitter: A number from 0 to 1.
-  /// - Returns: How long to avoid the server; nil if it may be used.
+  /// - Parameter jitter: a number from 0 to 1.
+  /// - Returns: how long to avoid the server; nil if it may be used.
   mutating func timedOut(at now: Duration, jitter: Double) -> Duration? {
     failures += 1
     let first = firstFailure ?? now

@@ -66,7 +66,7 @@ public final class RedisClient: Sendable {
 
   /// Sends a command and returns its answer.
   ///
-  /// - Parameter limit: How long to wait; the configuration's limit by default.
+  /// - Parameter limit: how long to wait; the configuration's limit by default.
   /// - Throws: ``RedisError``, also for an error of the server; `CancellationError`.
   func send(_ command: RedisCommand, within limit: Duration? = nil) async throws -> RedisReply {
     try await send([command], within: limit)[0].checked()

@@ -36,7 +36,7 @@ final class RedisLink: @unchecked Sendable {
   /// Receives the arrived bytes once, and passes on each answer that is then complete. Bytes that no command waits for
   /// are an error: later answers would go to the wrong commands.
   ///
-  /// - Parameter nextLimit: Returns the maximum number of bytes of the next answer; nil if no command waits for one.
+  /// - Parameter nextLimit: returns the maximum number of bytes of the next answer; nil if no command waits for one.
   func receive(
     into room: UnsafeMutableRawBufferPointer, nextLimit: () -> Int?, _ take: (RedisReply) -> Void
   ) throws(RedisError) {
@@ -83,7 +83,7 @@ extension RedisLink {
     return RedisLink(owning: result, configuration, until: deadline)
   }
 
-  /// - Returns: The list of addresses, which the caller frees; nil for a path.
+  /// - Returns: the list of addresses, which the caller frees; nil for a path.
   private static func resolve(_ configuration: RedisConfiguration) throws(RedisError) -> UnsafeMutablePointer<addrinfo>?
   {
     guard case .host(let host, let port) = configuration.address else { return nil }
@@ -95,7 +95,7 @@ extension RedisLink {
     return list
   }
 
-  /// - Returns: A descriptor, or the negative number of the last address's error.
+  /// - Returns: a descriptor, or the negative number of the last address's error.
   private static func connect(toOneOf list: UnsafeMutablePointer<addrinfo>?, until deadline: Duration) -> Int32 {
     var addresses: [addrinfo] = []
     var next = list
@@ -130,7 +130,7 @@ extension RedisLink {
     }
   }
 
-  /// - Returns: A descriptor, or a negative error number.
+  /// - Returns: a descriptor, or a negative error number.
   private static func connect(
     _ family: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t, until deadline: Duration
   ) -> Int32 {

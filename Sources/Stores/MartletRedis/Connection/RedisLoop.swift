@@ -99,7 +99,7 @@ final class RedisLoop {
       "\(configuration) did not answer in time, could not be reached or is too slow, and is left alone for a while")
   }
 
-  // MARK: The connection
+  // MARK: - The connection
 
   private func wait(_ request: RedisRequest) {
     waiting.append(request)
@@ -150,7 +150,7 @@ final class RedisLoop {
     rests.value.store(rest != nil, ordering: .releasing)
   }
 
-  // MARK: Time
+  // MARK: - Time
 
   /// The time in seconds on a clock that only goes forward.
   static var now: Duration {
@@ -197,7 +197,7 @@ final class RedisLoop {
     }
   }
 
-  // MARK: Bytes
+  // MARK: - Bytes
 
   private func write(_ request: RedisRequest) {
     unsent += request.bytes
@@ -228,7 +228,7 @@ final class RedisLoop {
 
   /// Waits for the descriptor that wakes the loop, and for the connection.
   ///
-  /// - Returns: Whether there is something to receive.
+  /// - Returns: whether there is something to receive.
   private func waitForEvents(until time: Duration?) -> Bool {
     let interest = Int16(POLLIN) | (unsent.isEmpty ? 0 : Int16(POLLOUT))
     var watched = [

@@ -50,7 +50,7 @@ extension RedisClient {
 
   /// Returns the names of all keys that match a pattern, without stopping the server for others.
   ///
-  /// - Parameter body: Called with some names at a time; a name may occur twice.
+  /// - Parameter body: called with some names at a time; a name may occur twice.
   func scan(_ pattern: String, within limit: Duration, _ body: ([String]) async throws -> Void) async throws {
     var cursor = "0"
     repeat {

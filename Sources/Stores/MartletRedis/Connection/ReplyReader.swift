@@ -31,7 +31,7 @@ struct ReplyReader {
 
   /// Returns the next answer, and removes its bytes; nil if more bytes are needed, after removing all.
   ///
-  /// - Parameter limit: The maximum number of bytes that the answer may have. It is applied when the answer begins.
+  /// - Parameter limit: the maximum number of bytes that the answer may have. It is applied when the answer begins.
   mutating func read(
     _ bytes: inout UnsafeRawBufferPointer, upTo limit: Int
   ) throws(ReplyFault) -> RedisReply? {
@@ -66,7 +66,7 @@ struct ReplyReader {
 
   /// Adds an element to the array that is being received.
   ///
-  /// - Returns: The answer, if it is complete.
+  /// - Returns: the answer, if it is complete.
   private mutating func completed(by part: RedisReply) -> RedisReply? {
     var part = part
     while !arrays.isEmpty {
@@ -120,7 +120,7 @@ struct ReplyReader {
 
   /// Takes bytes of the next line.
   ///
-  /// - Returns: Whether it is complete, with its end.
+  /// - Returns: whether it is complete, with its end.
   private mutating func takeLine(_ bytes: inout UnsafeRawBufferPointer) throws(ReplyFault) -> Bool {
     let limit = try Self.limit(ofLine: line.first ?? bytes[0])
     let found = bytes.prefix(limit - line.count)

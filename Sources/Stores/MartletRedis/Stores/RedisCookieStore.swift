@@ -45,10 +45,10 @@ public final class RedisCookieStore: CookieStore {
   /// Makes a store.
   ///
   /// - Parameters:
-  ///   - redis: The client.
-  ///   - name: The name that separates stores on the same server; `cookies` by default.
-  ///   - sessionCookies: Where session cookies are stored; in memory by default.
-  ///   - seal: Seals the cookies; nil, the default, for none. The names of sites are not sealed.
+  ///   - redis: the client.
+  ///   - name: the name that separates stores on the same server; `cookies` by default.
+  ///   - sessionCookies: where session cookies are stored; in memory by default.
+  ///   - seal: seals the cookies; nil, the default, for none. The names of sites are not sealed.
   public init(
     _ redis: RedisClient, name: String = "cookies", sessionCookies: SessionCookies = .transient, seal: RedisSeal? = nil
   ) {
@@ -126,7 +126,7 @@ public final class RedisCookieStore: CookieStore {
     return Array(cookies.values)
   }
 
-  // MARK: Values
+  // MARK: - Values
 
   /// The cookies of a site, and the mark of the value that contained them; empty if there is none.
   private struct Stored {

@@ -28,9 +28,9 @@ public struct RedisKeyValueStore: KeyValueStore {
   /// Makes a store.
   ///
   /// - Parameters:
-  ///   - redis: The client.
-  ///   - name: The name that separates stores on the same server; `values` by default.
-  ///   - seal: Seals the values; nil, the default, for none.
+  ///   - redis: the client.
+  ///   - name: the name that separates stores on the same server; `values` by default.
+  ///   - seal: seals the values; nil, the default, for none.
   public init(_ redis: RedisClient, name: String = "values", seal: RedisSeal? = nil) {
     self.redis = redis
     hash = "\(redis.configuration.prefix)v:{\(name)}"

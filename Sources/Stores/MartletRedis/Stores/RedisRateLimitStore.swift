@@ -19,8 +19,8 @@ public struct RedisRateLimitStore: RateLimitStore {
   /// Makes a store.
   ///
   /// - Parameters:
-  ///   - redis: The client.
-  ///   - name: The name that separates unrelated limits; `limits` by default.
+  ///   - redis: the client.
+  ///   - name: the name that separates unrelated limits; `limits` by default.
   public init(_ redis: RedisClient, name: String = "limits") { (self.redis, self.name) = (redis, name) }
 
   public func apply(_ change: RateLimitChange, to limit: String) async throws -> RateLimitDecision {

@@ -28,7 +28,7 @@ public struct RedisSeal: Sendable {
 
   /// Returns the nonce, the encrypted value and its tag.
   ///
-  /// - Parameter place: The place of the value; it can be opened only there.
+  /// - Parameter place: the place of the value; it can be opened only there.
   func seal(_ value: Data, at place: Data) throws(RedisError) -> Data {
     var random = SystemRandomNumberGenerator()
     let nonce = Data((0..<AuthenticatedCipher.nonceLength).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -66,7 +66,7 @@ struct ValueForm: Sendable {
   private static let checked: UInt8 = 3
   private static let sealed: UInt8 = 2
 
-  /// - Parameter place: The place of the value; it can be read only there.
+  /// - Parameter place: the place of the value; it can be read only there.
   func write(_ value: Data, at place: Data) throws(RedisError) -> Data {
     if let seal { return try Data([Self.sealed]) + seal.seal(value, at: place) }
     var start = ByteWriter()

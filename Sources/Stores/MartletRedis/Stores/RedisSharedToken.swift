@@ -58,9 +58,9 @@ public struct RedisSharedToken: Sendable {
   /// Makes the shared token with a name.
   ///
   /// - Parameters:
-  ///   - redis: The client.
-  ///   - name: The name that separates tokens on the same server, for example the API and its user.
-  ///   - seal: Seals the token, which is a secret; nil, the default, for none.
+  ///   - redis: the client.
+  ///   - name: the name that separates tokens on the same server, for example the API and its user.
+  ///   - seal: seals the token, which is a secret; nil, the default, for none.
   public init(_ redis: RedisClient, name: String, seal: RedisSeal? = nil) {
     self.init(redis, name: name, seal: seal, clock: ContinuousClock(), now: { Date() })
   }
@@ -77,7 +77,7 @@ public struct RedisSharedToken: Sendable {
 
   /// Returns a closure for a `TokenSource`, which renews the token once for all processes.
   ///
-  /// - Parameter renew: Gets the next token from the authorization server. Its argument is the newest token; nil if there is
+  /// - Parameter renew: gets the next token from the authorization server. Its argument is the newest token; nil if there is
   ///   none.
   public func refresh(_ renew: @escaping TokenSource.Refresh) -> TokenSource.Refresh {
     { old in try await token(insteadOf: old, renew) }
@@ -94,7 +94,7 @@ public struct RedisSharedToken: Sendable {
     try await redis.carryOut(Self.store, keys: [names.token], [Data(), value], within: waitLimit)
   }
 
-  // MARK: Renewing
+  // MARK: - Renewing
 
   private struct Stored {
     var number = Self.none
@@ -173,7 +173,7 @@ public struct RedisSharedToken: Sendable {
 
   /// Renews without the server, or throws the error.
   ///
-  /// - Parameter stored: The server's last answer before it failed.
+  /// - Parameter stored: the server's last answer before it failed.
   private func renewAlone(
     _ stored: Stored?, _ old: AccessToken?, after error: RedisError, _ renew: TokenSource.Refresh
   ) async throws -> AccessToken? {
@@ -208,7 +208,7 @@ public struct RedisSharedToken: Sendable {
     return reply.integer == 1 ? RedisLease(names.lease, holder, for: lease, of: redis, on: clock) : nil
   }
 
-  // MARK: Values
+  // MARK: - Values
 
   /// Returns the stored token, after storing one that this process could not store before.
   private func current() async throws -> Stored {

@@ -38,7 +38,7 @@ final class SiteChanges: Sendable {
   /// Reads at once if no change of the site is in progress, and otherwise after it; reads again if a change was made in
   /// between.
   ///
-  /// - Parameter work: Called up to four times.
+  /// - Parameter work: called up to four times.
   func read<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
   {
     for _ in 0..<3 {

@@ -92,7 +92,7 @@ final class CacheFile: Sendable {
     try? await database.discardIfStuck()
   }
 
-  // MARK: Removing
+  // MARK: - Removing
 
   /// Removes entries. Removing all entries, those of a partition or those of an age also erases them from the files.
   func remove(_ selection: CacheSelection) async throws(HTTPError) {
@@ -228,7 +228,7 @@ final class BodyPins: Sendable {
 
   func hold(_ id: CacheEntry.ID) { state.withLock { $0.counts[id, default: 0] += 1 } }
 
-  /// - Returns: Whether the body is due to be deleted and no longer pinned.
+  /// - Returns: whether the body is due to be deleted and no longer pinned.
   func release(_ id: CacheEntry.ID) -> Bool {
     state.withLock { state in
       guard let count = state.counts[id], count <= 1 else {
@@ -301,7 +301,7 @@ final class PendingUses: Sendable {
   /// The maximum number of entries that one write updates.
   private static let entryCapacity = 1_024
 
-  /// - Returns: Whether they should be written now.
+  /// - Returns: whether they should be written now.
   func note(_ entry: Int64) -> Bool {
     let now = ContinuousClock.now
     return state.withLock { state in

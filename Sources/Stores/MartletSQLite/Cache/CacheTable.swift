@@ -28,9 +28,9 @@ struct CacheTable {
   }
 
   /// - Parameters:
-  ///   - bodyLimit: The longest body that is also read, in bytes; none by default.
-  ///   - heads: The heads that were read before.
-  ///   - keep: Receives the bodies that were read.
+  ///   - bodyLimit: the longest body that is also read, in bytes; none by default.
+  ///   - heads: the heads that were read before.
+  ///   - keep: receives the bodies that were read.
   func entries(
     for key: CacheKey, bodyLimit: Int64 = -1, heads: HeadsRead? = nil,
     keep: (CacheEntry.ID, Body) -> Void = { _, _ in }
@@ -62,12 +62,12 @@ struct CacheTable {
     return chunk ?? nil
   }
 
-  // MARK: Writing
+  // MARK: - Writing
 
   /// Begins a body.
   ///
-  /// - Parameter draw: Returns a random number. Called again if a body with that number exists.
-  /// - Returns: The number of the body.
+  /// - Parameter draw: returns a random number. Called again if a body with that number exists.
+  /// - Returns: the number of the body.
   func beginBody(
     of id: CacheEntry.ID, due: Date, draw: () -> Int64 = CacheStatement.makeBody
   ) throws -> Int64 {
@@ -159,7 +159,7 @@ struct CacheTable {
   /// transaction, or, if the process ends first, by the clean-up at the next opening. That takes a twentieth of the
   /// time.
   ///
-  /// - Returns: Whether everything was removed.
+  /// - Returns: whether everything was removed.
   func removeAllAtOnce(now: Date, pins: BodyPins) throws -> Bool {
     guard try pins.all.isEmpty && orphanedBytes(now: now) == 0 else { return false }
     try connection.run("PRAGMA secure_delete = OFF")
@@ -183,11 +183,11 @@ struct CacheTable {
     }
   }
 
-  // MARK: Eviction
+  // MARK: - Eviction
 
   /// Evicts the least recently used entries until the capacity suffices, then recently replaced bodies.
   ///
-  /// - Returns: Whether it suffices; if not, too much is being written.
+  /// - Returns: whether it suffices; if not, too much is being written.
   @discardableResult
   func evict(_ capacity: Int64, now: Date) throws -> Bool {
     var excess = try storedBytes(now: now) - capacity
@@ -247,7 +247,7 @@ struct CacheTable {
       try all(.due, .date(now), .integer(limit + Int64(pins.count))) { (body: $0.integer(0), owner: $0.id(1)) })
   }
 
-  // MARK: Statements
+  // MARK: - Statements
 
   private func run(_ statement: CacheStatement, _ values: SQLiteValue...) throws {
     try connection.run(statement.rawValue, values)
@@ -261,7 +261,7 @@ struct CacheTable {
     try connection.all(statement.rawValue, values, read: read)
   }
 
-  // MARK: Rows
+  // MARK: - Rows
 
   private static func entry(_ row: SQLiteRow, _ key: CacheKey, _ heads: HeadsRead?) -> CacheEntry? {
     let (id, sum) = (row.id(0), row.withText(6) { CheckedHead.sum(in: $0) })

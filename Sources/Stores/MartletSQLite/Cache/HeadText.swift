@@ -14,8 +14,8 @@ enum CheckedHead {
   /// Parses and verifies a stored head.
   ///
   /// - Parameters:
-  ///   - text: The stored text. In the first version it has no checksum and begins with the version of HTTP.
-  ///   - entry: The rest of the row.
+  ///   - text: the stored text. In the first version it has no checksum and begins with the version of HTTP.
+  ///   - entry: the rest of the row.
   /// - Returns: nil if the row is damaged.
   static func read(_ text: UnsafeBufferPointer<UInt8>, of entry: CacheEntry) -> ResponseHead? {
     guard let length = entry.length, length >= 0, isDate(entry.response.requestTime),

@@ -36,11 +36,11 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
-  ///   - capacity: The maximum number of bytes of bodies and heads, 256 MiB by default. It should be the same in all
+  ///   - file: a file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - capacity: the maximum number of bytes of bodies and heads, 256 MiB by default. It should be the same in all
   ///     processes that share the file.
-  ///   - entryLimit: The maximum number of bytes of one body; a quarter of the capacity by default.
-  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
+  ///   - entryLimit: the maximum number of bytes of one body; a quarter of the capacity by default.
+  ///   - onSetAside: called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, capacity: Int64 = 256 << 20, entryLimit: Int64? = nil,

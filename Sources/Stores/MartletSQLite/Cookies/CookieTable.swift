@@ -55,7 +55,7 @@ struct CookieTable {
   /// others. Also rebuilds it if its pages are damaged, so that a new row could overwrite others. A damaged row is not
   /// deleted: the length in its page may be wrong.
   ///
-  /// - Returns: Whether the table was rebuilt.
+  /// - Returns: whether the table was rebuilt.
   /// - Throws: ``SQLiteFailure/inconsistent`` if intact cookies are out of order.
   func repairRows() throws -> Bool {
     let rows = try rows()

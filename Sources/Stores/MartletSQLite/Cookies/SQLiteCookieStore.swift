@@ -39,9 +39,9 @@ public struct SQLiteCookieStore: CookieStore {
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
-  ///   - sessionCookies: Where session cookies are stored; in memory by default.
-  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
+  ///   - file: a file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - sessionCookies: where session cookies are stored; in memory by default.
+  ///   - onSetAside: called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, sessionCookies: SessionCookies = .transient,

@@ -44,7 +44,7 @@ struct Database: Sendable {
   /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must not
   /// have other side effects.
   ///
-  /// - Parameter ended: Called before the next write begins. It gets whether the work was committed.
+  /// - Parameter ended: called before the next write begins. It gets whether the work was committed.
   func write<R: Sendable>(
     _ work: @Sendable (DatabaseConnection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
   ) async throws(HTTPError) -> R {
@@ -66,8 +66,8 @@ struct Database: Sendable {
   /// set aside are deleted, too.
   ///
   /// - Parameters:
-  ///   - step: Removes a part in one transaction, and returns whether nothing is left.
-  ///   - ended: Called before the next write begins. It gets whether everything was removed.
+  ///   - step: removes a part in one transaction, and returns whether nothing is left.
+  ///   - ended: called before the next write begins. It gets whether everything was removed.
   func removeAll(
     _ step: @Sendable (DatabaseConnection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
   ) async throws(HTTPError) {
@@ -222,7 +222,7 @@ actor Writer {
 
   /// Does the work in one transaction.
   ///
-  /// - Throws: Also if the file was replaced during the transaction, which SQLite does not notice.
+  /// - Throws: also if the file was replaced during the transaction, which SQLite does not notice.
   func transaction<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
     let connection = try connected()
     let result = try connection.transaction { try work(connection) }
@@ -256,7 +256,7 @@ actor Writer {
 
   /// Returns free pages to the file system if there are many.
   ///
-  /// - Returns: Whether there are still many.
+  /// - Returns: whether there are still many.
   func shrink() throws -> Bool {
     let connection = try connected()
     let (pages, free) = try connection.pages()
@@ -270,7 +270,7 @@ actor Writer {
 
   /// Opens a file again: a new one if the file is damaged, otherwise the one to which the name refers now.
   ///
-  /// - Parameter file: The file of the connection that failed. If it was already replaced, nothing is done.
+  /// - Parameter file: the file of the connection that failed. If it was already replaced, nothing is done.
   func replace(_ file: FileIdentity, isDamaged: Bool) throws {
     guard [connection?.identity ?? .none, opener.identity].contains(file) else { return }
     connection = try opener.open(replacing: isDamaged ? file : nil)

@@ -32,7 +32,7 @@ final class DatabaseConnection: @unchecked Sendable {
 
   /// Opens an existing file.
   ///
-  /// - Parameter exclusively: Uses no shared memory, for which a full disk has no space. No other connection can then
+  /// - Parameter exclusively: uses no shared memory, for which a full disk has no space. No other connection can then
   ///   use the file.
   init(opening file: DatabaseFile, exclusively: Bool = false) throws {
     guard sqlite3_threadsafe() != 0 else { throw SQLiteFailure.singleThreaded }

@@ -31,7 +31,7 @@ struct DatabaseFile: Sendable {
     return FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
   }
 
-  /// Creates an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
+  /// Makes an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
   /// files with the same permissions.
   ///
   /// - Throws: ``SQLiteFailure`` if the disk is full; otherwise ``Martlet/HTTPError``.

@@ -22,7 +22,7 @@ final class DatabaseOpener: Sendable {
 
   /// Opens the file for writing.
   ///
-  /// - Parameter damaged: A file that must not be used again.
+  /// - Parameter damaged: a file that must not be used again.
   func open(replacing damaged: FileIdentity? = nil) throws -> DatabaseConnection {
     try file.create()
     var warning: SetAsideFile?

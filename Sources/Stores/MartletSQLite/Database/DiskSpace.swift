@@ -52,10 +52,10 @@ enum DiskReserve {
   /// Returns how many bytes a cache may store.
   ///
   /// - Parameters:
-  ///   - capacity: How much it may store on an empty disk.
-  ///   - stored: How much it stores now.
-  ///   - unused: The unused bytes of its file.
-  ///   - free: The free bytes of the disk.
+  ///   - capacity: how much it may store on an empty disk.
+  ///   - stored: how much it stores now.
+  ///   - unused: the unused bytes of its file.
+  ///   - free: the free bytes of the disk.
   static func limit(capacity: Int64, stored: Int64, unused: Int64, free: Int64) -> Int64 {
     let shortage = size - free - unused
     return shortage <= 0 ? capacity : min(capacity, max(0, stored - shortage))

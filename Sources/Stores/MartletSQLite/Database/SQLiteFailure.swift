@@ -20,7 +20,7 @@ struct SQLiteFailure: Error {
   /// Whether a migration step failed, which says nothing about the state of the file.
   var isOfMigration = false
 
-  /// Creates the error of the last call of a connection, with the system error that caused it.
+  /// Makes the error of the last call of a connection, with the system error that caused it.
   init(of handle: OpaquePointer?, code: Int32) {
     let message = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
     let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_FULL].contains(code & 0xFF)
@@ -122,7 +122,7 @@ struct FailureCount {
 
   /// Returns if the work should be repeated after the file is opened again; otherwise throws the error.
   ///
-  /// - Returns: Whether the file is damaged and must be replaced. If damage is only possible, opening the file checks
+  /// - Returns: whether the file is damaged and must be replaced. If damage is only possible, opening the file checks
   ///   it, and a second failure proves it.
   mutating func isDamage(_ error: any Error) throws -> Bool {
     guard let failure = error as? SQLiteFailure else { throw error }

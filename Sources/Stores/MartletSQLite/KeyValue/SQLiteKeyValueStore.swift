@@ -30,8 +30,8 @@ public struct SQLiteKeyValueStore: KeyValueStore {
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
   /// - Parameters:
-  ///   - file: A file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
-  ///   - onSetAside: Called when a file could not be used and was replaced by an empty one.
+  ///   - file: a file URL. SQLite keeps two more files beside it, with `-wal` and `-shm` appended to its name.
+  ///   - onSetAside: called when a file could not be used and was replaced by an empty one.
   /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
   public init(
     at file: URL, onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
@@ -63,7 +63,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     try await database.read(Self.list)
   }
 
-  // MARK: Operations
+  // MARK: - Operations
 
   private static func lookUp(_ key: String) -> @Sendable (DatabaseConnection) throws -> Data? {
     { connection in

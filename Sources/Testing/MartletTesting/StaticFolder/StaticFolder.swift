@@ -142,19 +142,12 @@ enum FolderPath {
         bytes.append(byte)
         continue
       }
-      guard let high = rest.next().flatMap(hexDigit), let low = rest.next().flatMap(hexDigit) else { return nil }
+      guard let high = rest.next().flatMap(ASCII.hexadecimalValue),
+        let low = rest.next().flatMap(ASCII.hexadecimalValue)
+      else { return nil }
       bytes.append(high << 4 | low)
     }
     return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 48...57: byte - 48
-    case 65...70: byte - 55
-    case 97...102: byte - 87
-    default: nil
-    }
   }
 }
 

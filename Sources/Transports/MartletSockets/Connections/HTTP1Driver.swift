@@ -242,7 +242,7 @@ extension HTTP1Driver {
     return true
   }
 
-  /// Fails a response that ends the use of HTTP although the request did not ask for it (RFC 9110 §7.8). Returns false.
+  /// Fails a response that changes the protocol before the whole request was sent. Returns false.
   private func refuseUpgrade() -> Bool {
     let failure = HTTP1Failure(
       .protocolViolation, "the server changed the protocol before it had the whole request", phase: .waiting)

@@ -6,7 +6,7 @@ import MartletSemantics
 // waiting.
 
 extension Network {
-  // MARK: Connections ahead of requests
+  // MARK: - Connections ahead of requests
 
   /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
@@ -21,7 +21,7 @@ extension Network {
     if !preconnects.isEmpty { preconnects.finish { !pool.isExpecting($0) } }
   }
 
-  // MARK: Idle connections
+  // MARK: - Idle connections
 
   /// Notes after how many idle seconds the server closes a connection. A request sent at that moment would be lost, so
   /// the connection is not used in the last second, or in the second half of a shorter time.
@@ -34,7 +34,7 @@ extension Network {
     if expiry.due > loop.now &+ usable { loop.set(expiry, to: loop.now &+ usable) }
   }
 
-  // MARK: Numbers
+  // MARK: - Numbers
 
   /// The numbers of each origin, and of each proxy that forwards requests.
   var statistics: [Origin: PoolStatistics] {
@@ -46,7 +46,7 @@ extension Network {
     return numbers
   }
 
-  // MARK: Other connections
+  // MARK: - Other connections
 
   /// Gives a transfer another connection: its own had ended before use or had received unrequested bytes. Each such
   /// connection is closed, so this happens a limited number of times.
@@ -72,7 +72,7 @@ extension Network {
   /// Tries again: the process may have closed other descriptors in the meantime.
   func tryDescriptorsAgain() { perform(pool.forgetLackOfRoom(now: loop.now)) }
 
-  // MARK: Connections that may be dead
+  // MARK: - Connections that may be dead
 
   /// Gives a connection that may be dead no requests until ``resume(_:)``.
   func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
@@ -87,7 +87,7 @@ extension Network {
     }
   }
 
-  // MARK: Waiting
+  // MARK: - Waiting
 
   /// Limits how long a request waits while all connections are in use.
   func limitWait(of waiter: Int, to limit: Duration) {

@@ -59,8 +59,7 @@ final class Exchange: Sendable {
 
   init(
     _ request: HTTPRequest, to destination: Destination, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
-    body: OpenBody?,
-    limits: Limits, readAhead: Int
+    body: OpenBody?, limits: Limits, readAhead: Int
   ) {
     self.request = request
     self.destination = destination

@@ -72,12 +72,12 @@ struct HTTP1ResponseParser: Sendable {
   /// Whether the final head has arrived.
   var hasHead: Bool { framing != nil }
 
-  /// Creates a parser for the response to one request.
+  /// Makes a parser for the response to one request.
   ///
   /// - Parameters:
-  ///   - method: The method of the request.
-  ///   - allowsUpgrade: Whether the request has an `Upgrade` field, so that a 101 is a valid response.
-  ///   - headerLimit: The maximum number of bytes of all heads and trailers, with their line breaks.
+  ///   - method: the method of the request.
+  ///   - allowsUpgrade: whether the request has an `Upgrade` field, so that a 101 is a valid response.
+  ///   - headerLimit: the maximum number of bytes of all heads and trailers, with their line breaks.
   init(answering method: HTTPMethod, allowsUpgrade: Bool, headerLimit: Int) {
     self.headerLimit = headerLimit
     isAnswerToConnect = method == .connect
@@ -87,8 +87,8 @@ struct HTTP1ResponseParser: Sendable {
   /// Returns the next part of the response; nil if more input is needed, or the end was reported.
   ///
   /// - Parameters:
-  ///   - input: Bytes of the connection.
-  ///   - position: The offset of the first unconsumed byte. It is moved to the end of the consumed bytes.
+  ///   - input: bytes of the connection.
+  ///   - position: the offset of the first unconsumed byte. It is moved to the end of the consumed bytes.
   mutating func next(in input: RawSpan, from position: inout Int) throws(HTTP1Failure) -> Event? {
     try input.withUnsafeBytes { bytes throws(HTTP1Failure) in try next(in: bytes, from: &position) }
   }
@@ -142,9 +142,9 @@ struct HTTP1ResponseParser: Sendable {
 
   /// Returns the last event after the peer has ended the connection: the end of a body that the connection delimits.
   ///
-  /// - Parameter isClean: False for TLS without `close_notify`: the end may then be an attacker's, and such a body is
+  /// - Parameter isClean: false for TLS without `close_notify`: the end may then be an attacker's, and such a body is
   ///   not known to be complete (RFC 9112 §9.8).
-  /// - Throws: An ``HTTP1Failure`` of kind `connectionLost` if the response is not complete.
+  /// - Throws: an ``HTTP1Failure`` of kind `connectionLost` if the response is not complete.
   mutating func endOfInput(isClean: Bool = true) throws(HTTP1Failure) -> Event {
     switch stage {
     case .complete, .ended: break

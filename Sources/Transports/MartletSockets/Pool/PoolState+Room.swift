@@ -9,7 +9,7 @@
 extension PoolState {
   private static var requestsPerTurn: Int { 16 }
 
-  // MARK: Serving
+  // MARK: - Serving
 
   /// Gives the waiters of a key the available connections, then opens the missing ones.
   mutating func serve(_ entry: Int, _ now: UInt64, _ actions: inout [Action]) {
@@ -83,7 +83,7 @@ extension PoolState {
     return waiter
   }
 
-  // MARK: Opening and closing
+  // MARK: - Opening and closing
 
   /// Opens the connections that a key needs; without room, the key is blocked.
   mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
@@ -137,7 +137,7 @@ extension PoolState {
     entries[state.entry].removed(connection)
   }
 
-  // MARK: Idle connections
+  // MARK: - Idle connections
 
   mutating func becomeIdle(_ connection: Int, _ now: UInt64) {
     guard let state = connections[connection], state.idleSince == nil else { return }
@@ -181,7 +181,7 @@ extension PoolState {
     return found?.connection
   }
 
-  // MARK: Turns
+  // MARK: - Turns
 
   /// Gives free room to blocked keys, and closes idle connections beyond the limit.
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {

@@ -12,7 +12,7 @@ struct PKCS12Container {
 
   /// - Parameters:
   ///   - name: the location of the container, for messages; not the password.
-  ///   - legacyProvider: OpenSSL's module with old ciphers; some systems do not install it.
+  ///   - legacyProvider: openSSL's module with old ciphers; some systems do not install it.
   init(_ data: Data, name: String, password: String, legacyProvider: String = "legacy") {
     self.data = data
     self.name = name

@@ -12,7 +12,7 @@ struct ServerVerification {
 
   /// Verifies the certificates of a handshake; nil if the server is trusted.
   ///
-  /// - Parameter context: OpenSSL's verification before it has begun, with the expected host.
+  /// - Parameter context: openSSL's verification before it has begun, with the expected host.
   func failure(in context: OpaquePointer) -> TrustFailure? {
     let own = X509_STORE_CTX_get0_cert(context).map(Certificate.init)
     let sent = X509_STORE_CTX_get0_untrusted(context)

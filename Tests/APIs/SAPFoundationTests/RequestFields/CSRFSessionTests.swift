@@ -111,7 +111,7 @@ struct CSRFSessionTests {
     #expect(sendings.allSatisfy { $0 <= 2 })
   }
 
-  // MARK: Outside the root
+  // MARK: - Outside the root
 
   @Test func whatWasRequiredOutsideTheRootIsSentAtOnceTheNextTime() async throws {
     let outside = service.url("/mobileservices/log")

@@ -106,6 +106,15 @@ struct RequestDecisionTests {
     #expect(fixture.sent.count == 1)
   }
 
+  @Test func aResponseThatADecisionRefusesCountsAsNotStored() async throws {
+    let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
+
+    for _ in 0..<2 { #expect(try await read(fixture) { _ in nil } == "hello") }
+
+    #expect(fixture.cache.statistics.stored == 0)
+    #expect(fixture.sent.count == 2)
+  }
+
   @Test func aReplacedResponseIsStored() async throws {
     let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
     let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse? = { answer in

@@ -196,7 +196,7 @@ struct CookieJarTests {
       ])
   }
 
-  // MARK: Limits
+  // MARK: - Limits
 
   @Test
   func theLeastRecentlyUsedCookieOfADomainIsRemoved() async throws {
@@ -268,7 +268,7 @@ struct CookieJarTests {
     #expect(remembered == [17, 18, 19])
   }
 
-  // MARK: The store
+  // MARK: - The store
 
   @Test
   func sendingCookiesWritesTheStoreOnceAnHour() async throws {

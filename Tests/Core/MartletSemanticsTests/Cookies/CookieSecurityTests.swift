@@ -7,7 +7,7 @@ struct CookieSecurityTests {
   private static let http = "http://www.example.org/dir/page"
   private static let https = "https://www.example.org/dir/page"
 
-  // MARK: Secure
+  // MARK: - Secure
 
   @Test
   func secureCookiesNeedHTTPS() {
@@ -49,7 +49,7 @@ struct CookieSecurityTests {
     #expect(client.sends(to: Self.http) == "")
   }
 
-  // MARK: HttpOnly
+  // MARK: - HttpOnly
 
   @Test
   func httpOnlyCookieIsHiddenFromOtherInterfaces() {
@@ -63,7 +63,7 @@ struct CookieSecurityTests {
     #expect(client.sends() == "a=1; b=5")
   }
 
-  // MARK: SameSite
+  // MARK: - SameSite
 
   private static let crossSite = Cookie.Context(isSameSite: false)
 
@@ -117,7 +117,7 @@ struct CookieSecurityTests {
     #expect(client.sends(to: Self.https, in: Self.crossSite) == "a=2")
   }
 
-  // MARK: Prefixes
+  // MARK: - Prefixes
 
   @Test(arguments: [
     ("__Secure-a=b; Secure", true), ("__Secure-a=b", false), ("__secure-a=b", false), ("__SECURE-a=b; Secure", true),
@@ -159,7 +159,7 @@ struct CookieSecurityTests {
     #expect(CookieClient.echo([line], at: Self.http, to: Self.https) == "")
   }
 
-  // MARK: Descriptions
+  // MARK: - Descriptions
 
   @Test
   func descriptionLeavesTheValueOut() {

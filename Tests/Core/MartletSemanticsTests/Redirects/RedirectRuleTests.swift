@@ -148,7 +148,7 @@ struct RedirectRuleTests {
     #expect(!reason.contains("secret"))
   }
 
-  // MARK: -
+  // MARK: - -
 
   private func decide(_ status: HTTPStatus, to location: String) throws -> Redirect {
     let request = RequestHead(url: try #require(URL(string: "https://a.example/a")))

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OAuthLoginTests {
-  // MARK: Device (RFC 8628)
+  // MARK: - Device (RFC 8628)
 
   private static let codes = Reply.json(
     #"{"device_code": "d", "user_code": "WDJB", "verification_uri": "https://a.example/device", "expires_in": 60}"#)
@@ -67,7 +67,7 @@ struct OAuthLoginTests {
     #expect(waits.count == 12, "60 seconds in intervals of 5")
   }
 
-  // MARK: Browser (RFC 6749 §4.1, RFC 7636, RFC 8252)
+  // MARK: - Browser (RFC 6749 §4.1, RFC 7636, RFC 8252)
 
   /// Logs in, with a closure for the browser that receives the query of the page and a session.
   private func logIn(

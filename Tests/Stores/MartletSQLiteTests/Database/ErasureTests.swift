@@ -15,7 +15,7 @@ struct ErasureTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  // MARK: Responses
+  // MARK: - Responses
 
   private static let selections: [(String, @Sendable (CacheEntry) -> CacheSelection)] = [
     ("all", { _ in .all }), ("partition", { _ in .partition("anna") }), ("older", { _ in .olderThan(.distantFuture) }),
@@ -114,7 +114,7 @@ struct ErasureTests {
     #expect(try await store.usage().entries == 0)
   }
 
-  // MARK: Cookies and values
+  // MARK: - Cookies and values
 
   @Test(arguments: [true, false]) func removedCookiesCannotBeRead(_ all: Bool) async throws {
     do {
@@ -163,7 +163,7 @@ struct ErasureTests {
     #expect(try traces() == [])
   }
 
-  // MARK: Other programs and files
+  // MARK: - Other programs and files
 
   /// The journal cannot be emptied as long as another connection reads an earlier state.
   @Test(arguments: [true, false]) func whatAnotherReaderKeepsIsErasedAfterIt(byTheNextWrite: Bool) async throws {
@@ -217,7 +217,7 @@ struct ErasureTests {
     #expect(rest == ["values.sqlite.foreign-1", "values.sqlite.notes"])
   }
 
-  // MARK: Support
+  // MARK: - Support
 
   private func cache() throws -> SQLiteCacheStore { try SQLiteCacheStore(at: folder.file("cache.sqlite")) }
 

@@ -49,7 +49,7 @@ struct ConnectionPoolTests {
     while try await !condition() { await Task.yield() }
   }
 
-  // MARK: Idle connections
+  // MARK: - Idle connections
 
   /// Without the hint the second request would find the first one's connection.
   @Test(arguments: [(nil, true), ("timeout=60", true), ("timeout=0", false)] as [(String?, Bool)])
@@ -64,7 +64,7 @@ struct ConnectionPoolTests {
     #expect((Set(server.requests.map(\.connection)).count == 1) == isUsedAgain)
   }
 
-  // MARK: Waiting
+  // MARK: - Waiting
 
   @Test func aRequestWaitsNoLongerForAConnectionThanItMay() async throws {
     let gate = Gate()
@@ -157,7 +157,7 @@ struct ConnectionPoolTests {
     try await eventually { await transport.statistics()[origin] == PoolStatistics(opened: 1) }
   }
 
-  // MARK: Numbers
+  // MARK: - Numbers
 
   @Test func statisticsCountConnectionsAndRequests() async throws {
     let gate = Gate()
@@ -185,7 +185,7 @@ struct ConnectionPoolTests {
       await transport.statistics() == [try #require(Origin(proxy.url)): PoolStatistics(idle: 1, opened: 1, reused: 1)])
   }
 
-  // MARK: Connections ahead of requests
+  // MARK: - Connections ahead of requests
 
   @Test func connectionsThatWereOpenedAheadAreUsed() async throws {
     let gate = Gate()

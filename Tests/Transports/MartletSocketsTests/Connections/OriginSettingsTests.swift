@@ -46,7 +46,7 @@ struct OriginSettingsTests {
     return HTTPError(wrapping: try #require(error))
   }
 
-  // MARK: Certificates
+  // MARK: - Certificates
 
   @Test func eachOriginGetsItsOwnCertificate() async throws {
     let (first, second) = (first, second)
@@ -129,7 +129,7 @@ struct OriginSettingsTests {
     #expect(try await text(transport, first.url) == "new")
   }
 
-  // MARK: Pins
+  // MARK: - Pins
 
   @Test func theServersKeyNeedsAPinOfItsOrigin() async throws {
     let (first, second) = (first, second)
@@ -147,7 +147,7 @@ struct OriginSettingsTests {
     #expect(error.phase == .securing)
   }
 
-  // MARK: Failures
+  // MARK: - Failures
 
   @Test func anErrorOfTheProgramFailsTheRequest() async throws {
     let errors: [any Error] = [Locked(), HTTPError(.authenticationFailed, "no card"), CancellationError()]
@@ -277,7 +277,7 @@ struct OriginSettingsTests {
     try await cancelled.wait()
   }
 
-  // MARK: Surroundings
+  // MARK: - Surroundings
 
   @Test func connectionsAheadOfRequestsAskToo() async throws {
     let first = first

@@ -71,7 +71,7 @@ struct UpgradeTests {
     #expect(error?.kind == .connectionLost)
   }
 
-  // MARK: Bytes
+  // MARK: - Bytes
 
   @Test(arguments: [false, true]) func bytesGoToAndFro(secure: Bool) async throws {
     try await expectEcho(open("echo", secure: secure))
@@ -199,7 +199,7 @@ struct UpgradeTests {
     #expect(data.suffix(4) == Data(" bye".utf8))
   }
 
-  // MARK: Ends
+  // MARK: - Ends
 
   @Test(arguments: [("reset", false), ("reset", true), ("cut", true)])
   func aLostConnectionIsAnError(_ path: String, secure: Bool) async throws {
@@ -265,7 +265,7 @@ struct UpgradeTests {
     _ = try await ask("ended")
   }
 
-  // MARK: Surroundings
+  // MARK: - Surroundings
 
   @Test func aStreamOutlivesItsTransport() async throws {
     var transport: SocketTransport? = Self.transport(of: server)

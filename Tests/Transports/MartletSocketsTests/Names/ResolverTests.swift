@@ -47,7 +47,7 @@ struct ResolverTests {
     try await resolver.addresses(of: host, port: port).map(\.description)
   }
 
-  // MARK: Without a look-up
+  // MARK: - Without a look-up
 
   @Test func literalsAndLocalhostAreKnownAtOnce() async throws {
     let log = Log<String>(), resolver = resolver(log)
@@ -102,7 +102,7 @@ struct ResolverTests {
     }
   }
 
-  // MARK: Look-ups
+  // MARK: - Look-ups
 
   @Test func equalLookUpsAreSharedAndKept() async throws {
     let log = Log<String>(), time = Counter()
@@ -219,7 +219,7 @@ struct ResolverTests {
     while released != nil { await Task.yield() }
   }
 
-  // MARK: The caller's resolver
+  // MARK: - The caller's resolver
 
   @Test func anAsyncResolverIsAsked() async throws {
     let resolver = Resolver(
@@ -260,7 +260,7 @@ struct ResolverTests {
     #expect(error?.description.contains("secret") == false)
   }
 
-  // MARK: The system's resolver
+  // MARK: - The system's resolver
 
   @Test func theSystemResolvesNotationsOfAddressesAndRefusesInvalidNames() async throws {
     let resolver = Resolver()

@@ -6,7 +6,7 @@ import Testing
 /// Connections that are opened ahead of requests, and requests that wait because of the limits.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolExpectationTests {
-  // MARK: Connections ahead of requests
+  // MARK: - Connections ahead of requests
 
   @Test func connectionsAreOpenedAheadOfRequests() {
     var pool = TestPool(.wide())
@@ -79,7 +79,7 @@ struct PoolExpectationTests {
     #expect(pool.opened(2, capacity: 1, now: 2) == [])
   }
 
-  // MARK: The queue
+  // MARK: - The queue
 
   @Test func aWaiterIsInTheQueueIfNoConnectionIsOpenedForIt() {
     var pool = TestPool(.wide(perHost: 2))

@@ -80,7 +80,7 @@ private struct PoolModel {
     random = SeededGenerator(seed: seed)
   }
 
-  // MARK: Operations
+  // MARK: - Operations
 
   mutating func step() -> String {
     now += UInt64.random(in: 0...200_000, using: &random)
@@ -232,7 +232,7 @@ private struct PoolModel {
     }
   }
 
-  // MARK: Conditions
+  // MARK: - Conditions
 
   private mutating func take(_ actions: [TestPool.Action]) {
     for action in actions {

@@ -34,7 +34,7 @@ extension PoolState.Limits {
 /// The assignment of requests to connections.
 @Suite(.timeLimit(.minutes(5)))
 struct PoolStateTests {
-  // MARK: Waiters and connections
+  // MARK: - Waiters and connections
 
   @Test func aConnectionIsOpenedUsedAndUsedAgain() {
     var pool = TestPool(.wide())
@@ -134,7 +134,7 @@ struct PoolStateTests {
     }
   }
 
-  // MARK: Multiplexing
+  // MARK: - Multiplexing
 
   @Test func aColdKeyThatMayMultiplexOpensOneConnection() {
     var pool = TestPool(.wide())
@@ -197,7 +197,7 @@ struct PoolStateTests {
     #expect(pool.drain(2, now: 5) == [.close(connection: 2)])
   }
 
-  // MARK: Failures
+  // MARK: - Failures
 
   @Test func aFailureEndsTheLongestWaitAndTheOthersTryAtOnce() {
     var pool = TestPool(.wide())
@@ -220,7 +220,7 @@ struct PoolStateTests {
     #expect(pool.failed(2, now: 2) == [])
   }
 
-  // MARK: Limits
+  // MARK: - Limits
 
   @Test func connectionsToAHostAreLimited() {
     var pool = TestPool(.wide(perHost: 2))
@@ -300,7 +300,7 @@ struct PoolStateTests {
     #expect(pool.request(2, for: "a", now: 0) == [.use(connection: 1, waiter: 2)])
   }
 
-  // MARK: Fairness
+  // MARK: - Fairness
 
   /// One key has many requests and all connections; another one comes later.
   @Test(arguments: [1, 2, 5])
@@ -362,7 +362,7 @@ struct PoolStateTests {
     #expect(served.values.allSatisfy { (300...500).contains($0) }, "\(served)")
   }
 
-  // MARK: The end
+  // MARK: - The end
 
   @Test func aShutDownPoolClosesAndRefuses() {
     var pool = TestPool(.wide(perHost: 3))

@@ -35,7 +35,7 @@ struct ConnectHandshakeTests {
     + "Proxy-Authenticate: Digest realm=\"squid\", nonce=\"n1\", qop=\"auth\"\r\nContent-Length: 5\r\n\r\nplain"
   private static let ok = "HTTP/1.1 200 Connection established\r\n\r\n"
 
-  // MARK: The tunnel
+  // MARK: - The tunnel
 
   @Test func theRequestNamesHostAndPort() throws {
     let table = [
@@ -120,7 +120,7 @@ struct ConnectHandshakeTests {
     }
   }
 
-  // MARK: Authentication
+  // MARK: - Authentication
 
   @Test func a407IsAnsweredOnTheSameConnection() throws {
     #expect(try run([Self.asksBasic, Self.ok], anna()).texts == [Self.plain, Self.basic])
@@ -211,7 +211,7 @@ struct ConnectHandshakeTests {
     #expect(error?.message.contains("RFC 7617") == true)
   }
 
-  // MARK: Pieces
+  // MARK: - Pieces
 
   @Test func everyPieceIsUnderstood() throws {
     let answers = [Self.asksDigest, "HTTP/1.1 100 Wait\r\n\r\n" + Self.ok]

@@ -55,7 +55,7 @@ struct ClientIdentityTests {
     } catch { return error }
   }
 
-  // MARK: Accepted containers
+  // MARK: - Accepted containers
 
   @Test func aContainerIsSentWithItsChain() throws {
     let file = try container("client.p12")
@@ -89,7 +89,7 @@ struct ClientIdentityTests {
     #expect(try name(pem("client.pem", "client.key", "not needed")) == "client")
   }
 
-  // MARK: Refused containers
+  // MARK: - Refused containers
 
   @Test func aWrongPasswordIsDistinguishedFromABadFile() throws {
     let data = try Data(contentsOf: container("client.p12"))

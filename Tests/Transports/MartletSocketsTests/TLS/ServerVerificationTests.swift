@@ -19,7 +19,7 @@ struct ServerVerificationTests {
     } catch { return error }
   }
 
-  // MARK: Hosts
+  // MARK: - Hosts
 
   @Test(arguments: [
     // RFC 9110 §4.3.4 and RFC 9525 §6.3: the whole name, whatever its case
@@ -58,7 +58,7 @@ struct ServerVerificationTests {
     #expect(error?.message.contains("names no host") == true)
   }
 
-  // MARK: Faults
+  // MARK: - Faults
 
   @Test func anExpiredCertificateIsNamed() throws {
     let identity = try trust.authority.server("DNS:example.com", validity: -86400 ... -60)
@@ -132,7 +132,7 @@ struct ServerVerificationTests {
     #expect(connection.client.trustFailure?.problems.count == 1)
   }
 
-  // MARK: Chains
+  // MARK: - Chains
 
   @Test func certificatesBetweenServerAndAuthorityAreSentByTheServer() throws {
     let between = try MemoryAuthority("Between", issuedBy: trust.authority)
@@ -183,7 +183,7 @@ struct ServerVerificationTests {
     #expect(throws: HTTPError.self) { try connection.client.readAll() }
   }
 
-  // MARK: Pins
+  // MARK: - Pins
 
   @Test(arguments: TLSSessionTests.versions)
   func theServerMustHaveOneOfThePinnedKeys(version: Int32) throws {
@@ -211,7 +211,7 @@ struct ServerVerificationTests {
     #expect(Certificate(raw: trust.server.certificate).pin == pin)
   }
 
-  // MARK: The switch for development
+  // MARK: - The switch for development
 
   private func holding(_ change: (inout TLSSettings) -> Void = { _ in }) throws -> TLSContext {
     var settings = trust.settings

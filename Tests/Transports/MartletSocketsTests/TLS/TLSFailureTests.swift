@@ -24,7 +24,7 @@ struct TLSFailureTests {
     } catch { return error }
   }
 
-  // MARK: No TLS
+  // MARK: - No TLS
 
   @Test(arguments: [
     ("HTTP/1.1 400 Bad Request\r\nServer: x\r\n\r\n", "'HTTP/1.1 400 Bad Request'"),
@@ -74,7 +74,7 @@ struct TLSFailureTests {
     #expect(later?.message.contains("during the handshake") == true)
   }
 
-  // MARK: Versions and ciphers
+  // MARK: - Versions and ciphers
 
   @Test func theLowestVersionIsRequired() throws {
     let connection = try trust.connection(context: trust.context { $0.minimumVersion = .v1_3 }) {
@@ -99,7 +99,7 @@ struct TLSFailureTests {
     #expect(error?.message.contains("no common cipher") == true)
   }
 
-  // MARK: Client certificates
+  // MARK: - Client certificates
 
   /// Completes a handshake with a server that requires a client certificate, and reads its answer.
   private func failure(_ connection: MemoryConnection) -> HTTPError? {
@@ -153,7 +153,7 @@ struct TLSFailureTests {
     }
   }
 
-  // MARK: Damage
+  // MARK: - Damage
 
   @Test(arguments: TLSSessionTests.versions)
   func aDamagedRecordEndsTheConnection(version: Int32) throws {

@@ -35,7 +35,7 @@ struct TLSSessionTests {
     #expect(connection.client.negotiatedProtocol == nil)
   }
 
-  // MARK: Pieces
+  // MARK: - Pieces
 
   @Test(arguments: versions)
   func bytesMayComeOneAtATime(version: Int32) throws {
@@ -142,7 +142,7 @@ struct TLSSessionTests {
     #expect(inner.server.requestedName == "inner.example.com")
   }
 
-  // MARK: Negotiation
+  // MARK: - Negotiation
 
   @Test(arguments: versions)
   func theFirstProtocolThatTheServerSupportsIsChosen(version: Int32) throws {
@@ -196,7 +196,7 @@ struct TLSSessionTests {
     #expect(error?.kind == .invalidRequest)
   }
 
-  // MARK: Ends
+  // MARK: - Ends
 
   @Test(arguments: versions)
   func closeNotifyIsACleanEnd(version: Int32) throws {
@@ -255,7 +255,7 @@ struct TLSSessionTests {
     #expect(connection.readAtServer() == [1])
   }
 
-  // MARK: The rest of the protocol
+  // MARK: - The rest of the protocol
 
   @Test func renegotiationIsRefused() throws {
     let connection = try trust.connection { $0.versions = TLS1_2_VERSION...TLS1_2_VERSION }

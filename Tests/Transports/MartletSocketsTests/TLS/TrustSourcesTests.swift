@@ -43,7 +43,7 @@ struct TrustSourcesTests {
     } catch { return try #require(error as? HTTPError) }
   }
 
-  // MARK: The system's authorities
+  // MARK: - The system's authorities
 
   @Test func aFolderOfHashedNamesIsSearched() throws {
     let system = system(folders: ["nowhere", "plain", "hashed"], files: ["authority.pem"])
@@ -81,7 +81,7 @@ struct TrustSourcesTests {
     try trust.connection(to: identity, context: context).shakeHands()
   }
 
-  // MARK: The environment's authorities
+  // MARK: - The environment's authorities
 
   @Test func theNamedFileReplacesTheSystemsFile() throws {
     let stranger = try MemoryAuthority()
@@ -106,7 +106,7 @@ struct TrustSourcesTests {
     #expect(error?.message.contains("nowhere.pem' (named by SSL_CERT_FILE) cannot be read") == true)
   }
 
-  // MARK: The settings' authorities
+  // MARK: - The settings' authorities
 
   @Test func ownAuthoritiesReplaceTheSystems() throws {
     let stranger = try MemoryAuthority()
@@ -147,7 +147,7 @@ struct TrustSourcesTests {
     #expect(try failure(system()) { $0.authorities = folder.file("several.pem") } == nil)
   }
 
-  // MARK: Once per process
+  // MARK: - Once per process
 
   @Test func aFileIsReadOnceUnlessItChanges() throws {
     var settings = TLSSettings()

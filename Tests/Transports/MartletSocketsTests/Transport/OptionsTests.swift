@@ -42,7 +42,7 @@ struct OptionsTests {
     }
   }
 
-  // MARK: Names
+  // MARK: - Names
 
   @Test func aResolverOfTheCallerFindsNames() async throws {
     let server = try LoopbackServer { request in .text(request.fields[.host] ?? "") }
@@ -85,7 +85,7 @@ struct OptionsTests {
     gate.open()
   }
 
-  // MARK: The local address
+  // MARK: - The local address
 
   /// Answers with the address of its client.
   private static let addressServer = #"""

@@ -81,7 +81,7 @@ extension Catalogue {
       OptionDescription(
         .authType, short: "A", .oneOf(["basic", "digest", "bearer"]),
         "what they are, basic by default; with bearer, --auth is the token"),
-      OptionDescription(.netrc, "takes user and password from ~/.netrc"),
+      OptionDescription(.netrc, "takes user and password from $NETRC, otherwise ~/.netrc"),
       OptionDescription(.netrcFile, .file, "takes user and password from this file"),
       OptionDescription(
         .csrf, .text("ROOT"), "fetches a CSRF token there for requests that change something, and renews it"),

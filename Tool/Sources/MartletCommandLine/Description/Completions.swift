@@ -23,7 +23,7 @@ enum Completions {
     (option.short.map { ["-\($0)"] } ?? []) + ["--\(option.name.rawValue)"]
   }
 
-  // MARK: bash
+  // MARK: - bash
 
   /// Bash treats runs of `=`, `@` and `:` as separate words. The text that a completion replaces begins after them, but
   /// before an `@`.
@@ -95,7 +95,7 @@ enum Completions {
     return Catalogue.all.flatMap(\.options).filter { seen.insert($0.name).inserted }
   }
 
-  // MARK: zsh
+  // MARK: - zsh
 
   private static var zsh: String {
     let commands = Catalogue.all.map { "    '\($0.name.rawValue):\(quotedForZsh($0.summary))'\n" }.joined()
@@ -167,7 +167,7 @@ enum Completions {
     }.joined()
   }
 
-  // MARK: fish
+  // MARK: - fish
 
   private static var fish: String {
     let seen = "__fish_seen_subcommand_from"

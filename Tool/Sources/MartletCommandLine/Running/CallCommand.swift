@@ -33,9 +33,7 @@ struct CallCommand {
     }
     let code: ExitCode
     do { code = try await perform(call, progress) } catch {
-      do { try await call.finish() } catch {
-        for line in Failure(error).lines { surroundings.report("martlet: \(line)") }
-      }
+      do { try await call.finish() } catch { _ = CommandLineTool.report(Failure(error), surroundings) }
       throw arguments.has(.replay) ? NotRecorded.or(error) : error
     }
     try await call.finish()

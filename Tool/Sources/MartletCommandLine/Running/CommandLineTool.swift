@@ -67,7 +67,8 @@ package enum CommandLineTool {
       switch parsed.command {
       case .serve: return try await ServeCommand(parsed, surroundings).run()
       case .record: return try await RecordCommand(parsed, surroundings).run()
-      case .get, .post, .put, .patch, .delete, .head, .options, .completions, .man, .help:
+      case .completions, .man, .help: return .success  // text(for:) has answered them
+      case .get, .post, .put, .patch, .delete, .head, .options:
         return try await CallCommand(parsed, surroundings).run()
       }
     } catch {
@@ -97,7 +98,8 @@ package enum CommandLineTool {
     }
   }
 
-  private static func report(_ failure: Failure, _ surroundings: Surroundings) -> ExitCode {
+  /// Writes why something failed, and returns its exit code.
+  static func report(_ failure: Failure, _ surroundings: Surroundings) -> ExitCode {
     for (index, line) in failure.lines.enumerated() {
       surroundings.report(index == 0 ? "martlet: \(line)" : "         \(line)")
     }

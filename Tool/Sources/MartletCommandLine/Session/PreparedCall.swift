@@ -64,7 +64,7 @@ struct PreparedCall: Sendable {
 }
 
 extension HARRecorder.Limits {
-  /// The redaction for `--har` and `martlet record`.
+  /// The limits of archives: bodies of at most 16 MiB.
   static let ofArchives = {
     var limits = HARRecorder.Limits()
     limits.bodyBytes = 16 << 20

@@ -33,7 +33,7 @@ package struct StateStore: Sendable {
 
   /// Writes the state, without changing the other slideshows in the file.
   ///
-  /// - Returns: A warning for people if that was not possible.
+  /// - Returns: a warning for people if that was not possible.
   package func save(_ state: KeptState) -> Explanation? {
     change { $0.slideshows[name] = state }
   }
@@ -43,7 +43,7 @@ package struct StateStore: Sendable {
 
   /// Remembers the port of the demo service.
   ///
-  /// - Returns: A warning for people if that was not possible.
+  /// - Returns: a warning for people if that was not possible.
   package func save(demoPort: Int) -> Explanation? {
     change { $0.demoPort = demoPort }
   }

@@ -32,7 +32,7 @@ package struct Frame: Sendable {
   /// Whether the body is the list of the slides.
   var isList: Bool { state.tab == .manage && state.panel == nil && !state.slides.isEmpty }
 
-  // MARK: Above and below
+  // MARK: - Above and below
 
   /// The columns of the tabs, from the left edge.
   static let tabColumns = (manage: 0..<12, present: 12..<24)
@@ -100,7 +100,7 @@ package struct Frame: Sendable {
 
   func heart(_ slide: Slide) -> String { state.isFavorite(slide) ? "♥" : "♡" }
 
-  // MARK: The picture or its replacement
+  // MARK: - The picture or its replacement
 
   private func content(_ room: Int) -> [String] {
     switch state.panel {

@@ -36,7 +36,7 @@ struct SlideRows {
     return (state.slides[place], heartColumns.contains(column) && line % frame.screen.linesOfSlide == 0)
   }
 
-  // MARK: A slide
+  // MARK: - A slide
 
   private func line(_ place: Int) -> String {
     let slide = state.slides[place]

@@ -54,7 +54,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Sets the value of a key, as the most recently used. A value whose cost alone exceeds the limit is not stored.
   ///
-  /// - Returns: The values that were removed or not stored because of the limits, without the key's earlier value.
+  /// - Returns: the values that were removed or not stored because of the limits, without the key's earlier value.
   @discardableResult
   package mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
     remove(key)

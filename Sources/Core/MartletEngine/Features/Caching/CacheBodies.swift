@@ -21,13 +21,13 @@ final class StoringBody: FinishableBody, DeadlineAware {
 
   private var cache: HTTPCache { flight.cache }
 
-  /// Creates the body.
+  /// Makes the body.
   ///
   /// - Parameters:
-  ///   - body: The body as it is received.
-  ///   - entry: The entry to write.
-  ///   - writer: The writer of the entry.
-  ///   - flight: The request, which finishes when the body is stored or known not to be.
+  ///   - body: the body as it is received.
+  ///   - entry: the entry to write.
+  ///   - writer: the writer of the entry.
+  ///   - flight: the request, which finishes when the body is stored or known not to be.
   init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: Flight) {
     base = body.source
     length = body.length
@@ -68,6 +68,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
       return .unshared
     }
     try await writer.commit()
+    if let deciding = writer as? DecidingWriter, !deciding.isStored { return .unshared }
     guard flight.canStore else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
@@ -116,6 +117,10 @@ private final class DecidingWriter: CacheWriter {
   private let store: any CacheStore
   private let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse?
   private let bytes = Mutex(Data())
+  private let hasStored = Mutex(false)
+
+  /// Whether the last ``commit()`` stored a response.
+  var isStored: Bool { hasStored.withLock { $0 } }
 
   init(
     _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter,
@@ -143,13 +148,17 @@ private final class DecidingWriter: CacheWriter {
       return await base.abort()
     }
     let body = try await decided.body.collect(upTo: .max)
-    guard decided.head != head || body != bytes else { return try await base.commit() }
+    guard decided.head != head || body != bytes else {
+      try await base.commit()
+      return hasStored.withLock { $0 = true }
+    }
     await base.abort()
     var changed = CacheEntry(id: entry.id, key: entry.key, response: entry.response, length: Int64(body.count))
     changed.response.head = decided.head
     guard let writer = try await store.begin(changed) else { return }
     try await writer.append(body)
     try await writer.commit()
+    hasStored.withLock { $0 = true }
   }
 
   func abort() async {

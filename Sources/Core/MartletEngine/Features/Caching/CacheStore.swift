@@ -21,15 +21,15 @@ public protocol CacheStore: Sendable {
   /// Opens the body of an entry.
   ///
   /// - Parameters:
-  ///   - id: The entry.
-  ///   - range: The bytes to read, within the length of the body.
+  ///   - id: the entry.
+  ///   - range: the bytes to read, within the length of the body.
   /// - Returns: nil if there is no such entry.
   func open(_ id: CacheEntry.ID, range: Range<Int64>) async throws -> (any BodySource)?
 
   /// Begins to write an entry.
   ///
-  /// - Parameter entry: The entry; its length is what the origin announced, and may be wrong or nil.
-  /// - Returns: The writer of the body; nil if the store does not accept the entry, for example because it is too
+  /// - Parameter entry: the entry; its length is what the origin announced, and may be wrong or nil.
+  /// - Returns: the writer of the body; nil if the store does not accept the entry, for example because it is too
   ///   large.
   func begin(_ entry: CacheEntry) async throws -> (any CacheWriter)?
 
@@ -71,7 +71,7 @@ public struct CacheEntry: Sendable, Hashable, Identifiable {
   /// afterwards it is the number of bytes that were written.
   public var length: Int64?
 
-  /// Creates an entry.
+  /// Makes an entry.
   public init(id: UUID = UUID(), key: CacheKey, response: StoredResponse, length: Int64? = nil) {
     self.id = id
     self.key = key
@@ -104,7 +104,7 @@ extension HTTPCache {
     /// The bytes of bodies and heads that the store counts against its capacity.
     public var bytes: Int64
 
-    /// Creates a value.
+    /// Makes a value.
     public init(entries: Int, bytes: Int64) {
       self.entries = entries
       self.bytes = bytes

@@ -5,7 +5,7 @@ import Synchronization
 extension CachingTransport {
   /// Returns a partial response whose body is stored, together with the stored part, while it is read.
   ///
-  /// - Parameter joined: The entry to store.
+  /// - Parameter joined: the entry to store.
   func extend(
     _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for flight: Flight
   ) async -> HTTPResponse {
@@ -81,7 +81,7 @@ struct PartOfBody {
 
   /// Opens the bytes of an entry that are stored with those of a response.
   ///
-  /// - Throws: The store's error, or an error if the store no longer has the entry.
+  /// - Throws: the store's error, or an error if the store no longer has the entry.
   init?(
     _ entry: CacheEntry, around head: ResponseHead, to joined: StoredResponse, in cache: HTTPCache
   ) async throws {

@@ -37,9 +37,6 @@ struct CachingTransport: Transport, DeadlineAware {
     case lookUp
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
-  // call keeps.
-
   /// Looks up the stored responses and answers with one, unless that requires an `await`.
   private func firstStep(of flight: Flight) throws -> Step {
     let storedCount = cache.flights.storedCount
@@ -104,11 +101,11 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  // MARK: From the store
+  // MARK: - From the store
 
   /// Returns the stored response, without suspending if the store has its body at hand; nil if the body cannot be read.
   ///
-  /// - Parameter received: The response that it replaces.
+  /// - Parameter received: the response that it replaces.
   private func response(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
     replacing received: HTTPResponse? = nil
@@ -173,13 +170,13 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  // MARK: From the origin
+  // MARK: - From the origin
 
   /// Sends a request to the origin and processes the response by the rules.
   ///
   /// - Parameters:
-  ///   - sent: The request.
-  ///   - flight: The request as its caller made it. The flight has started.
+  ///   - sent: the request.
+  ///   - flight: the request as its caller made it. The flight has started.
   private func fetch(_ sent: OriginRequest, for flight: Flight) async throws -> HTTPResponse {
     let requestTime = cache.now()
     let response: HTTPResponse
@@ -266,7 +263,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns the response with a body that is stored while it is read.
   ///
-  /// - Parameter part: The matching stored part.
+  /// - Parameter part: the matching stored part.
   func store(
     _ response: HTTPResponse, as stored: StoredResponse, for flight: Flight, with part: PartOfBody? = nil
   ) async -> HTTPResponse {

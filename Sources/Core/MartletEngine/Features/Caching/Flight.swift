@@ -91,8 +91,8 @@ final class Flight: Sendable {
   /// Decides what to do with a response.
   ///
   /// - Parameters:
-  ///   - sent: The request as it was sent.
-  ///   - requestTime: When it was sent.
+  ///   - sent: the request as it was sent.
+  ///   - requestTime: when it was sent.
   func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
       request: request.head, sent: sent.head, policy: isCacheable ? policy : .useProtocolCachePolicy,
@@ -113,7 +113,7 @@ final class Flight: Sendable {
       of: entry.response, for: request.head, policy: policy, after: .unreachable, at: cache.now())
   }
 
-  // MARK: Other requests
+  // MARK: - Other requests
 
   /// The next step after no stored response could answer a request.
   enum Start {
@@ -147,7 +147,7 @@ final class Flight: Sendable {
 
   /// Waits for an identical request, no longer than for a response.
   ///
-  /// - Parameter clock: Measures the time of the wait.
+  /// - Parameter clock: measures the time of the wait.
   /// - Throws: `CancellationError` if the task is cancelled while it waits.
   func wait(for result: RunningWork<Outcome>, on clock: any Clock<Duration>) async throws {
     // No outcome: the identical request waits for this call, or the time is up.
@@ -174,7 +174,7 @@ final class Flight: Sendable {
   /// Lets the waiting identical requests be sent before the flight has finished. If it has no identity, as in a
   /// background validation, nothing in this process waits for it, and its lease stays.
   ///
-  /// - Parameter outcome: The outcome for other processes.
+  /// - Parameter outcome: the outcome for other processes.
   func releaseJoined(_ outcome: FlightOutcome) {
     let (identity, lease) = state.withLock { state in
       let identity = state.registration?.identity.take()
@@ -210,7 +210,7 @@ final class Flight: Sendable {
     finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }
 
-  // MARK: Other processes
+  // MARK: - Other processes
 
   /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
   /// request that identical ones can wait for.
@@ -220,7 +220,7 @@ final class Flight: Sendable {
 
   /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
   ///
-  /// - Returns: Whether to look up the stored responses again, since there may be one; otherwise the request has to be
+  /// - Returns: whether to look up the stored responses again, since there may be one; otherwise the request has to be
   ///   sent.
   /// - Throws: `CancellationError` if the task is cancelled.
   func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {

@@ -35,11 +35,11 @@ public final class HTTPCache: Sendable {
   private let counts = Mutex(HTTPCache.Statistics())
   private let revalidating = Mutex<Set<CacheEntry.ID>>([])
 
-  /// Creates a cache.
+  /// Makes a cache.
   ///
   /// - Parameters:
-  ///   - store: Where the responses are stored; by default in memory, 32 MiB at most.
-  ///   - now: Returns the current time; for tests.
+  ///   - store: where the responses are stored; by default in memory, 32 MiB at most.
+  ///   - now: returns the current time; for tests.
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
     immediate = store as? any ImmediateCacheStore
@@ -64,8 +64,7 @@ public final class HTTPCache: Sendable {
 
   /// Removes the responses that were received or last validated longer ago than `age`. Throws the store's errors.
   public func remove(olderThan age: Duration) async throws {
-    let seconds = Double(age.components.seconds) + Double(age.components.attoseconds) * 1e-18
-    try await remove(.olderThan(now().addingTimeInterval(-seconds)))
+    try await remove(.olderThan(now().addingTimeInterval(-age.inMilliseconds / 1000)))
   }
 
   /// Removes entries. Throws the store's errors.
@@ -185,7 +184,7 @@ extension HTTPCache {
     public var staleHits = 0
     /// Requests answered with a stored response after the origin had validated it.
     public var revalidations = 0
-    /// Requests answered by the network.
+    /// Cacheable requests answered by the network, and others whose response was stored.
     public var misses = 0
     /// Requests that waited for the response to an identical request before they were answered or sent.
     public var collapsed = 0

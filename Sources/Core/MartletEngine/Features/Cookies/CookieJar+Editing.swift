@@ -92,9 +92,9 @@ extension CookieJar {
   /// A cookie replaces the one with the same name, domain, host-only flag and path. Expired cookies are ignored.
   /// Lifetimes are limited to 400 days. If there are more cookies than the jar may contain, the last ones are stored.
   ///
-  /// - Parameter text: The text of the file.
-  /// - Returns: The lines whose cookies were not stored, with the reasons; empty if all were stored.
-  /// - Throws: The error of the store.
+  /// - Parameter text: the text of the file.
+  /// - Returns: the lines whose cookies were not stored, with the reasons; empty if all were stored.
+  /// - Throws: the error of the store.
   public func importNetscape(_ text: String) async throws -> [Cookie.FileProblem] {
     let moment = now()
     var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
@@ -132,7 +132,7 @@ extension CookieJar {
   /// Writes all cookies to a `cookies.txt`, which replaces an existing file when it is complete (a symbolic link is
   /// replaced, not followed). Only the owner can read it.
   ///
-  /// - Throws: The error of the store, or ``HTTPError`` of kind `.file`.
+  /// - Throws: the error of the store, or ``HTTPError`` of kind `.file`.
   public func exportNetscape(to file: URL) async throws {
     let text = try await exportNetscape()
     let partial = try PartialFile(for: file, access: .ownerOnly)

@@ -15,12 +15,12 @@ extension CookieJar {
   /// unsafe method, which may be a login. No cookies are stored if all were removed since the call began.
   ///
   /// - Parameters:
-  ///   - head: The head as it came over the network.
-  ///   - url: The URL of the request.
-  ///   - context: Other information about the request.
-  ///   - line: The `Cookie` line that the jar added to the request; nil if that is not known.
-  ///   - begun: The number of the call, which shows whether it began before a sign-out.
-  /// - Returns: The refused cookies.
+  ///   - head: the head as it came over the network.
+  ///   - url: the URL of the request.
+  ///   - context: other information about the request.
+  ///   - line: the `Cookie` line that the jar added to the request; nil if that is not known.
+  ///   - begun: the number of the call, which shows whether it began before a sign-out.
+  /// - Returns: the refused cookies.
   func store(
     from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
     begun: UInt64 = SignOutMark.now

@@ -36,13 +36,13 @@ public final class CookieJar: Sendable {
   /// person. Empty for the jar itself: the name of a site has no slash.
   let mark: String
 
-  /// Creates a jar.
+  /// Makes a jar.
   ///
   /// - Parameters:
-  ///   - store: Where the cookies are stored; by default in memory, and not shared with other jars.
-  ///   - publicSuffixes: The domains for which cookies are refused; by default the list of the system.
-  ///   - limits: The maximum numbers of cookies; by default 180 of a domain and 3000 in total, in all partitions.
-  ///   - now: Returns the current time; by default that of the system.
+  ///   - store: where the cookies are stored; by default in memory, and not shared with other jars.
+  ///   - publicSuffixes: the domains for which cookies are refused; by default the list of the system.
+  ///   - limits: the maximum numbers of cookies; by default 180 of a domain and 3000 in total, in all partitions.
+  ///   - now: returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,
     limits: Cookie.Limits = .init(), now: @escaping @Sendable () -> Date = { .now }
@@ -70,19 +70,19 @@ public final class CookieJar: Sendable {
   /// try await jar.partition("anna").removeAll()   // when Anna signs out
   /// ```
   ///
-  /// - Parameter name: The name; an empty one means the jar without a partition.
+  /// - Parameter name: the name; an empty one means the jar without a partition.
   public func partition(_ name: String) -> CookieJar { CookieJar(self, mark: memory.mark(of: name)) }
 
-  // MARK: Responses
+  // MARK: - Responses
 
   /// Stores the cookies of a response.
   ///
   /// - Parameters:
-  ///   - lines: The values of its `Set-Cookie` fields, in order.
-  ///   - url: The URL of the request.
-  ///   - context: Other information about the request.
-  /// - Returns: The refused cookies, with the reasons; usually empty. A refusal is not an error.
-  /// - Throws: The error of the store.
+  ///   - lines: the values of its `Set-Cookie` fields, in order.
+  ///   - url: the URL of the request.
+  ///   - context: other information about the request.
+  /// - Returns: the refused cookies, with the reasons; usually empty. A refusal is not an error.
+  /// - Throws: the error of the store.
   @discardableResult
   public func store(
     setCookie lines: [String], for url: URL, in context: Cookie.Context = .init()
@@ -131,7 +131,7 @@ public final class CookieJar: Sendable {
     }
   }
 
-  // MARK: Requests
+  // MARK: - Requests
 
   /// Whether the store never waits.
   var endsAtDeadline: Bool { immediate != nil }
@@ -191,7 +191,7 @@ public final class CookieJar: Sendable {
     CookieList.header(try await cookies(for: url, in: context))
   }
 
-  // MARK: Sites
+  // MARK: - Sites
 
   /// Returns whether two URLs belong to the same site (RFC 6265bis §5.2): both or neither are secure, and their hosts
   /// have the same registrable domain. A URL without a host belongs to no site.
@@ -219,7 +219,7 @@ public final class CookieJar: Sendable {
   /// Whether a site's name in the store belongs to this partition.
   func isOwn(_ place: String) -> Bool { mark.isEmpty ? !place.contains("/") : place.hasSuffix(mark) }
 
-  // MARK: The store
+  // MARK: - The store
 
   /// Changes the cookies of a site, after updating their times of access, and removes cookies if there are too many.
   @discardableResult

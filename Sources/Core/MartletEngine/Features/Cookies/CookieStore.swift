@@ -35,7 +35,7 @@ public protocol CookieStore: Sendable {
   /// afterwards. It neither suspends nor calls the store. A site without cookies is removed. If the closure changes
   /// nothing, nothing need be written.
   ///
-  /// - Returns: The result of the closure, from the call whose change was stored.
+  /// - Returns: the result of the closure, from the call whose change was stored.
   func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result
@@ -70,7 +70,7 @@ public final class MemoryCookieStore: ImmediateCookieStore {
 
   private let state = Mutex(State())
 
-  /// Creates an empty store.
+  /// Makes an empty store.
   public init() {}
 
   public func cookies(in site: String) async throws -> [Cookie] { currentCookies(in: site) }

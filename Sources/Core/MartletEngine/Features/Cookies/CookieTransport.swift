@@ -25,9 +25,6 @@ struct CookieTransport: Transport, DeadlineAware {
     request.options.partition.isEmpty ? jar : jar.partition(request.options.partition)
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
-  // call keeps.
-
   private static func context(of request: HTTPRequest) -> Cookie.Context {
     var context = request.options.cookieContext
     context.method = request.method

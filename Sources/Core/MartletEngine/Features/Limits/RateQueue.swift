@@ -39,10 +39,10 @@ final class RateQueue: Sendable {
   /// Waits until a request may be sent.
   ///
   /// - Parameters:
-  ///   - delay: The time until the start of its place.
-  ///   - place: Its place; nil if the store has none.
-  ///   - giveBack: Called with the free place if the request is cancelled in the meantime.
-  /// - Returns: The place that it finally has.
+  ///   - delay: the time until the start of its place.
+  ///   - place: its place; nil if the store has none.
+  ///   - giveBack: called with the free place if the request is cancelled in the meantime.
+  /// - Returns: the place that it finally has.
   func wait(
     _ delay: Duration, at place: RateLimitPlace?, in name: Name, of call: Call,
     giveBack: (RateLimitPlace) -> Void

@@ -58,8 +58,8 @@ public struct RequestOptions: Sendable {
   /// ``HTTPError/Kind/bodyTooLarge``; the first 10 MiB are not checked. nil, the default, for no limit: a body is
   /// decoded only as fast as it is read, and with zstd and brotli ratios of 1000:1 are normal.
   @Option public var decompressionRatioLimit: Int? = nil
-  /// The largest number of bytes that `data` and `upload` collect in memory; 1 GiB by default. Use `bytes` or
-  /// `download` for larger bodies.
+  /// The largest number of bytes that a verb collects in memory (`data`, `upload`, `text`, `value`, `pages`); 1 GiB by
+  /// default. Use `bytes` or `download` for larger bodies.
   @Option public var collectLimit: Int = 1 << 30
   /// The largest number of bytes of a response's heads and trailers together; 256 KiB by default.
   @Option public var headerLimit: Int = 256 << 10
@@ -84,12 +84,19 @@ public struct RequestOptions: Sendable {
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
   @Option public var downloadResumptions: Int = 0
   /// Decides on each redirect before it is followed. nil, the default, follows those that ``redirectPolicy`` allows.
-  @Option public var redirectDecision: RedirectDecision? = nil
+  ///
+  /// It gets the next request, the redirect's response and the call. It returns the request to send, or nil to return
+  /// the redirect's response to the caller. An error that it throws ends the call.
+  @Option public var redirectDecision:
+    (@Sendable (_ next: HTTPRequest, _ response: HTTPResponse, _ call: Call) async throws -> HTTPRequest?)? = nil
   /// Decides on each response before it is stored in the cache. nil, the default, stores what the protocol allows.
-  @Option public var storageDecision: StorageDecision? = nil
+  ///
+  /// It gets the complete response, with its body in memory, and returns the response to store, or nil to store
+  /// nothing. If it reads the body, it must return a response with a new one. If it throws, nothing is stored.
+  @Option public var storageDecision: (@Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?)? = nil
   /// The statuses that the caller expects; any other is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
-  /// the default, uses the verb's own expectation: `download` and `value` expect ``StatusExpectation/successful``, the
-  /// others ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
+  /// the default, uses the verb's own expectation: `download`, `value` and `pages` expect ``StatusExpectation/successful``,
+  /// the others ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
   @Option public var expecting: StatusExpectation? = nil
   /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and the
   /// caller keeps them. A response that is already stored is used in any case.

@@ -33,9 +33,6 @@ public struct DecodingTransport: Transport {
     return try decoded(response, to: request, in: call)
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `send`, which every waiting
-  // call keeps.
-
   private static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
     guard !request.fields.contains(.acceptEncoding) else { return request }
     var request = request

@@ -57,17 +57,17 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     reconnects = request.method.isSafe
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+  /// Returns what reads the events. Releasing it closes the connection.
+  public func makeAsyncIterator() -> some AsyncIteratorProtocol<ServerSentEvent, HTTPError> { EventReader(self) }
 
-  /// Reads the events. Releasing it closes the connection.
-  public struct Iterator: AsyncIteratorProtocol {
+  private struct EventReader: AsyncIteratorProtocol {
     private var connection: EventConnection
     private var ready: ArraySlice<ServerSentEvent> = []
     private var isOver = false
 
     fileprivate init(_ events: ServerSentEvents) { connection = EventConnection(events) }
 
-    public mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> ServerSentEvent? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> ServerSentEvent? {
       while true {
         if let event = ready.popFirst() { return event }
         if isOver { return nil }
@@ -84,7 +84,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
       }
     }
 
-    public mutating func next() async throws(HTTPError) -> ServerSentEvent? { try await next(isolation: nil) }
+    mutating func next() async throws(HTTPError) -> ServerSentEvent? { try await next(isolation: nil) }
   }
 }
 

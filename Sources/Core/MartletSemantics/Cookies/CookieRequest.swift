@@ -7,10 +7,10 @@ package struct CookieRequest: Sendable, Hashable {
   /// Whether the scheme is https or wss. http is never secure, not even to localhost.
   package let isSecure: Bool
 
-  /// Creates the parts of a URL; nil if it has no valid host.
+  /// Makes the parts of a URL; nil if it has no valid host.
   package init?(_ url: URL) { self.init(url, origin: Origin(url)) }
 
-  /// Creates the parts of a URL whose origin is known.
+  /// Makes the parts of a URL whose origin is known.
   package init?(_ url: URL, origin: Origin?) {
     let text = url.absoluteString
     if let origin {

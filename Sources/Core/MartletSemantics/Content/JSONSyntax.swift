@@ -11,95 +11,81 @@ package struct JSONSyntax {
     package var description: String { "line \(line), column \(column)" }
   }
 
-  private let bytes: [UInt8]
-  private var index = 0
+  /// What may follow.
+  private enum Expectation { case name, colon, value, commaOrEnd }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  /// The bytes of a string or word that have not been read yet.
+  private var rest: ArraySlice<UInt8>
 
   /// Returns the first fault of a text, or the position after its last byte if it is cut off; nil for valid JSON.
   ///
   /// It checks the grammar (RFC 8259 §2), not the encoding of strings. It accepts any depth of nesting.
   package static func fault(in text: some Collection<UInt8>) -> Fault? {
-    var syntax = JSONSyntax(bytes: Array(text))
-    guard !syntax.readText() else { return nil }
-    let before = syntax.bytes[..<syntax.index]
+    let bytes = Array(text)
+    guard let index = indexOfFault(in: bytes) else { return nil }
+    let before = bytes[..<index]
     let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    return Fault(line: 1 + before.count { $0 == UInt8(ascii: "\n") }, column: 1 + syntax.index - lineStart)
+    return Fault(line: 1 + before.count { $0 == UInt8(ascii: "\n") }, column: 1 + index - lineStart)
   }
 
   /// Reads one value, and the white space around it. Open objects and arrays are kept in an array, so that deep nesting
   /// cannot exhaust the stack.
-  private mutating func readText() -> Bool {
+  private static func indexOfFault(in bytes: [UInt8]) -> Int? {
     var closings: [UInt8] = []
-    var expectsValue = true
-    skipWhiteSpace()
-    while true {
-      if expectsValue {
-        if closings.last == UInt8(ascii: "}"), !readName() { return false }
-        if let closing = readOpening() {
-          closings.append(closing)
-          skipWhiteSpace()
-          expectsValue = next != closing
-        } else {
-          guard readScalar() else { return false }
-          expectsValue = false
-        }
-      } else if let closing = closings.last {
-        if take(closing) {
-          closings.removeLast()
-        } else if take(UInt8(ascii: ",")) {
-          expectsValue = true
-        } else {
-          return false
-        }
-      } else {
-        return next == nil
+    var expected = Expectation.value
+    var isAtOpening = false
+    var tokens = JSONTokens(bytes)
+    while let (kind, range) = tokens.nextVisible() {
+      let first = bytes[range.lowerBound]
+      switch kind {
+      case .opening where expected == .value:
+        closings.append(first == UInt8(ascii: "{") ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+        expected = first == UInt8(ascii: "{") ? .name : .value
+      case .closing where (expected == .commaOrEnd || isAtOpening) && first == closings.last:
+        closings.removeLast()
+        expected = .commaOrEnd
+      case .comma where expected == .commaOrEnd && !closings.isEmpty:
+        expected = closings.last == UInt8(ascii: "}") ? .name : .value
+      case .colon where expected == .colon: expected = .value
+      case .string where expected == .name || expected == .value, .word where expected == .value:
+        var syntax = JSONSyntax(rest: bytes[range])
+        guard kind == .string ? syntax.readString() : syntax.readWord() else { return syntax.rest.startIndex }
+        expected = expected == .name ? .colon : .commaOrEnd
+      default: return range.lowerBound
       }
-      skipWhiteSpace()
+      isAtOpening = kind == .opening
     }
-  }
-
-  /// Reads the beginning of an object or an array. Returns the bracket that closes it.
-  private mutating func readOpening() -> UInt8? {
-    if take(UInt8(ascii: "{")) { return UInt8(ascii: "}") }
-    return take(UInt8(ascii: "[")) ? UInt8(ascii: "]") : nil
-  }
-
-  /// Reads the name of a member and its colon (RFC 8259 §4).
-  private mutating func readName() -> Bool {
-    guard next == UInt8(ascii: "\""), readString() else { return false }
-    skipWhiteSpace()
-    guard take(UInt8(ascii: ":")) else { return false }
-    skipWhiteSpace()
-    return true
-  }
-
-  private mutating func readScalar() -> Bool {
-    switch next {
-    case UInt8(ascii: "\""): readString()
-    case UInt8(ascii: "t"): read("true")
-    case UInt8(ascii: "f"): read("false")
-    case UInt8(ascii: "n"): read("null")
-    default: readNumber()
-    }
+    return expected == .commaOrEnd && closings.isEmpty ? nil : bytes.count
   }
 
   /// Reads a string (RFC 8259 §7).
   private mutating func readString() -> Bool {
-    index += 1
-    while let byte = next, byte >= 0x20 {
-      index += 1
+    rest.removeFirst()
+    while let byte = rest.first, byte >= 0x20 {
+      rest.removeFirst()
       if byte == UInt8(ascii: "\"") { return true }
       guard byte == UInt8(ascii: "\\") else { continue }
-      guard let escaped = next, #""\/bfnrtu"#.utf8.contains(escaped) else { return false }
-      index += 1
+      guard let escaped = rest.first, #""\/bfnrtu"#.utf8.contains(escaped) else { return false }
+      rest.removeFirst()
       guard escaped == UInt8(ascii: "u") else { continue }
       for _ in 0..<4 {
-        guard let digit = next, Character(Unicode.Scalar(digit)).isHexDigit else { return false }
-        index += 1
+        guard let digit = rest.first, ASCII.hexadecimalValue(digit) != nil else { return false }
+        rest.removeFirst()
       }
     }
     return false
+  }
+
+  /// Reads a literal (RFC 8259 §3) or a number.
+  private mutating func readWord() -> Bool {
+    let isRead =
+      switch rest.first {
+      case UInt8(ascii: "t"): read("true")
+      case UInt8(ascii: "f"): read("false")
+      case UInt8(ascii: "n"): read("null")
+      default: readNumber()
+      }
+    return isRead && rest.isEmpty
   }
 
   /// Reads a number (RFC 8259 §6).
@@ -113,26 +99,20 @@ package struct JSONSyntax {
   }
 
   private mutating func readDigits() -> Bool {
-    let start = index
-    while let byte = next, ASCII.isDigit(byte) { index += 1 }
-    return index > start
+    let count = rest.count
+    rest = rest.drop(while: ASCII.isDigit)
+    return rest.count < count
   }
 
   private mutating func read(_ word: StaticString) -> Bool {
     word.withUTF8Buffer { word in word.allSatisfy { take($0) } }
   }
 
-  private mutating func skipWhiteSpace() {
-    while let byte = next, [9, 10, 13, 32].contains(byte) { index += 1 }
-  }
-
   private mutating func take(_ byte: UInt8) -> Bool {
-    guard next == byte else { return false }
-    index += 1
+    guard rest.first == byte else { return false }
+    rest.removeFirst()
     return true
   }
-
-  private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 }
 
 extension JSONSyntax {

@@ -12,25 +12,18 @@ struct JSONRedactor {
     let replacement = Array("\"\(redaction.placeholder)\"".utf8)
     var output: [UInt8] = []
     output.reserveCapacity(bytes.count)
-    var index = 0
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\"") else {
-        output.append(bytes[index])
-        index += 1
-        continue
-      }
-      let end = Self.endOfString(bytes, from: index)
-      let colon = Self.skipSpace(bytes, from: end)
-      output += withoutSecrets(bytes[index..<end])
-      defer { index = max(index, end) }
-      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
-      let value = Self.skipSpace(bytes, from: colon + 1)
-      guard hides(bytes[index..<end], before: bytes[value...]) else { continue }
-      output += bytes[end..<value]
+    var tokens = JSONTokens(bytes)
+    while let (kind, range) = tokens.next() {
+      output += kind == .string ? withoutSecrets(bytes[range]) : bytes[range]
+      var ahead = tokens
+      guard kind == .string, let colon = ahead.nextVisible(), colon.kind == .colon else { continue }
+      let value = ahead.nextVisible()?.range.lowerBound ?? bytes.count
+      guard hides(bytes[range], before: bytes[value...]) else { continue }
+      output += bytes[range.upperBound..<value]
       let valueEnd = Self.endOfValue(bytes, from: value)
       let isSecret = value < bytes.count && !"tfn".utf8.contains(bytes[value])
       output += isSecret ? replacement[...] : bytes[value..<valueEnd]
-      index = valueEnd
+      tokens = JSONTokens(bytes, from: valueEnd)
     }
     return Data(output)
   }
@@ -82,41 +75,19 @@ struct JSONRedactor {
     return plain + rest
   }
 
-  private static func skipSpace(_ bytes: [UInt8], from start: Int) -> Int {
-    bytes[min(start, bytes.count)...].firstIndex { ![9, 10, 13, 32].contains($0) } ?? bytes.count
-  }
-
-  /// Returns the index after the closing quotation mark, or the end of the text.
-  private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
-    var index = start + 1
-    while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "\\"): index += 2
-      case UInt8(ascii: "\""): return index + 1
-      default: index += 1
-      }
-    }
-    return bytes.count
-  }
-
   private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
     var depth = 0
-    var index = start
-    while index < bytes.count {
-      switch bytes[index] {
-      case UInt8(ascii: "\""):
-        index = endOfString(bytes, from: index)
-        if depth == 0 { return index }
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        if depth == 0 { return index }
+    for (kind, range) in JSONTokens(bytes, from: start) {
+      switch kind {
+      case .string: if depth == 0 { return range.upperBound }
+      case .opening: depth += 1
+      case .closing:
+        if depth == 0 { return range.lowerBound }
         depth -= 1
-        if depth == 0 { return index + 1 }
-      case UInt8(ascii: ","), 9, 10, 13, 32: if depth == 0 { return index }
-      default: break
+        if depth == 0 { return range.upperBound }
+      case .comma, .whiteSpace: if depth == 0 { return range.lowerBound }
+      case .colon, .word: break
       }
-      index += 1
     }
     return bytes.count
   }

@@ -14,17 +14,10 @@ struct JSONFormatter: BodyFormatter {
     case unchanged
   }
 
-  private enum State: Sendable {
-    case between
-    case string(isEscaped: Bool)
-    /// A number, a literal, or anything else without structure.
-    case word
-  }
-
   private let layout: Layout
   private let palette: Palette
   private var visible: VisibleText?
-  private var state = State.between
+  private var tokenizer = JSONTokenizer()
   /// The open brackets: whether each belongs to an object.
   private var open: [Bool] = []
   /// Whether the next string is the name of a member.
@@ -55,51 +48,31 @@ struct JSONFormatter: BodyFormatter {
   mutating func finish() -> [UInt8] {
     var out: [UInt8] = []
     for byte in visible?.finish() ?? [] { add(byte, to: &out) }
-    if case .between = state {} else { out += palette.end.utf8 }
-    state = .between
+    if tokenizer.isOpen { out += palette.end.utf8 }
+    tokenizer = JSONTokenizer()
     if layout == .indented, !(out.last.map { $0 == 10 } ?? endsWithNewline) { out.append(10) }
     return out
   }
 
   private mutating func add(_ byte: UInt8, to out: inout [UInt8]) {
-    switch state {
-    case .string(let isEscaped):
-      out.append(byte)
-      if isEscaped {
-        state = .string(isEscaped: false)
-      } else if byte == UInt8(ascii: "\\") {
-        state = .string(isEscaped: true)
-      } else if byte == UInt8(ascii: "\"") {
-        out += palette.end.utf8
-        state = .between
-      }
-    case .word:
-      guard Self.isDelimiter(byte) else { return out.append(byte) }
-      out += palette.end.utf8
-      state = .between
-      addBetween(byte, to: &out)
-    case .between: addBetween(byte, to: &out)
-    }
+    let isFirst = tokenizer.begins(byte)
+    if isFirst, tokenizer.isOpen { out += palette.end.utf8 }
+    tokenizer.read(byte)
+    if isFirst { return begin(tokenizer.kind, byte, &out) }
+    out.append(byte)
+    if !tokenizer.isOpen { out += palette.end.utf8 }
   }
 
-  private static func isDelimiter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 9, 10, 13, 32, UInt8(ascii: "{"), UInt8(ascii: "}"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: ","),
-      UInt8(ascii: ":"), UInt8(ascii: "\""):
-      true
-    default: false
-    }
-  }
-
-  private mutating func addBetween(_ byte: UInt8, to out: inout [UInt8]) {
-    switch byte {
-    case 9, 10, 13, 32: if layout == .unchanged { out.append(byte) }
-    case UInt8(ascii: "{"), UInt8(ascii: "["):
+  /// Begins a token with its first byte.
+  private mutating func begin(_ kind: JSONTokenizer.Kind, _ byte: UInt8, _ out: inout [UInt8]) {
+    switch kind {
+    case .whiteSpace: if layout == .unchanged { out.append(byte) }
+    case .opening:
       beginValue(&out)
       out.append(byte)
       open.append(byte == UInt8(ascii: "{"))
       (expectsName, isAtOpening) = (byte == UInt8(ascii: "{"), true)
-    case UInt8(ascii: "}"), UInt8(ascii: "]"):
+    case .closing:
       let isOutermost = open.count == 1
       _ = open.popLast()
       if !isAtOpening { breakLine(&out) }
@@ -107,26 +80,24 @@ struct JSONFormatter: BodyFormatter {
       (isAtOpening, expectsName, hasValue) = (false, false, !isOutermost)
       // At once, so that messages on standard error at the body's end begin on a new line.
       if isOutermost { breakLine(&out) }
-    case UInt8(ascii: ","):
+    case .comma:
       out.append(byte)
       (isAtOpening, expectsName, hasValue) = (false, open.last ?? false, false)
       breakLine(&out)
-    case UInt8(ascii: ":"):
+    case .colon:
       out.append(byte)
       if layout == .indented { out.append(32) }
       (isAtOpening, expectsName, hasValue) = (false, false, false)
-    case UInt8(ascii: "\""):
+    case .string:
       beginValue(&out)
       out += palette.begin(expectsName ? .name : .text).utf8
       out.append(byte)
-      state = .string(isEscaped: false)
       hasValue = true
-    default:
+    case .word:
       beginValue(&out)
       let isNumber = ASCII.isDigit(byte) || byte == UInt8(ascii: "-")
       out += palette.begin(isNumber ? .number : .literal).utf8
       out.append(byte)
-      state = .word
       hasValue = true
     }
   }

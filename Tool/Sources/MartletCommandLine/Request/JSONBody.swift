@@ -9,11 +9,11 @@ struct JSONBody: Sendable {
   ///
   /// - Parameter value: valid JSON, with white space around it or without.
   mutating func set(_ value: String, at path: BodyPath) throws(UsageError) {
-    try root.set(Self.trimmed(value[...]), at: path, from: 0)
+    try root.set(Self.trimmed(value), at: path, from: 0)
   }
 
   /// The text without the white space around it that JSON allows (RFC 8259 §2).
-  fileprivate static func trimmed(_ text: Substring) -> String {
+  private static func trimmed(_ text: String) -> String {
     let isSpace: (UInt8) -> Bool = { [9, 10, 13, 32].contains($0) }
     guard let first = text.utf8.firstIndex(where: { !isSpace($0) }),
       let last = text.utf8.lastIndex(where: { !isSpace($0) })
@@ -127,34 +127,21 @@ private enum JSONParts {
 
   /// Reads one level of a text that is valid JSON.
   static func of(_ text: String) -> [Part] {
+    let bytes = Array(text.utf8)
     var parts: [Part] = []
     var part = Part()
-    var start = text.utf8.index(after: text.utf8.startIndex)
     var depth = 0
-    var isString = false
-    var isEscaped = false
-    func piece(_ end: String.Index) -> String { JSONBody.trimmed(text[start..<end]) }
-    for index in text.utf8.indices {
-      let byte = text.utf8[index]
-      if isString {
-        isString = isEscaped || byte != UInt8(ascii: "\"")
-        isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
-        continue
+    for (kind, range) in JSONTokens(bytes) {
+      if kind == .closing { depth -= 1 }
+      switch (kind, depth) {
+      case (.opening, 0), (.whiteSpace, 1): break
+      case (.colon, 1): (part.name, part.value) = (part.value, "")
+      case (.comma, 1), (.closing, 0):
+        if !part.value.isEmpty { parts.append(part) }
+        part = Part()
+      default: part.value += String(decoding: bytes[range], as: UTF8.self)
       }
-      switch byte {
-      case UInt8(ascii: "\""): isString = true
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-      case UInt8(ascii: ":") where depth == 1:
-        part.name = piece(index)
-        start = text.utf8.index(after: index)
-      default: break
-      }
-      guard depth == 0 || (depth == 1 && byte == UInt8(ascii: ",")) else { continue }
-      part.value = piece(index)
-      if !part.value.isEmpty { parts.append(part) }
-      part = Part()
-      start = text.utf8.index(after: index)
+      if kind == .opening { depth += 1 }
     }
     return parts
   }

@@ -247,7 +247,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Above the engine: Kerberos tickets, and the stores of a fleet of processes, for Linux.
+// Above the engine, for Linux: Kerberos tickets, and the stores of a fleet of processes, also of CSRF tokens.
 #if os(Linux)
 package.products += [
   .library(name: "MartletKerberos", targets: ["MartletKerberos"]),

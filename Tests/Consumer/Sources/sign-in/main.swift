@@ -1,10 +1,15 @@
-import Martlet
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 import MartletSignIn
 
 guard let service = URL(string: "https://a.example/") else { fatalError("not a URL") }
-let session = HTTPSession()
-let client = OAuthClient(id: "reader", tokenEndpoint: service.appending(path: "token"), session: session)
-var configuration = SessionConfiguration()
-configuration.credentials = [client.tokens(for: .origin(of: service), by: .clientCredentials(scopes: ["read"]))]
-configuration.interceptors = [CSRFInterceptor(root: service)]
-print(client, configuration.credentials.count, configuration.interceptors.count)
+let options = CSRFOptions()
+try await options.store.setToken("token", for: service)
+let csrf = CSRFInterceptor(root: service, options: options)
+let pages = LoginInterceptor(isChallenge: { _, _ in false }, login: { _ in })
+let login = OAuthLogin.device(service.appending(path: "device")) { print($0.page, $0.userCode) }
+print(options.field, try await options.store.token(for: service)?.count ?? 0, OAuthClient.Authentication.none)
+withExtendedLifetime((csrf, pages, login)) {}

@@ -1,3 +1,4 @@
+import Dispatch
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -53,16 +54,17 @@ struct TestInterceptor: Interceptor {
 final class Waits: Sendable {
   private let seen = Awaitable<[Duration?]>([])
 
-  /// The limits of the waits so far; nil for one without a limit.
-  var limits: [Duration?] { seen.value }
-
-  /// Counts the waits of the tasks that the closure starts, and of the tasks that they start.
-  func observe<Result>(_ start: () -> Result) -> Result {
-    WaitObserver { [seen] limit in seen.update { $0.append(limit?.duration) } }.observe(start)
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.update { $0 += 1 }
+    queue.async { [self] in
+      job.runSynchronously(on: asUnownedTaskExecutor())
+      jobs.update { $0 -= 1 }
+    }
   }
 
-  /// Returns when that many waits have begun.
-  func reached(_ count: Int) async throws { _ = try await seen.wait { $0.count >= count ? true : nil } }
+  /// Returns when the task has suspended or ended.
+  func idle() async throws { _ = try await jobs.wait { $0 == 0 ? true : nil } }
 }
 
 /// A body of chunks that records whether it was cancelled.

@@ -158,7 +158,7 @@ struct CallDeadlineTests {
 
   @Test func theDeadlineOfARequestDoesNotEndAnIdenticalOne() async throws {
     let sent = Counter()
-    let hasBegun = Gate()
+    let (hasBegun, hasJoined) = (Gate(), Gate())
     let session = session(
       AwareTransport { _, call in
         guard sent.next() == 1 else { return .text("second") }
@@ -168,12 +168,12 @@ struct CallDeadlineTests {
         hasBegun.open()
         _ = try await body.head()
         return .text("first")
-      })
+      }
+    ) { $0.listeners = [EventHandler { event, _ in if case .note = event { hasJoined.open() } }] }
     let first = Task { try await session.data(for: request()) }
     try await hasBegun.wait()
-    let waits = Waits()
-    let second = waits.observe { Task { try await session.data(for: HTTPRequest(.get, origin)).0 } }
-    try await waits.reached(1)
+    let second = Task { try await session.data(for: HTTPRequest(.get, origin)).0 }
+    try await hasJoined.wait()
     try await clock.sleepers(2)
     clock.advance(by: .seconds(10))
 

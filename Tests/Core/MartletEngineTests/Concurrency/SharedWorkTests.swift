@@ -11,9 +11,11 @@ struct SharedWorkTests {
   private func join(
     _ works: SharedWork<String, Int>, _ key: String, _ work: @escaping @Sendable () async throws -> Int
   ) async throws -> Task<Int?, any Error> {
-    let waits = Waits()
-    let task = waits.observe { Task { try await works.value(for: key, work) } }
-    try await waits.reached(1)
+    let waiting = works.waiting(for: key)
+    let executor = WatchedExecutor()
+    let task = Task(executorPreference: executor) { try await works.value(for: key, work) }
+    try await executor.idle()
+    #expect(works.waiting(for: key) == waiting + 1)
     return task
   }
 

@@ -149,7 +149,6 @@ package final class RunningWork<Value: Sendable>: Work {
     }
     if let early { return try early.get() }
     let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
-    WaitObserver.current?.waits(limit)
     defer {
       alarm?.cancel()
       state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
@@ -165,21 +164,6 @@ package final class RunningWork<Value: Sendable>: Work {
   /// - Parameter factor: the multiple of the call's response timeout.
   package func limit(for call: Call, factor: Int = 1) -> WaitLimit? {
     mayHaveBegun(call) ? call.waitLimit(factor: factor) : nil
-  }
-}
-
-/// Observes, in the tasks that a test starts, each wait for a ``RunningWork`` once it has begun, and its limit.
-package struct WaitObserver: Sendable {
-  @TaskLocal static var current: WaitObserver?
-
-  fileprivate let waits: @Sendable (WaitLimit?) -> Void
-
-  package init(_ waits: @escaping @Sendable (_ limit: WaitLimit?) -> Void) { self.waits = waits }
-
-  /// Observes the tasks that the closure starts. It is not generic code of another module: the optimizer of Swift 6.3.1
-  /// turns a task-local function there into code that crashes.
-  package func observe<Result>(_ start: () -> Result) -> Result {
-    Self.$current.withValue(self, operation: start)
   }
 }
 

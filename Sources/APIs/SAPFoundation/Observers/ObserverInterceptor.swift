@@ -61,12 +61,12 @@ struct ObserverInterceptor: ImmediateInterceptor {
   func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
     let isLocal = (try? outcome.get().networkHead) == nil
-    task.mutable.withLock { $0.isAnsweredLocally = isLocal }
+    task.mutable.withLock { $0.attempt.isAnsweredLocally = isLocal }
     guard task.session.eventHandlers.isEmpty else {
       return { try await verdict(on: outcome, to: task, of: attempt, in: call) }
     }
     let shown = outcome.response
-    task.mutable.withLock { $0.response = shown }
+    task.mutable.withLock { $0.attempt.response = shown }
     return nil
   }
 
@@ -99,11 +99,11 @@ struct ObserverInterceptor: ImmediateInterceptor {
       case .cancel(let error): throw task.fail(error)
       case .resend(let request): return try resend(request, of: task, after: attempt)
       case .becomeDownload:
-        task.mutable.withLock { $0.isDownload = true }
+        task.mutable.withLock { $0.download.isChosen = true }
         break asking
       }
     }
-    task.mutable.withLock { $0.response = shown }
+    task.mutable.withLock { $0.attempt.response = shown }
     guard isReplaced, case .success(let response) = outcome else { return .accept }
     return .replace(response)
   }

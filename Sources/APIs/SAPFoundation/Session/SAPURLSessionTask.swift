@@ -114,54 +114,54 @@ extension SAPURLSessionTask {
   ///
   /// Its properties are those of this task, and its `cancel` cancels this task; its `resume` and `suspend` do nothing.
   public var urlSessionTask: URLSessionTask? {
-    guard case .described(let sent, let number) = mutable.withLock({ $0.backing }) else { return madeBacking }
+    guard case .described(let sent, let number) = mutable.withLock({ $0.attempt.backing }) else { return madeBacking }
     let task = BackingTask(sent.urlRequest, number: number, of: self)
     mutable.withLock { state in
-      if case .described(_, number: number) = state.backing { state.backing = .made(task) }
+      if case .described(_, number: number) = state.attempt.backing { state.attempt.backing = .made(task) }
     }
     return madeBacking ?? task
   }
 
   private var madeBacking: BackingTask? {
-    if case .made(let task) = mutable.withLock({ $0.backing }) { task } else { nil }
+    if case .made(let task) = mutable.withLock({ $0.attempt.backing }) { task } else { nil }
   }
 
   /// The last request that was sent, with the changes of observers and redirects. The original request before the first
   /// attempt.
   public var currentRequest: URLRequest? {
-    mutable.withLock { $0.sent }?.urlRequest ?? mutable.withLock { $0.begunWith }
+    mutable.withLock { $0.attempt.request }?.urlRequest ?? mutable.withLock { $0.begunWith }
   }
 
   /// The response, with the changes of observers; nil until there is one.
-  public var response: URLResponse? { mutable.withLock { $0.response } }
+  public var response: URLResponse? { mutable.withLock { $0.attempt.response } }
 
   /// The identifier from a ``CorrelationObserver``, for error reports; nil without such an observer and before the
   /// first attempt.
-  public var correlationID: String? { mutable.withLock { $0.correlationID } }
+  public var correlationID: String? { mutable.withLock { $0.attempt.correlationID } }
 
   /// Whether the response came from a cache or from an observer.
-  var isAnsweredLocally: Bool { mutable.withLock { $0.isAnsweredLocally } }
+  var isAnsweredLocally: Bool { mutable.withLock { $0.attempt.isAnsweredLocally } }
 
   /// The error that the task failed with; nil if it has not failed.
   public var error: (any Error)? { mutable.withLock { $0.error } }
 
   /// The priority, between 0 and 1; 0.5 by default. It is read when the task begins.
   public var priority: Float {
-    get { mutable.withLock { $0.priority } }
-    set { mutable.withLock { $0.priority = newValue } }
+    get { mutable.withLock { $0.settings.priority } }
+    set { mutable.withLock { $0.settings.priority = newValue } }
   }
 
   /// A description for people; nil by default.
   public var taskDescription: String? {
-    get { mutable.withLock { $0.description } }
-    set { mutable.withLock { $0.description = newValue } }
+    get { mutable.withLock { $0.settings.description } }
+    set { mutable.withLock { $0.settings.description = newValue } }
   }
 
   /// The earliest date at which the request is sent; at once by default. It is read when the task begins. On that date
   /// observers and the delegate decide whether the request is still right (`willBeginDelayedRequest`).
   public var earliestBeginDate: Date? {
-    get { mutable.withLock { $0.earliestBeginDate } }
-    set { mutable.withLock { $0.earliestBeginDate = newValue } }
+    get { mutable.withLock { $0.settings.earliestBeginDate } }
+    set { mutable.withLock { $0.settings.earliestBeginDate = newValue } }
   }
 
   /// The number of bytes of the request's body that were sent in the last attempt.
@@ -191,7 +191,7 @@ extension SAPURLSessionTask {
 
   /// The file with the body, if an observer made the task a download (`.becomeDownload`). The file is removed when the
   /// completion handler has returned.
-  public var downloadLocation: URL? { mutable.withLock { $0.location } }
+  public var downloadLocation: URL? { mutable.withLock { $0.download.location } }
 }
 
 // MARK: - Downloads
@@ -221,7 +221,7 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
   /// The handler is called on the session's `delegateQueue` when the task has completed.
   public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (Data?) -> Void) {
     let isOver = mutable.withLock { state in
-      if state.phase != .completed { state.resumeHandlers.append(completionHandler) }
+      if state.phase != .completed { state.download.handlers.append(completionHandler) }
       return state.phase == .completed
     }
     if isOver { session.callbacks.add { completionHandler(nil) } } else { cancel() }
@@ -242,15 +242,15 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
       throw error
     }
     guard response.status.isSuccessful else { return try await write(response.body) }
-    mutable.withLock { $0.location = location }
+    mutable.withLock { $0.download.location = location }
   }
 
   /// Keeps a partial file only if it can be continued: with the resume data that the app requested, or with those in
   /// the error of a lost connection.
   private func keep(_ resumption: DownloadResumption?) {
     let isKept = mutable.withLock { state in
-      state.resumption = state.resumeHandlers.isEmpty ? nil : resumption
-      return !state.isCancelled || !state.resumeHandlers.isEmpty
+      state.download.resumption = state.download.handlers.isEmpty ? nil : resumption
+      return !state.isCancelled || !state.download.handlers.isEmpty
     }
     if !isKept { resumption?.discard() }
   }

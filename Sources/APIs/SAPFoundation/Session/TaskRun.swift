@@ -45,7 +45,9 @@ struct TaskRun: Sendable {
     let collects = task.mutable.withLock { $0.delivery.collects }
     let (body, _) =
       collects ? try await session.engine.bytesToCollect(for: request) : try await session.engine.bytes(for: request)
-    let (delivery, response, isDownload) = task.mutable.withLock { ($0.delivery, $0.response, $0.isDownload) }
+    let (delivery, response, isDownload) = task.mutable.withLock { state in
+      (state.delivery, state.attempt.response, state.download.isChosen)
+    }
     switch (delivery, response) {
     case (.batches(let receive, _, _), let response?):
       try await session.callOnQueue(in: parent) { receive(response) }
@@ -138,17 +140,17 @@ struct TaskRun: Sendable {
     let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
     let completed = task.mutable.withLock { state in
       (state.phase, state.error, state.work) = (.completed, failure, nil)
-      defer { (state.delivery, state.resumeHandlers, state.parent) = (.events, [], .none) }
+      defer { (state.delivery, state.download.handlers, state.parent) = (.events, [], .none) }
       return state
     }
-    let resumeData = completed.resumption.flatMap { try? JSONEncoder().encode($0) }
+    let resumeData = completed.download.resumption.flatMap { try? JSONEncoder().encode($0) }
     session.callbacks.add { [task, session] in
       completed.parent.perform {
         delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
-        completed.delivery.finish(data, completed.location, completed.response, failure)
-        for handler in completed.resumeHandlers { handler(resumeData) }
+        completed.delivery.finish(data, completed.download.location, completed.attempt.response, failure)
+        for handler in completed.download.handlers { handler(resumeData) }
       }
-      if let location = completed.location { try? FileManager.default.removeItem(at: location) }
+      if let location = completed.download.location { try? FileManager.default.removeItem(at: location) }
       session.didComplete(task)
     }
   }
@@ -206,7 +208,7 @@ extension SAPURLSessionTask {
       try file.append(chunk)
     }
     try file.complete()
-    mutable.withLock { $0.location = location }
+    mutable.withLock { $0.download.location = location }
   }
 
   static let temporaryFileLabel = "sapurlsession"

@@ -28,35 +28,23 @@ struct TaskState {
   var suspensions: [OneShot<Void>] = []
   /// The receiver of the results; `.events` once it got them.
   var delivery: CallbackDelivery
-  var isDownload = false
-  var location: URL?
   /// The task's first request: its original one, or the one that a handler gave for a delayed task.
   var begunWith: URLRequest?
-  /// The request of the current or last attempt.
-  var sent: ShownRequest?
-  var response: URLResponse?
-  /// Whether the response did not come over the network.
-  var isAnsweredLocally = false
-  /// The identifier with which servers log the task.
-  var correlationID: String?
   var error: (any Error)?
   /// The engine's call.
   weak var call: Call?
   /// The calls for which the task was made.
   var parent = CallContext.current
-  var backing = Backing.none
   /// Whether handlers were notified that the task waits for a connection.
   var hasReportedWaiting = false
   /// Whether the next attempt only follows a redirect.
   var isFollowingRedirect = false
   var counts = ByteCounts()
-  var metrics: [TransferMetrics] = []
   var progress: Progress?
-  var priority: Float = 0.5
-  var description: String?
-  var earliestBeginDate: Date?
-  var resumption: DownloadResumption?
-  var resumeHandlers: [@Sendable (Data?) -> Void] = []
+  /// The measurements of all attempts.
+  var metrics: [TransferMetrics] = []
+  var download = Download()
+  var settings = Settings()
   /// The task's identifier and its values, once they were requested.
   var identifier: UUID?
   var contextValues: ContextValues?
@@ -66,11 +54,25 @@ struct TaskState {
     self.delivery = delivery
   }
 
-  struct ByteCounts {
-    var sent: Int64 = 0
-    var received: Int64 = 0
-    var expectedToSend: Int64 = 0
-    var expectedToReceive: Int64 = -1
+  /// The current or last attempt.
+  struct Attempt {
+    var request: ShownRequest?
+    var response: URLResponse?
+    /// Whether the response did not come over the network.
+    var isAnsweredLocally = false
+    /// The identifier with which servers log the task.
+    var correlationID: String?
+    var backing = Backing.none
+    /// Whether the next attempt only follows a redirect.
+    var followsRedirect = false
+
+    /// Begins the next attempt. Returns whether it has a new backing task: it does not only follow a redirect.
+    mutating func begin(with request: ShownRequest, number: Int, correlationID: String?) -> Bool {
+      let isNew = !followsRedirect
+      (self.request, self.correlationID, response, followsRedirect) = (request, correlationID, nil, false)
+      if isNew { backing = .described(request, number: number) }
+      return isNew
+    }
   }
 
   /// The task of Foundation's type for the current or last attempt. It takes long to make, so it is made on demand.
@@ -79,6 +81,31 @@ struct TaskState {
     case none
     case described(ShownRequest, number: Int)
     case made(BackingTask)
+  }
+
+  /// The bytes of the current or last attempt.
+  struct ByteCounts {
+    var sent: Int64 = 0
+    var received: Int64 = 0
+    var expectedToSend: Int64 = 0
+    var expectedToReceive: Int64 = -1
+  }
+
+  /// The file of a download, and how the download can continue.
+  struct Download {
+    /// Whether an observer made the task a download.
+    var isChosen = false
+    var location: URL?
+    var resumption: DownloadResumption?
+    /// The handlers that get the resume data.
+    var handlers: [@Sendable (Data?) -> Void] = []
+  }
+
+  /// The app's settings of the task.
+  struct Settings {
+    var priority: Float = 0.5
+    var description: String?
+    var earliestBeginDate: Date?
   }
 
   mutating func resume() -> Resumption {

@@ -14,12 +14,12 @@ struct CachingTransport: Transport, DeadlineAware {
     let flight = Flight(request, in: call, of: cache)
     guard flight.isCacheable else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
-    var step = try firstStep(of: flight)
+    var step = try decideAtOnce(for: flight)
     while true {
       switch step {
       case .send(let sent): return try await fetch(sent, for: flight)
       case .answer(let response): return response
-      default: step = try await self.step(of: flight, after: step, without: &unreadable)
+      default: step = try await advance(flight, after: step, without: &unreadable)
       }
     }
   }
@@ -38,12 +38,12 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Looks up the stored responses and answers with one, unless that requires an `await`.
-  private func firstStep(of flight: Flight) throws -> Step {
+  private func decideAtOnce(for flight: Flight) throws -> Step {
     let storedCount = cache.flights.storedCount
     guard let entries = cache.blockingEntries(for: flight), entries.count < HTTPCache.variantLimit else {
       return .lookUp
     }
-    let step = try step(of: flight, among: entries, since: storedCount)
+    let step = try decide(for: flight, among: entries, since: storedCount)
     guard case .serve(let entry, .fresh) = step,
       case .now(let response?) = response(from: entry, as: .cache, to: flight)
     else { return step }
@@ -51,8 +51,8 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
-  private func step(
-    of flight: Flight, after step: Step, without unreadable: inout Set<CacheEntry.ID>
+  private func advance(
+    _ flight: Flight, after step: Step, without unreadable: inout Set<CacheEntry.ID>
   ) async throws -> Step {
     switch step {
     case .send, .answer: return step
@@ -72,13 +72,14 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let storedCount = cache.flights.storedCount
     let entries = await cache.entries(for: flight).filter { [unreadable] in !unreadable.contains($0.id) }
-    let next = try self.step(of: flight, among: entries, since: storedCount)
+    let next = try decide(for: flight, among: entries, since: storedCount)
     if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: flight) }
     return next
   }
 
-  private func step(
-    of flight: Flight, among entries: [CacheEntry], since storedCount: Int
+  /// Decides how to answer, and starts the flight if the request has to be sent.
+  private func decide(
+    for flight: Flight, among entries: [CacheEntry], since storedCount: Int
   ) throws -> Step {
     let sent: OriginRequest
     switch flight.plan(among: entries) {

@@ -50,9 +50,12 @@ struct TestInterceptor: Interceptor {
   }
 }
 
-/// Counts the waits of tasks for the work of others (a token, a response), so that a test knows that they wait.
-final class Waits: Sendable {
-  private let seen = Awaitable<[Duration?]>([])
+/// Runs the task that a test starts on it, and tells when the task has suspended: what it waits for comes from elsewhere.
+/// The tasks that this task starts run elsewhere.
+final class WatchedExecutor: TaskExecutor {
+  private let queue = DispatchQueue(label: "task")
+  /// The number of jobs that are queued or running.
+  private let jobs = Awaitable(0)
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

@@ -138,14 +138,7 @@ extension SAPURLSessionTask {
   fileprivate func beginAttempt(with request: HTTPRequest, correlationID: String?) {
     let sent = ShownRequest(request, of: self)
     let number = session.nextNumber()
-    let isNew = mutable.withLock { state in
-      state.correlationID = correlationID
-      state.sent = sent
-      state.response = nil
-      defer { state.isFollowingRedirect = false }
-      if !state.isFollowingRedirect { state.backing = .described(sent, number: number) }
-      return !state.isFollowingRedirect
-    }
+    let isNew = mutable.withLock { $0.attempt.begin(with: sent, number: number, correlationID: correlationID) }
     guard isNew, !session.eventHandlers.isEmpty, let backing = urlSessionTask else { return }
     session.notify { [self] in $0.sapURLSession(session, task: self, didCreate: backing) }
   }
@@ -154,7 +147,7 @@ extension SAPURLSessionTask {
   func resolveRedirect(
     to next: HTTPRequest, after response: HTTPResponse
   ) async throws -> HTTPRequest? {
-    mutable.withLock { $0.isFollowingRedirect = true }
+    mutable.withLock { $0.attempt.isFollowingRedirect = true }
     guard !session.eventHandlers.isEmpty else { return next }
     guard let redirect = response.urlResponse else { return next }
     let shown = shown(next)

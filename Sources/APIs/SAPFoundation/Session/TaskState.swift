@@ -37,8 +37,7 @@ struct TaskState {
   var parent = CallContext.current
   /// Whether handlers were notified that the task waits for a connection.
   var hasReportedWaiting = false
-  /// Whether the next attempt only follows a redirect.
-  var isFollowingRedirect = false
+  var attempt = Attempt()
   var counts = ByteCounts()
   var progress: Progress?
   /// The measurements of all attempts.
@@ -64,12 +63,12 @@ struct TaskState {
     var correlationID: String?
     var backing = Backing.none
     /// Whether the next attempt only follows a redirect.
-    var followsRedirect = false
+    var isFollowingRedirect = false
 
     /// Begins the next attempt. Returns whether it has a new backing task: it does not only follow a redirect.
     mutating func begin(with request: ShownRequest, number: Int, correlationID: String?) -> Bool {
-      let isNew = !followsRedirect
-      (self.request, self.correlationID, response, followsRedirect) = (request, correlationID, nil, false)
+      let isNew = !isFollowingRedirect
+      (self.request, self.correlationID, response, isFollowingRedirect) = (request, correlationID, nil, false)
       if isNew { backing = .described(request, number: number) }
       return isNew
     }

@@ -184,7 +184,7 @@ extension Connection {
   /// Continues once the connection reaches the origin, or a proxy that forwards requests.
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
-    guard let identity = network.askedIdentity else { return secure(origin, with: network.tls) }
+    guard let identity = network.security.asked else { return secure(origin, with: network.security.origin) }
     stage = .choosingIdentity
     question = Task.detached { [id, jobs = network.jobs] in
       let context: Result<TLSContext, HTTPError>

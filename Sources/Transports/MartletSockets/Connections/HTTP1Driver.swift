@@ -88,8 +88,8 @@ extension HTTP1Driver {
     (turn, sentCount) = (TurnLimit(), 0)
     while true {
       let hasMore = collect(for: transfer)
-      guard flush(isFollowed: transfer.chunkOffset < transfer.chunk.count) else { return }
-      if transfer.chunkOffset < transfer.chunk.count {
+      guard flush(isFollowed: !transfer.chunk.isSent) else { return }
+      if !transfer.chunk.isSent {
         guard sendChunk(of: transfer) else { return }
       } else if !hasMore {
         break
@@ -113,11 +113,10 @@ extension HTTP1Driver {
   /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
-    while case .sending = upload, transfer.chunkOffset == transfer.chunk.count, outgoing.count <= Self.copiedChunk {
+    while case .sending = upload, transfer.chunk.isSent, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.head.framing == .chunked
-      if isChunked, !transfer.chunk.isEmpty { outgoing.append(ChunkedWriter.suffix) }
-      transfer.chunk = Data()
-      transfer.chunkOffset = 0
+      if isChunked, !transfer.chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
+      transfer.chunk = UploadChunk()
       switch transfer.nextChunk() {
       case .nothingYet: return false
       case .end(let trailers):
@@ -126,7 +125,7 @@ extension HTTP1Driver {
       case .chunk(let data):
         if data.count > Self.copiedChunk {
           if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
-          transfer.chunk = data
+          transfer.chunk = UploadChunk(data)
         } else {
           data.withUnsafeBytes { isChunked ? ChunkedWriter.append($0, to: &outgoing) : outgoing.append($0) }
           transfer.noteSent(data.count)
@@ -153,18 +152,15 @@ extension HTTP1Driver {
 
   /// Sends a long chunk without copying it. Returns whether all of it was sent.
   private func sendChunk(of transfer: Transfer) -> Bool {
-    let offset = transfer.chunkOffset
-    let sent = transfer.chunk.withUnsafeBytes { bytes in
-      connection.send(UnsafeRawBufferPointer(rebasing: bytes[offset...]))
-    }
+    let sent = transfer.chunk.withUnsentBytes { connection.send($0) }
     guard let sent else {
       sendingFailed()
       return false
     }
-    transfer.chunkOffset += sent
+    transfer.chunk.markSent(sent)
     sentCount += sent
     transfer.noteSent(sent)
-    return transfer.chunkOffset == transfer.chunk.count
+    return transfer.chunk.isSent
   }
 
   /// Handles a server that takes no more of the request. It may have sent a response before, which is still received.

@@ -98,8 +98,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
       if copied > 0 { continue }
       switch transfer.nextChunk() {
       case .chunk(let data):
-        transfer.chunk = data
-        transfer.chunkOffset = 0
+        transfer.chunk = UploadChunk(data)
       case .nothingYet: return count > 0 ? .bytes(count) : .later
       case .end(let trailers):
         guard !trailers.isEmpty else { return .end(count) }

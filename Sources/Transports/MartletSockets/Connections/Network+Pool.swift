@@ -52,7 +52,7 @@ extension Network {
   /// connection is closed, so this happens a limited number of times.
   func takeAnother(_ transfer: Transfer) {
     transfer.beginAgain(isStale: false)
-    transfer.unsentCount -= 1
+    transfer.failures.unsent -= 1
     wait(transfer)
   }
 

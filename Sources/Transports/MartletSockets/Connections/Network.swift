@@ -41,12 +41,8 @@ final class Network {
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   private var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
-  /// The context that all TLS sessions share; nil before the first request that needs it.
-  private(set) var tls: TLSContext?
-  /// Asks the caller for the TLS settings of each connection; nil if the caller has no such function.
-  private(set) var askedIdentity: TLSIdentity?
-  /// The same for connections to proxies.
-  private(set) var proxyTLS: TLSContext?
+  /// The contexts that all TLS sessions share; each is nil before the first request that needs it.
+  private(set) var security = ConnectionSecurity()
   private var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
@@ -104,10 +100,10 @@ extension Network {
   }
 
   /// Keeps the contexts that TLS sessions need.
-  func prepare(_ security: ConnectionSecurity) {
-    tls = tls ?? security.origin
-    askedIdentity = askedIdentity ?? security.asked
-    proxyTLS = proxyTLS ?? security.proxy
+  func prepare(_ other: ConnectionSecurity) {
+    security.origin = security.origin ?? other.origin
+    security.asked = security.asked ?? other.asked
+    security.proxy = security.proxy ?? other.proxy
   }
 
   /// Reads on: the reader of a response wants more.
@@ -167,13 +163,14 @@ extension Network {
     waiting[number] = transfer
     perform(
       pool.request(
-        number, for: transfer.key, isAgain: transfer.isAgain, needsNew: transfer.needsNewConnection, now: loop.now))
+        number, for: transfer.key, isAgain: !transfer.failures.isEmpty,
+        needsNew: transfer.failures.requireNewConnection, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
 
   /// Starts a transfer on a ready connection. Returns false if it has to wait.
   private func startAtOnce(_ transfer: Transfer) -> Bool {
-    guard !isPerforming, !transfer.needsNewConnection,
+    guard !isPerforming, !transfer.failures.requireNewConnection,
       let number = pool.useAvailable(for: transfer.key, now: loop.now)
     else { return false }
     if let connection = connections[number] {
@@ -223,7 +220,7 @@ extension Network {
   func foundStale(_ transfer: Transfer) {
     let reason = "the one it went over had served before, and ended before any byte of a response"
     closeIdle(for: transfer.key)  // the others are most likely stale too
-    guard !transfer.needsNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
+    guard !transfer.failures.requireNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }

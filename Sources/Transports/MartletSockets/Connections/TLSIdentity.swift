@@ -158,10 +158,10 @@ extension Network {
 
   /// Makes the TLS session with a proxy.
   func makeProxySession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
-    guard let proxyTLS, let server = key.route.server else {
+    guard let tls = security.proxy, let server = key.route.server else {
       throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
     }
-    return try TLSSession(proxyTLS, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
+    return try TLSSession(tls, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
   }
 }
 #endif

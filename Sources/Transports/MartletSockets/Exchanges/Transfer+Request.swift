@@ -4,63 +4,110 @@ import MartletSemantics
 
 // The request's side of a transfer: what a connection sends of it, and how it is sent again.
 
+/// How much of a request's body was sent.
+struct UploadProgress {
+  /// How many bytes were taken from the body's source.
+  var taken: Int64 = 0
+  var sent: Int64 = 0
+  /// How many sent bytes the call's listeners know of.
+  var reported: Int64 = 0
+  /// Whether the body's source was told to stop, so that the request cannot be sent again.
+  var isStopped = false
+}
+
+/// The chunk of a request's body that is being sent.
+struct UploadChunk {
+  private(set) var bytes = Data()
+  private var offset = 0
+
+  init() {}
+
+  init(_ bytes: Data) { self.bytes = bytes }
+
+  var isSent: Bool { offset == bytes.count }
+
+  /// Copies unsent bytes, which then count as sent. Returns how many.
+  mutating func copy(into room: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(room.count, bytes.count - offset)
+    guard count > 0 else { return 0 }
+    let start = bytes.startIndex + offset
+    bytes.copyBytes(to: room, from: start..<(start + count))
+    offset += count
+    return count
+  }
+
+  /// Passes the unsent bytes to the closure.
+  func withUnsentBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+  }
+
+  mutating func markSent(_ count: Int) { offset += count }
+}
+
+/// The connections that could not serve a request.
+struct ConnectionFailures {
+  /// How often the request was sent over a connection that turned out to be stale.
+  var stale = 0
+  /// How often it got a connection that could not send any of it.
+  var unsent = 0
+
+  var isEmpty: Bool { stale + unsent == 0 }
+  /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1).
+  var requireNewConnection: Bool { stale > 0 }
+}
+
 extension Transfer {
-  /// Returns the next part of the request's body and stores its bytes in ``chunk``.
+  /// Returns the next part of the request's body and counts its bytes as taken.
   func nextChunk() -> UploadQueue.Next {
     switch exchange.upload {
     case .none: return .end(trailers: [:])
     case .bytes(let data):
-      guard taken == 0 else { return .end(trailers: [:]) }
-      taken = Int64(data.count)
+      guard uploaded.taken == 0 else { return .end(trailers: [:]) }
+      uploaded.taken = Int64(data.count)
       return .chunk(data)
     case .queue(let queue):
       let next = queue.next()
-      if case .chunk(let data) = next { taken += Int64(data.count) }
+      if case .chunk(let data) = next { uploaded.taken += Int64(data.count) }
       return next
     }
   }
 
   /// Copies unsent bytes of ``chunk``. Returns how many.
   func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(room.count, chunk.count - chunkOffset)
-    guard count > 0 else { return 0 }
-    let start = chunk.startIndex + chunkOffset
-    chunk.copyBytes(to: room, from: start..<(start + count))
-    chunkOffset += count
-    noteSent(count)
+    let count = chunk.copy(into: room)
+    if count > 0 { noteSent(count) }
     return count
   }
 
   /// Whether all bytes of a body of known length were taken from their source, even if the source has not reported its
   /// end. False if trailers follow.
-  var hasTakenBody: Bool { exchange.bodyLength == taken && !exchange.request.body.hasTrailers }
+  var hasTakenBody: Bool { exchange.bodyLength == uploaded.taken && !exchange.request.body.hasTrailers }
 
   /// Whether they were also sent.
-  var hasSentBody: Bool { hasTakenBody && chunkOffset == chunk.count }
+  var hasSentBody: Bool { hasTakenBody && chunk.isSent }
 
   /// Notes that bytes of the request's body were sent.
   func noteSent(_ count: Int) {
-    sent += Int64(count)
+    uploaded.sent += Int64(count)
     lastActivity = network.loop.now
     if exchange.limits.events.contains(.progress) { markDirty() }
   }
 
   /// Stops the request's body: the server does not need it.
   func stopUpload() {
-    chunk = Data()
-    chunkOffset = 0
+    chunk = UploadChunk()
     guard case .queue(let queue) = exchange.upload else { return }
     queue.close()
-    hasClosedQueue = true
+    uploaded.isStopped = true
   }
 
   /// Whether the request can still be sent from its beginning.
   var canBeginAgain: Bool {
-    if case .queue = exchange.upload { taken == 0 && !hasClosedQueue } else { true }
+    if case .queue = exchange.upload { uploaded.taken == 0 && !uploaded.isStopped } else { true }
   }
 
   /// Whether it may get another connection because this one did nothing for it.
-  var mayGoElsewhere: Bool { canBeginAgain && unsentCount < Self.mostUnsent }
+  var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.mostUnsent }
 
   /// Whether it may also be sent again after the server has reported that it did not process the request.
   var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
@@ -73,11 +120,9 @@ extension Transfer {
     stream = nil
     phase = .resolving
     timing = TransferTiming(start: timing.start)
-    if isStale { staleCount += 1 } else { unsentCount += 1 }
-    chunk = Data()
-    chunkOffset = 0
-    taken = 0
-    sent = 0
+    if isStale { failures.stale += 1 } else { failures.unsent += 1 }
+    chunk = UploadChunk()
+    (uploaded.taken, uploaded.sent) = (0, 0)
   }
 
   /// Asks the reading task to do something before the request continues.

@@ -23,22 +23,9 @@ final class Transfer: HeapTimer {
   private(set) var isEnded = false
   /// Whether the connection does not read because the reader is slow; no timeout applies then.
   private(set) var isPaused = false
-  /// How often the request was sent over a connection that turned out to be stale.
-  var staleCount = 0
-  /// How often it got a connection that could not send any of it.
-  var unsentCount = 0
-  /// Whether it had a connection before.
-  var isAgain: Bool { staleCount + unsentCount > 0 }
-  /// Whether it needs a connection that has not served before (RFC 9112 §9.3.1).
-  var needsNewConnection: Bool { staleCount > 0 }
-  /// The chunk of the request's body that is being sent.
-  var chunk = Data()
-  /// How many bytes of ``chunk`` were sent.
-  var chunkOffset = 0
-  /// How many bytes of the request's body were taken from its source.
-  var taken: Int64 = 0
-  /// Whether the source of the request's body was told to stop. Then the request cannot be sent again.
-  var hasClosedQueue = false
+  var failures = ConnectionFailures()
+  var uploaded = UploadProgress()
+  var chunk = UploadChunk()
   var timing: TransferTiming
 
   /// Its place among the network's transfers.
@@ -48,24 +35,33 @@ final class Transfer: HeapTimer {
   private var lastPing: UInt64 = 0
   /// Whether the reading task has a question to answer: that time is not the server's silence.
   var isAsking = false
-  /// How many bytes of the body may still be read and dropped after the reader has stopped, so that the connection
-  /// stays usable; nil before.
-  private var discarding: Int?
-  /// The length of the response's body; nil if it is not known.
-  private var responseLength: Int64?
+  private var body = BodyProgress()
   private var buffer: BodyBuffer
-  /// The size of the previous chunk, which shows whether the body arrives fast.
-  private var lastChunkSize = 0
-  /// The final head, while the rest of a small response may still be delivered with it.
-  private var undeliveredHead: [UInt8]?
-  private var undelivered: [TransferSignal] = []
-  /// The last signal, after the others.
-  private var last: TransferSignal?
-  private var undeliveredBytes = 0
+  private var undelivered = Undelivered()
   private var isDirty = false
-  private var received: Int64 = 0
-  var sent: Int64 = 0
-  private var reportedSent: Int64 = 0
+
+  /// How much of the response's body was received.
+  private struct BodyProgress {
+    /// The length; nil if it is not known.
+    var length: Int64?
+    var received: Int64 = 0
+    /// The size of the previous chunk, which shows whether the body arrives fast.
+    var lastChunkSize = 0
+    /// How many bytes may still be read and dropped after the reader has stopped, so that the connection stays usable;
+    /// nil before.
+    var discarding: Int?
+  }
+
+  /// The signals of this turn.
+  private struct Undelivered {
+    /// The final head, while the rest of a small response may still be delivered with it.
+    var head: [UInt8]?
+    var signals: [TransferSignal] = []
+    /// How many bytes of the body the signals have.
+    var bytes = 0
+    /// The last signal, after the others.
+    var last: TransferSignal?
+  }
 
   init(_ exchange: Exchange, on network: Network) {
     self.exchange = exchange
@@ -103,9 +99,9 @@ extension Transfer {
   func receive(head lines: [UInt8], length: Int64?) {
     hasHead = true
     phase = .receiving
-    responseLength = length
+    body.length = length
     reportSent()
-    undeliveredHead = lines
+    undelivered.head = lines
     markDirty()
     lastActivity = network.loop.now
     watchSilence()
@@ -113,10 +109,10 @@ extension Transfer {
 
   /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
   func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-    received += Int64(bytes.count)
+    body.received += Int64(bytes.count)
     // Whatever arrives then, the time for it is limited.
-    if let budget = discarding {
-      discarding = budget - bytes.count
+    if let budget = body.discarding {
+      body.discarding = budget - bytes.count
       return budget >= bytes.count
     }
     lastActivity = network.loop.now
@@ -154,7 +150,7 @@ extension Transfer {
   /// Memory for the next bytes of a body with `missing` bytes left: bytes received into it need not be copied. It may
   /// be larger. nil if the bytes have to be passed to ``receive(body:)``.
   func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
-    guard !isEnded, discarding == nil, received > 0 else { return nil }
+    guard !isEnded, body.discarding == nil, body.received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
     guard buffer.isAllocated || buffer.allocate(bodySize: nil, chunk: chunkSize(forMissing: missing)) else {
       return nil
@@ -164,7 +160,7 @@ extension Transfer {
 
   /// A turn delivers one chunk or several: a body that has filled one is likely to fill a larger one.
   private func chunkSize(forMissing missing: Int64) -> ChunkPool.Size {
-    lastChunkSize >= ChunkPool.Size.usual.count && missing >= ChunkPool.Size.large.count ? .large : .usual
+    body.lastChunkSize >= ChunkPool.Size.usual.count && missing >= ChunkPool.Size.large.count ? .large : .usual
   }
 
   /// A smaller remainder of a chunk is not filled on its own.
@@ -174,15 +170,15 @@ extension Transfer {
   func receive(inRoom count: Int) {
     guard count > 0 else { return buffer.count == 0 ? buffer.release() : () }
     buffer.addFilled(count)
-    received += Int64(count)
+    body.received += Int64(count)
     lastActivity = network.loop.now
     markDirty()
   }
 
   /// Takes the end of the response, which is complete.
   func receiveEnd(trailers: [UInt8]) {
-    if let lines = undeliveredHead, undelivered.isEmpty {
-      undeliveredHead = nil
+    if let lines = undelivered.head, undelivered.signals.isEmpty {
+      undelivered.head = nil
       return finish(.whole(lines, buffer.take() ?? Data(), trailers: trailers))
     }
     finish(.end(trailers: trailers))
@@ -200,8 +196,8 @@ extension Transfer {
 
   /// Pauses the transfer if its reader is slow; the reader resumes it. Returns whether to stop receiving the body for now.
   func pauseIfNeeded() -> Bool {
-    guard !isEnded, hasHead, discarding == nil else { return false }
-    if exchange.signals.pauseIfFull(adding: undeliveredBytes + buffer.count) { isPaused = true }
+    guard !isEnded, hasHead, body.discarding == nil else { return false }
+    if exchange.signals.pauseIfFull(adding: undelivered.bytes + buffer.count) { isPaused = true }
     return isPaused
   }
 
@@ -216,7 +212,7 @@ extension Transfer {
 
   /// Returns the size of one buffer: for the whole body if it is delivered in one piece, otherwise for a chunk.
   private func size(for count: Int) -> Int? {
-    guard let length = responseLength, undeliveredBytes == 0, received == Int64(count), length >= Int64(count),
+    guard let length = body.length, undelivered.bytes == 0, body.received == Int64(count), length >= Int64(count),
       length <= exchange.limits.wholeBody
     else { return nil }
     return Int(length)
@@ -229,9 +225,9 @@ extension Transfer {
   /// Begins to drop the rest of the body after the reader has stopped, so that the connection can be reused. Returns
   /// false if the rest is too long.
   func startDiscarding() -> Bool {
-    guard hasHead, case .none = exchange.upload, let length = responseLength, length - received <= Self.discardLimit
+    guard hasHead, case .none = exchange.upload, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
-    discarding = Self.discardLimit
+    body.discarding = Self.discardLimit
     lastActivity = network.loop.now
     buffer.release()
     watchSilence()
@@ -250,7 +246,7 @@ extension Transfer {
     reportSent()
     flushBuffer()
     flushHead()
-    self.last = last.measured(metrics)
+    undelivered.last = last.measured(metrics)
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
     network.ended(self)
@@ -261,8 +257,8 @@ extension Transfer {
   var metrics: TransferMetrics? {
     guard exchange.limits.events.contains(.metrics) else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
-    metrics.bytesSent = sent
-    metrics.bytesReceived = received
+    metrics.bytesSent = uploaded.sent
+    metrics.bytesReceived = body.received
     return metrics
   }
 }
@@ -277,53 +273,57 @@ extension Transfer {
     reportSent()
     flushBuffer()
     flushHead()
-    if let last {
-      self.last = nil
-      if undelivered.isEmpty { return exchange.signals.push(last) }
-      undelivered.append(last)
+    if let last = undelivered.last {
+      undelivered.last = nil
+      if undelivered.signals.isEmpty { return exchange.signals.push(last) }
+      undelivered.signals.append(last)
     }
-    guard !undelivered.isEmpty else { return }
-    if undelivered.count == 1 { exchange.signals.push(undelivered[0]) } else { exchange.signals.push(undelivered) }
-    undelivered.removeAll(keepingCapacity: !isEnded)
-    undeliveredBytes = 0
+    guard !undelivered.signals.isEmpty else { return }
+    if undelivered.signals.count == 1 {
+      exchange.signals.push(undelivered.signals[0])
+    } else {
+      exchange.signals.push(undelivered.signals)
+    }
+    undelivered.signals.removeAll(keepingCapacity: !isEnded)
+    undelivered.bytes = 0
   }
 
   /// Whether delivery can wait for the rest of a small body. The caller is then resumed once, with head and body. That
   /// requires a caller that collects the body, and no listener for heads, which would receive the head at once.
   private var isAlmostWhole: Bool {
-    guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let responseLength else { return false }
-    return responseLength <= min(exchange.limits.wholeBody, Self.longestWait) && received < responseLength
+    guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let length = body.length else { return false }
+    return length <= min(exchange.limits.wholeBody, Self.longestWait) && body.received < length
   }
 
   private static let longestWait: Int64 = 256 << 10
 
   private func reportSent() {
-    guard exchange.limits.events.contains(.progress), sent != reportedSent else { return }
-    reportedSent = sent
-    undelivered.append(.sent(sent))
+    guard exchange.limits.events.contains(.progress), uploaded.sent != uploaded.reported else { return }
+    uploaded.reported = uploaded.sent
+    undelivered.signals.append(.sent(uploaded.sent))
   }
 
   func add(_ signal: TransferSignal) {
     reportSent()
-    undelivered.append(signal)
+    undelivered.signals.append(signal)
     markDirty()
   }
 
   private func flushBuffer() {
     guard let data = buffer.take() else { return }
     flushHead()
-    undeliveredBytes += data.count
-    lastChunkSize = data.count
-    undelivered.append(.chunk(data))
+    undelivered.bytes += data.count
+    body.lastChunkSize = data.count
+    undelivered.signals.append(.chunk(data))
   }
 
   /// Delivers the head before the rest of the response.
   private func flushHead() {
-    guard let lines = undeliveredHead else { return }
-    undeliveredHead = nil
+    guard let lines = undelivered.head else { return }
+    undelivered.head = nil
     var metrics = metrics
     metrics?.bytesReceived = 0  // the reader counts those that it gets
-    undelivered.append(.head(lines).measured(metrics))
+    undelivered.signals.append(.head(lines).measured(metrics))
   }
 
   func markDirty() {
@@ -338,7 +338,7 @@ extension Transfer {
 extension Transfer {
   /// The longest silence allowed in the current state.
   private var timeout: UInt64? {
-    discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
+    body.discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
   }
 
   func watchSilence() {
@@ -363,7 +363,7 @@ extension Transfer {
     }
     guard let timeout else { return watchSilence() }
     // Silence does not count while the reader is not waiting for more.
-    let reader = hasHead && discarding == nil ? exchange.signals.waitingSince ?? now : 0
+    let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
     connection?.suspectDeath(after: self)

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
-import MartletRedis
+@_spi(Fleet) import MartletEngine
+@_spi(Fleet) import MartletRedis
 import MartletTesting
 import Testing
 

@@ -1,4 +1,4 @@
-package import MartletEngine
+@_spi(Fleet) public import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -88,8 +88,8 @@ final class RedisLease: FlightLease {
   }
 }
 
-extension RedisCacheStore: SharedFlights {
-  package func beginFlight(_ name: String) async throws -> SharedFlight? {
+@_spi(Fleet) extension RedisCacheStore: SharedFlights {
+  public func beginFlight(_ name: String) async throws -> SharedFlight? {
     guard let flights = options.flights else { return nil }
     let key = names.flight(name)
     let token = UUID().uuidString

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Fleet) public import MartletEngine
 import MartletSemantics
 import Synchronization
 

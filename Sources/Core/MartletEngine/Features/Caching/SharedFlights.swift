@@ -9,7 +9,7 @@ import MartletSemantics
 ///
 /// A lease saves requests, but guarantees nothing: when the store fails or a wait takes too long, the request is sent.
 /// A store that throws counts as one without information.
-package protocol SharedFlights: CacheStore {
+@_spi(Fleet) public protocol SharedFlights: CacheStore {
   /// Asks whether this process has to send a request. While the answer is to wait, it is asked again after a moment.
   ///
   /// - Parameter name: a digest of the properties that make requests identical: URL, partition, credentials, cookies
@@ -19,7 +19,7 @@ package protocol SharedFlights: CacheStore {
 }
 
 /// The process that sends a request that several processes need.
-package enum SharedFlight: Sendable {
+@_spi(Fleet) public enum SharedFlight: Sendable {
   /// This process. It ends the lease when the response is stored, or will not be.
   case lead(any FlightLease)
   /// Another process: look up the stored responses again after a moment. Send the request after this time in total.
@@ -27,13 +27,13 @@ package enum SharedFlight: Sendable {
 }
 
 /// The right to send a request for other processes. It ends by itself if the process does.
-package protocol FlightLease: AnyObject, Sendable {
+@_spi(Fleet) public protocol FlightLease: AnyObject, Sendable {
   /// Ends the lease without waiting. Called once.
   func end(_ outcome: FlightOutcome)
 }
 
 /// What the processes that wait for a request do next.
-package enum FlightOutcome: Sendable, Hashable {
+@_spi(Fleet) public enum FlightOutcome: Sendable, Hashable {
   /// The response is stored: they look it up.
   case stored
   /// There is no response: one of them sends its request, and the others wait for it.

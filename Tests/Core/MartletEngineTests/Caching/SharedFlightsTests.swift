@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Fleet) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -47,7 +47,7 @@ import Testing
     #expect(converted.fields.refusal == .invalidValue(name: "Accept"))
     let refused = #expect(throws: HTTPError.self) { _ = try HTTPTypes.HTTPFields(converted.fields) }
     #expect(refused?.kind == .invalidRequest)
-    #expect(refused?.underlying as? HTTPFields.Refusal == .invalidValue(name: "Accept"))
+    #expect(refused?.underlying as? Martlet.HTTPFields.Refusal == .invalidValue(name: "Accept"))
     let error = await #expect(throws: HTTPError.self) { _ = try await HTTPSession.shared.data(for: converted) }
     #expect(error?.kind == .invalidRequest)
   }

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 
 /// Makes the requests of a suite, given as one line of JSON each, and answers each with one line. `scores.mjs`
-/// describes the content. A session is that of a user who has just started the program. It has its own cookies and
+/// describes the content. A session starts like a freshly started program. It has its own cookies and
 /// cache, with a session's default settings.
 @main
 enum ScoresClient {

@@ -1,6 +1,6 @@
 // What `URLSessionConfiguration` lacks on Linux for the SDK's documented code, and how this module adds it.
 //
-// What is missing:
+// The gaps on Linux:
 // - `HTTPCookieStorage` cannot be subclassed, so a session's cookies do not fit into `httpCookieStorage`.
 // - `waitsForConnectivity` is declared, but unavailable.
 // - The class has no place for other settings: an extension cannot store values, and `copy()` returns an instance of

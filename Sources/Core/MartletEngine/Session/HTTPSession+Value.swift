@@ -34,7 +34,7 @@ extension HTTPSession {
 
   /// Returns the request for a value, with an `Accept` field and the expected statuses.
   func askingForJSON(_ request: HTTPRequest, _ expecting: StatusExpectation?) -> HTTPRequest {
-    var request = request.expecting(expecting ?? options(of: request).expecting ?? .successful)
+    var request = request.expecting(expecting ?? sharedOptions(of: request).value.expecting ?? .successful)
     if !request.fields.contains(.accept), !configuration.fields.contains(.accept) {
       request.fields[.accept] = MediaType.json.description
     }

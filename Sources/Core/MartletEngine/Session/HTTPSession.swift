@@ -123,14 +123,15 @@ extension HTTPSession {
   }
 
   /// Returns the request with its options in this session.
-  @inline(never)  // options are large, and would take space in the frames of the verbs
+  @inline(never)  // its variables would take space in the frames of the verbs
   private func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
     request.sharedOptions = sharedOptions(of: request)
     return request
   }
 
-  private func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
+  /// Returns the same options without copying them, for reading one of them.
+  func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
     request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }
 
@@ -193,8 +194,8 @@ extension HTTPSession {
     return answer
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `respond`, which every
-  // waiting call keeps.
+  // `@inline(never)` keeps the variables of a function out of the frames of `data` and `respond`, which every waiting
+  // call keeps.
 
   @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {

@@ -80,7 +80,7 @@ struct RateLimitTests {
     }
   }
 
-  /// Like while somebody types: each request replaces the previous one.
+  /// A search while the user types: each request replaces the previous one.
   @Test(arguments: [false, true]) func requestsThatReplaceOneAnotherWaitAsLongAsOne(isShared: Bool) async throws {
     var limit = RateLimit(1, per: .seconds(1))
     let store = ObservedStore(base: MemoryRateLimitStore(clock: clock))

@@ -49,7 +49,7 @@ struct CurlProgram {
 
   private func body(_ number: Int) -> URL { folder.file("\(number).body") }
 
-  /// Reads what was written for a reply. Output of curl that is not such a line belongs to no reply.
+  /// Reads the line that `write-out` printed for a reply; nil for any other output of curl.
   private func outcome(_ line: Substring) -> (Int, OtherClient.Outcome)? {
     let words = line.split(separator: " ", maxSplits: 3)
     guard words.count >= 3, let number = Int(words[0]), let code = Int(words[1]), let status = Int(words[2]) else {

@@ -63,8 +63,7 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  // The functions below are not inlined: their variables would take space in the frame of `run`, which every waiting
-  // call keeps.
+  // `@inline(never)` keeps the variables of a function out of the frame of `run`, which every waiting call keeps.
 
   @inline(never)
   private static func failure(

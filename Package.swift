@@ -217,7 +217,7 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "sap-program",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "TestServers", "sap-program",
       ]),
     .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
     .testTarget(

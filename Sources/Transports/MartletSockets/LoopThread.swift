@@ -39,9 +39,10 @@ final class LoopThread: Sendable {
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(
-    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications
+    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
+    _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
-    let network = try Network(configuration, options, authentications, jobs, loan, http1Servers)
+    let network = try Network(configuration, options, security, authentications, jobs, loan, http1Servers)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

@@ -39,9 +39,18 @@ public struct SocketTransport: Transport {
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
-    raw = RawSocketTransport(connection, options)
-    transport = connection.decompresses ? DecodingTransport(raw) : raw
+    self.init(RawSocketTransport(connection, options))
   }
+
+  private init(_ raw: RawSocketTransport) {
+    self.raw = raw
+    transport = raw.configuration.decompresses ? DecodingTransport(raw) : raw
+  }
+
+  /// Returns a transport with other settings of TLS for origins, which shares the thread, the limits and everything
+  /// else with this one. Its connections over TLS serve no requests of other transports, not even of one with equal
+  /// settings. They are closed when the last reference to it and to its unread bodies is released.
+  package func with(tls: TLSSettings) -> SocketTransport { SocketTransport(raw.with(tls: tls)) }
 
   /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
@@ -103,29 +112,34 @@ public struct SocketTransport: Transport {
 
 /// The transport without content codings: bodies are delivered as they come over the network.
 struct RawSocketTransport: Transport, DeadlineAware {
-  private let configuration: ConnectionConfiguration
+  let configuration: ConnectionConfiguration
   let thread: LoopStart
-  let identity: TLSIdentity
+  private(set) var identity: TLSIdentity
   private let proxies: ProxySettings
-  /// The settings for verifying proxies over TLS: the system's authorities.
   private let proxyIdentity: TLSIdentity
   private let authentications = ProxyAuthentications()
-  private let lastDestination = LastDestination()
+  private var lastDestination = LastDestination()
   private let addressRules: Result<AddressRules, HTTPError>
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
-    let identity = TLSIdentity(configuration.tls, within: configuration.connectTimeout)
-    self.identity = identity
-    proxyIdentity = TLSIdentity(TLSSettings(), within: configuration.connectTimeout)
+    let security = ConnectionSecurity(configuration)
+    (identity, proxyIdentity) = (security.own, security.ofProxies)
     proxies = ProxySettings(
       options.unixSocket == nil ? configuration.proxy : .direct, environment: ProcessInfo.processInfo.environment)
     let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: configuration.addressPolicy) }
     self.addressRules = addressRules
     thread = LoopStart { [authentications] () throws(HTTPError) in
-      try identity.readAuthorities()
-      return try LoopThread(configuration, ConnectionOptions(options, addressRules.get()), authentications)
+      try security.own.readAuthorities()
+      return try LoopThread(configuration, ConnectionOptions(options, addressRules.get()), security, authentications)
     }
+  }
+
+  func with(tls: TLSSettings) -> RawSocketTransport {
+    var other = self
+    other.identity = TLSIdentity(tls, beside: identity)
+    other.lastDestination = LastDestination()
+    return other
   }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
@@ -200,7 +214,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   func preconnect(to url: URL, requests: Int) async throws {
     let thread = try thread.get()
     guard let origin = Origin(url) else { throw HTTPRequest(.get, url).hasNoOrigin }
-    guard !origin.isSecure || configuration.tls.serverTrustCheck == nil else {
+    guard !origin.isSecure || identity.settings.serverTrustCheck == nil else {
       throw HTTPError(
         .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
         phase: .preparing)
@@ -223,24 +237,19 @@ struct RawSocketTransport: Transport, DeadlineAware {
   ) async throws(HTTPError) -> Exchange.Destination {
     let route = try proxies.route(to: origin)
     try addressRules.get().check(origin, by: route)
-    var security = ConnectionSecurity()
-    if origin.isSecure, identity.asksForOrigins {
-      security.asked = identity
-    } else if origin.isSecure {
-      security.origin = try await identity.context(in: call)
-    }
-    if case .http(_, isTLS: true) = route { security.proxy = try await proxyIdentity.context(in: call) }
+    if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
+    if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6).
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
     let needsTunnel = asksForUpgrade && request?.method != .connect
-    let key = ConnectionKey(to: origin, by: route, versions, needsTunnel: needsTunnel)
+    let key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
     guard !asksForUpgrade || key.versions != .http2 else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
     }
-    return Exchange.Destination(to: origin, key: key, security: security)
+    return Exchange.Destination(to: origin, key: key, identity: identity)
   }
 
   private func http2Head(

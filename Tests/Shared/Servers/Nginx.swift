@@ -1,7 +1,7 @@
 package import Foundation
 import MartletTesting
 
-/// nginx with TLS, HTTP/2, gzip, and a port that requires a client certificate.
+/// nginx with TLS, HTTP/2, gzip, and ports that require or accept a client certificate.
 package final class Nginx: Sendable {
   package let authority: TestAuthority
   private let folder: TemporaryFolder
@@ -12,6 +12,7 @@ package final class Nginx: Sendable {
     let plain: Int
     let tls: Int
     let client: Int
+    let user: Int
     let stranger: Int
     let old: Int
     let brief: Int
@@ -26,8 +27,8 @@ package final class Nginx: Sendable {
     folder = try TemporaryFolder()
     ports = Ports(
       plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
-      stranger: try LocalPort.free(), old: try LocalPort.free(), brief: try LocalPort.free(),
-      single: try LocalPort.free())
+      user: try LocalPort.free(), stranger: try LocalPort.free(), old: try LocalPort.free(),
+      brief: try LocalPort.free(), single: try LocalPort.free())
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "long.txt")
     try folder.write(Data("hello".utf8), to: "hello.txt")
     try folder.write(Data("anna:{PLAIN}secret\n".utf8), to: "users")
@@ -43,6 +44,8 @@ package final class Nginx: Sendable {
   package func tls(_ path: String) -> URL { url("https", ports.tls, path) }
   /// Requires a client certificate.
   package func client(_ path: String) -> URL { url("https", ports.client, path) }
+  /// Accepts a client certificate, over HTTP/2 too. `/user` returns its name and the number of the connection.
+  package func user(_ path: String) -> URL { url("https", ports.user, path) }
   /// Has a certificate for another name.
   package func stranger(_ path: String) -> URL { url("https", ports.stranger, path) }
   /// Ends every connection after a few requests.
@@ -64,6 +67,7 @@ package final class Nginx: Sendable {
           listen 127.0.0.1:\(listen); root \(root); \(tls) \(more)
           location /protocol { return 200 "$server_protocol $ssl_protocol"; }
           location /certificate { return 200 "$ssl_client_s_dn"; }
+          location /user { return 200 "$ssl_client_s_dn $connection $server_protocol"; }
           location /private/ { auth_basic "private"; auth_basic_user_file \(root)/users; alias \(root)/; }
           location /put { client_max_body_size 100m; proxy_pass http://127.0.0.1:\(ports.plain)/sink; }
           location /small { client_max_body_size 1k; return 200 "$request_length"; }
@@ -87,6 +91,7 @@ package final class Nginx: Sendable {
         \(server("\(ports.plain)", nil))
         \(server("\(ports.tls) ssl http2", "server"))
         \(server("\(ports.client) ssl", "server", "ssl_protocols TLSv1.2 TLSv1.3; ssl_client_certificate \(keys)/ca.pem; ssl_verify_client on;"))
+        \(server("\(ports.user) ssl http2", "server", "ssl_client_certificate \(keys)/ca.pem; ssl_verify_client optional;"))
         \(server("\(ports.stranger) ssl", "stranger"))
         \(server("\(ports.brief) ssl http2", "server", "keepalive_requests 20;"))
         \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))

@@ -4,8 +4,8 @@ public import MartletEngine
 import MartletSemantics
 
 /// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
-/// certificate, and may refuse a server. There is one transport for each client certificate, because a connection is
-/// made with one certificate or none.
+/// certificate, and may refuse a server. All its connections share a thread and the limits, but a connection is made with
+/// one certificate or none, and serves no request with another.
 ///
 /// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to a
 /// secure origin; the certificate is sent if the server requests one.
@@ -25,7 +25,11 @@ package final class IdentifiedTransport: ChallengingTransport {
     var identities: [Origin: Identity?] = [:]
     /// The number of times that an origin's answer was removed: an answer to an earlier challenge is not kept.
     var removals: [Origin: Int] = [:]
-    var transports: [TransportKey: DefaultTransport] = [:]
+    /// The transport with the settings of the configuration, made by the first request. The others share its thread.
+    var base: DefaultTransport?
+    /// The transports with a set of connections each, which are closed when it is removed and no request uses it any
+    /// more.
+    var transports: [TransportKey: any Transport] = [:]
     var lastNumber = 0
 
     /// Returns the certificate's identity: that of another origin with the same certificate, or a new one.
@@ -110,29 +114,36 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
   }
 
-  private func transport(with identity: Identity?, asksAboutServers: Bool) -> DefaultTransport {
+  @inline(never)  // its variables would take space in the frame of a call that waits for a response
+  private func transport(with identity: Identity?, asksAboutServers: Bool) -> any Transport {
     let key = TransportKey(identity: identity?.number, asksAboutServers: asksAboutServers)
     return state.withLock { state in
       if let known = state.transports[key] { return known }
-      var settings = connection
-      if let identity { settings.tls.clientCertificate = identity.certificate.certificate }
-      if asksAboutServers {
-        settings.tls.serverTrustCheck = { [own = connection.tls.serverTrustCheck] trust, call in
-          try await own?(trust, call)
-          _ = try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: false)
-        }
-        settings.tls.acceptsRefusedServer = { [own = connection.tls.serverTrustCheck] trust, call in
-          try await own?(trust, call)
-          return try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: true) ?? false
-        }
-      }
-      let made = DefaultTransport(settings)
+      let base = state.base ?? DefaultTransport(connection)
+      state.base = base
+      let isBase = identity == nil && !asksAboutServers
+      let made = isBase ? base : base.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
       // not for a certificate that was removed in the meantime: its transport would never be removed
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made
       }
       return made
     }
+  }
+
+  private func settings(with identity: Identity?, asksAboutServers: Bool) -> TLSSettings {
+    var tls = connection.tls
+    if let identity { tls.clientCertificate = identity.certificate.certificate }
+    guard asksAboutServers else { return tls }
+    tls.serverTrustCheck = { [own = tls.serverTrustCheck] trust, call in
+      try await own?(trust, call)
+      _ = try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: false)
+    }
+    tls.acceptsRefusedServer = { [own = connection.tls.serverTrustCheck] trust, call in
+      try await own?(trust, call)
+      return try await call[SAPURLSessionTask.ofCall]?.checkServer(trust, canAccept: true) ?? false
+    }
+    return tls
   }
 }
 

@@ -184,7 +184,8 @@ extension Connection {
   /// Continues once the connection reaches the origin, or a proxy that forwards requests.
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
-    guard let identity = network.security.asked else { return secure(origin, with: network.security.origin) }
+    let identity = network.identity(of: key)
+    guard let identity, identity.asksForOrigins else { return secure(origin, with: identity?.ready) }
     stage = .choosingIdentity
     question = Task.detached { [id, jobs = network.jobs] in
       let context: Result<TLSContext, HTTPError>

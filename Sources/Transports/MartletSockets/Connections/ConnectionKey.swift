@@ -11,6 +11,8 @@ struct ConnectionKey: PoolKey {
   let route: ProxyRoute
   /// The versions of HTTP that the connection may speak.
   var versions: Versions
+  /// The number of the ``TLSIdentity`` that it is made with; 0 without TLS to the origin.
+  let identity: Int
 
   enum Versions: Hashable, Sendable {
     case http1
@@ -20,12 +22,16 @@ struct ConnectionKey: PoolKey {
     case http2
   }
 
-  /// - Parameter needsTunnel: whether a proxy has to connect even to an http origin, because the bytes after the
-  ///   request are not HTTP.
+  /// - Parameters:
+  ///   - identity: the number of the identity for TLS.
+  ///   - needsTunnel: whether a proxy has to connect even to an http origin, because the bytes after the request are
+  ///     not HTTP.
   init(
-    to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions, needsTunnel: Bool = false
+    to origin: Origin, by route: ProxyRoute, _ versions: ConnectionConfiguration.Versions, identity: Int,
+    needsTunnel: Bool = false
   ) {
     self.route = route
+    self.identity = origin.isSecure ? identity : 0
     guard needsTunnel || !route.sendsToProxy(for: origin) else {
       self.origin = nil
       self.versions = .http1
@@ -46,6 +52,7 @@ struct ConnectionKey: PoolKey {
     guard let origin else { return hasher.combine(route) }
     hasher.combine(origin.host)
     hasher.combine(origin.port)
+    if identity != 0 { hasher.combine(identity) }
   }
 
   /// Host and port of the origin, or of the proxy if there is no origin.

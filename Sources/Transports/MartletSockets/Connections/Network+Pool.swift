@@ -10,7 +10,7 @@ extension Network {
 
   /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
-    prepare(destination.security)
+    keep(destination.identity)
     let key = usableKey(destination.key, of: destination.origin)
     preconnects.add(result, for: key, of: destination.origin)
     perform(pool.expect(requests, for: key, now: loop.now))

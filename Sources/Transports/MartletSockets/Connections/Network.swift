@@ -41,8 +41,9 @@ final class Network {
   private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   private var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
-  /// The contexts that all TLS sessions share; each is nil before the first request that needs it.
-  private(set) var security = ConnectionSecurity()
+  let security: ConnectionSecurity
+  /// The identities of requests besides the transport's own, by their numbers.
+  var otherIdentities = NumberTable<OtherIdentity>()
   private var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
@@ -50,11 +51,13 @@ final class Network {
   private var sending: [Connection] = []
 
   init(
-    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ authentications: ProxyAuthentications,
-    _ jobs: JobQueue<Network>, _ loan: LoopLoan<Network>, _ http1Servers: HTTP1Servers
+    _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
+    _ authentications: ProxyAuthentications, _ jobs: JobQueue<Network>, _ loan: LoopLoan<Network>,
+    _ http1Servers: HTTP1Servers
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
+    self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
     self.authentications = authentications
     self.jobs = jobs
@@ -91,19 +94,12 @@ final class Network {
 extension Network {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
-    prepare(exchange.destination.security)
+    keep(exchange.destination.identity)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfer.index = transfers.count
     transfers.append(transfer)
     wait(transfer)
-  }
-
-  /// Keeps the contexts that TLS sessions need.
-  func prepare(_ other: ConnectionSecurity) {
-    security.origin = security.origin ?? other.origin
-    security.asked = security.asked ?? other.asked
-    security.proxy = security.proxy ?? other.proxy
   }
 
   /// Reads on: the reader of a response wants more.
@@ -134,7 +130,8 @@ extension Network {
   /// Passes on that the caller's check has not refused a server's certificates.
   func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
     exchange.transfer.get(on: loop)?.resumeWait(answered: true)
-    for connection in checks.accepted(check, of: origin).compactMap({ connections[$0] }) {
+    let accepted = checks.accepted(check, of: origin, for: exchange.destination.identity)
+    for connection in accepted.compactMap({ connections[$0] }) {
       for transfer in waiting.values where transfer.key == connection.key { transfer.resumeWait(answered: false) }
       connection.accept(refused: check.canBeAccepted)
     }
@@ -305,8 +302,12 @@ extension Network {
   /// Handles a server that was verified, or was refused but may be accepted. If the caller's check was not called for
   /// these certificates yet, the task of a request that waits for the connection calls it.
   func verified(_ connection: Connection, _ check: ServerCheck) {
-    guard configuration.tls.serverTrustCheck != nil || check.canBeAccepted, let origin = connection.key.origin,
-      checks.hold(connection.id, check, of: origin)
+    // Without its identity, no request can use it any more.
+    guard let origin = connection.key.origin, let identity = identity(of: connection.key) else {
+      return connection.close()
+    }
+    guard identity.settings.serverTrustCheck != nil || check.canBeAccepted,
+      checks.hold(connection.id, check, of: origin, for: identity)
     else { return connection.accept() }
     askAbout(connection.id)
   }
@@ -322,7 +323,8 @@ extension Network {
 
   /// Lets a request's task call the caller's check. The request ends there if the server was refused for good.
   private func ask(_ transfer: Transfer, _ check: ServerCheck, isLast: Bool = false) {
-    let (settings, exchange) = (configuration.tls, transfer.exchange)
+    let exchange = transfer.exchange
+    let settings = exchange.destination.identity.settings
     let question: @Sendable (Call) async throws -> Void = { [jobs] call in
       try await check.decide(settings, for: exchange.origin, in: call)
       jobs.submit { $0.accepted(check, of: exchange.origin, in: exchange) }
@@ -343,7 +345,7 @@ extension Network {
     transfer.waiter = nil
     transfer.timing.connection = failure.facts
     // The caller's check is also called for a server that the system refuses, and may throw another error.
-    if configuration.tls.serverTrustCheck != nil, let certificates = failure.refused {
+    if transfer.exchange.destination.identity.settings.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
       refusal.underlying = nil  // the certificates, which the check receives
       ask(transfer, ServerCheck(certificates: certificates, refusal: refusal), isLast: true)

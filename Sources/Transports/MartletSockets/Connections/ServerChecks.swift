@@ -7,9 +7,18 @@ import MartletSemantics
 struct ServerChecks {
   private struct Server: Hashable {
     let origin: Origin
+    /// The number of the identity whose settings have the check.
+    let identity: Int
     let certificates: [Data]
     /// Whether the system refused them.
     let isRefused: Bool
+
+    init(_ check: ServerCheck, of origin: Origin, for identity: TLSIdentity) {
+      self.origin = origin
+      self.identity = identity.number
+      certificates = check.certificates
+      isRefused = check.refusal != nil
+    }
   }
 
   private struct Held {
@@ -17,18 +26,16 @@ struct ServerChecks {
     let check: ServerCheck
   }
 
-  private let checked = CheckedServers()
   /// The connections that wait, by their numbers.
   private var held: [Int: Held] = [:]
   /// The requests whose tasks call the check.
   private var callers: [Server: ObjectIdentifier] = [:]
 
-  /// Adds a connection. Returns false if the check need not be called because it has accepted the certificates before.
-  /// It is always called for certificates that the system refuses.
-  mutating func hold(_ connection: Int, _ check: ServerCheck, of origin: Origin) -> Bool {
-    let isRefused = check.refusal != nil
-    guard isRefused || !checked.contains(check.certificates, of: origin) else { return false }
-    let server = Server(origin: origin, certificates: check.certificates, isRefused: isRefused)
+  /// Adds a connection of an identity. Returns false if the check need not be called because it has accepted the
+  /// certificates before. It is always called for certificates that the system refuses.
+  mutating func hold(_ connection: Int, _ check: ServerCheck, of origin: Origin, for identity: TLSIdentity) -> Bool {
+    let server = Server(check, of: origin, for: identity)
+    guard server.isRefused || !identity.checked.contains(check.certificates, of: origin) else { return false }
     held[connection] = Held(server: server, check: check)
     return true
   }
@@ -45,10 +52,9 @@ struct ServerChecks {
   }
 
   /// Notes that the check has accepted a server. Returns the connections that waited for it.
-  mutating func accepted(_ check: ServerCheck, of origin: Origin) -> [Int] {
-    let isRefused = check.refusal != nil
-    if !isRefused { checked.insert(check.certificates, of: origin) }
-    let server = Server(origin: origin, certificates: check.certificates, isRefused: isRefused)
+  mutating func accepted(_ check: ServerCheck, of origin: Origin, for identity: TLSIdentity) -> [Int] {
+    let server = Server(check, of: origin, for: identity)
+    if !server.isRefused { identity.checked.insert(check.certificates, of: origin) }
     callers[server] = nil
     let accepted = held.filter { $0.value.server == server }.keys.sorted()
     for connection in accepted { held[connection] = nil }

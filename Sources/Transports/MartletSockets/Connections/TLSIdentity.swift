@@ -1,20 +1,27 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// The TLS contexts for the connections of a request.
+/// The identities of a transport's connections.
 struct ConnectionSecurity: Sendable {
-  /// For the origin; nil for http, and if the caller provides settings for each connection.
-  var origin: TLSContext?
-  /// Asks the caller for each connection's settings; nil if the caller has no such function.
-  var asked: TLSIdentity?
-  /// For the proxy; nil if the connection to it is not over TLS.
-  var proxy: TLSContext?
+  /// For origins, with the settings of the transport.
+  let own: TLSIdentity
+  /// For proxies: the system's authorities.
+  let ofProxies: TLSIdentity
+
+  init(_ configuration: ConnectionConfiguration) {
+    own = TLSIdentity(configuration.tls, within: configuration.connectTimeout)
+    ofProxies = TLSIdentity(TLSSettings(), within: configuration.connectTimeout)
+  }
 }
 
-/// The TLS context of a transport. The first https request makes it, because it reads files and decrypts keys. That
-/// happens on separate threads, and a request waits for it no longer than for a connection.
+/// Settings of TLS, with their context. The first https request makes the context, because that reads files and decrypts
+/// keys. It happens on separate threads, and a request waits for it no longer than for a connection.
+///
+/// A transport has its own identity, and others beside it, whose connections serve only requests with the same one. The
+/// connections of such an identity are closed after its last reference: requests and unread bodies have one,
+/// connections have none.
 final class TLSIdentity: Sendable {
   private enum State {
     case none
@@ -22,18 +29,41 @@ final class TLSIdentity: Sendable {
     case made(TLSContext)
   }
 
-  private let settings: TLSSettings
+  /// 0 for the transport's own. Other identities never share a number, not even after one of them is gone, unlike their
+  /// addresses in memory.
+  let number: Int
+  let settings: TLSSettings
+  /// The servers that the check of the settings has accepted.
+  let checked = CheckedServers()
   private let limit: Duration
   private let state = Mutex(State.none)
   private let answered = Mutex(AnsweredContexts())
+  /// The jobs of the loop that may have connections of an identity besides the transport's own.
+  private let jobs = Mutex<JobQueue<Network>?>(nil)
+  private static let lastNumber = Atomic(0)
   /// The threads, shared by all transports.
   private static let threads = WorkerThreads("martlet-keys", limit: 4)
 
   /// - Parameter limit: the time for a connection; nil for 60 seconds.
   init(_ settings: TLSSettings, within limit: Duration?) {
+    number = 0
     self.settings = settings
     self.limit = limit ?? .seconds(60)
   }
+
+  /// Makes another identity beside that of a transport.
+  init(_ settings: TLSSettings, beside own: TLSIdentity) {
+    number = Self.lastNumber.add(1, ordering: .relaxed).newValue
+    self.settings = settings
+    limit = own.limit
+  }
+
+  deinit {
+    if let jobs = jobs.withLock({ $0 }) { jobs.submit { [number] in $0.forgetIdentity(number) } }
+  }
+
+  /// Notes the loop that closes the connections of this identity in the end.
+  func closesConnections(by jobs: JobQueue<Network>) { self.jobs.withLock { $0 = jobs } }
 
   /// Reads the additional authorities, so that an unreadable file is found before any request.
   func readAuthorities() throws(HTTPError) {
@@ -45,12 +75,18 @@ final class TLSIdentity: Sendable {
   /// Whether the caller provides the settings of each connection.
   var asksForOrigins: Bool { settings.originSettings != nil }
 
-  /// Returns the context that all TLS sessions of the transport share, unless the caller provides settings. While it is
+  /// The context that all TLS sessions of the identity share; nil before the end of ``context(in:)``.
+  var ready: TLSContext? {
+    guard case .made(let context) = state.withLock({ $0 }) else { return nil }
+    return context
+  }
+
+  /// Returns the context that all TLS sessions of the identity share, unless the caller provides settings. While it is
   /// being made, requests that need it share the wait.
   ///
   /// - Parameter call: the call, whose deadline ends the wait too.
   func context(in call: Call?) async throws(HTTPError) -> TLSContext {
-    if case .made(let context) = state.withLock({ $0 }) { return context }
+    if let ready { return ready }
     do {
       guard let call else { return try await sharedContext() }
       return try await call.holding { try await self.sharedContext() }
@@ -141,7 +177,31 @@ private struct AnsweredContexts {
   }
 }
 
+/// An identity of requests besides the transport's own. Only the requests keep it.
+struct OtherIdentity {
+  weak var identity: TLSIdentity?
+}
+
 extension Network {
+  /// Keeps the identity of a request for the connections that are opened for it.
+  func keep(_ identity: TLSIdentity) {
+    guard identity.number != 0, otherIdentities[identity.number] == nil else { return }
+    otherIdentities[identity.number] = OtherIdentity(identity: identity)
+    identity.closesConnections(by: jobs)
+  }
+
+  /// The identity of a connection; nil if no request can use the connection any more.
+  func identity(of key: ConnectionKey) -> TLSIdentity? {
+    key.identity == 0 ? security.own : otherIdentities[key.identity]?.identity
+  }
+
+  /// Forgets an identity that no request has any more, and closes its connections: one that is in use, such as an
+  /// upgraded one, after its use.
+  func forgetIdentity(_ number: Int) {
+    otherIdentities[number] = nil
+    for connection in connections.values where connection.key.identity == number { drain(connection) }
+  }
+
   /// Passes the caller's TLS settings to the connection that waits for them.
   func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
     connections[connection]?.choseIdentity(context)
@@ -151,14 +211,14 @@ extension Network {
   func makeSession(for key: ConnectionKey, to origin: Origin, with tls: TLSContext?) throws(HTTPError) -> TLSSession {
     guard let tls else { throw HTTPError(.tlsFailed, "\(origin.authority): TLS is not prepared", phase: .securing) }
     // A resumed session has no certificates to check.
-    let resumes = configuration.tls.serverTrustCheck == nil
+    let resumes = identity(of: key)?.settings.serverTrustCheck == nil
     let peer = try TLSPeer(host: origin.host, port: origin.port)
     return try TLSSession(tls, peer: peer, protocols: key.protocols, resumes: resumes)
   }
 
   /// Makes the TLS session with a proxy.
   func makeProxySession(for key: ConnectionKey) throws(HTTPError) -> TLSSession {
-    guard let tls = security.proxy, let server = key.route.server else {
+    guard let tls = security.ofProxies.ready, let server = key.route.server else {
       throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
     }
     return try TLSSession(tls, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])

@@ -48,12 +48,13 @@ final class Exchange: Sendable {
   final class Destination: Sendable {
     let origin: Origin
     let key: ConnectionKey
-    let security: ConnectionSecurity
+    /// The identity for TLS; its connections stay open while a request has it.
+    let identity: TLSIdentity
 
-    init(to origin: Origin, key: ConnectionKey, security: ConnectionSecurity) {
+    init(to origin: Origin, key: ConnectionKey, identity: TLSIdentity) {
       self.origin = origin
       self.key = key
-      self.security = security
+      self.identity = identity
     }
   }
 

@@ -27,6 +27,8 @@ final class PythonTLSServer: Sendable {
     let client: String
     /// The connections with a successful handshake, including this one.
     let connections: Int
+    /// Those that are open.
+    let open: Int
     /// The requests, including this one.
     let requests: Int
   }
@@ -83,26 +85,31 @@ final class PythonTLSServer: Sendable {
     class TLSServer(Server):
       def __init__(self, context):
         super().__init__(("127.0.0.1", 0), Reports)
-        self.context, self.lock, self.connections, self.requests = context, threading.Lock(), 0, 0
+        self.context, self.lock = context, threading.Lock()
+        self.connections, self.open, self.requests = 0, 0, 0
 
       def finish_request(self, request, address):
         try: connection = self.context.wrap_socket(request, server_side=True)
         except (ssl.SSLError, OSError): return
-        with self.lock: self.connections += 1
+        with self.lock:
+          self.connections += 1
+          self.open += 1
         try: super().finish_request(connection, address)
         except (ssl.SSLError, OSError): pass
-        finally: connection.close()
+        finally:
+          connection.close()
+          with self.lock: self.open -= 1
 
     class Reports(Handler):
       def do_GET(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         with self.server.lock:
           self.server.requests += 1
-          connections, requests = self.server.connections, self.server.requests
+          connections, open, requests = self.server.connections, self.server.open, self.server.requests
         subject = dict(pair[0] for pair in (self.connection.getpeercert() or {}).get("subject", ()))
         self.reply(200, json.dumps({
           "version": self.connection.version(), "client": subject.get("commonName", ""),
-          "connections": connections, "requests": requests}).encode())
+          "connections": connections, "open": open, "requests": requests}).encode())
 
       do_POST = do_GET
 

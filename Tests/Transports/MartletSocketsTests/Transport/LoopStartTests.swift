@@ -14,7 +14,9 @@ struct LoopStartTests {
     let configuration = ConnectionConfiguration()
     let options = ConnectionOptions.self
     let rules = try AddressRules(checking: configuration.addressPolicy)
-    return try LoopThread(configuration, options.init(SocketTransport.Options(), rules), ProxyAuthentications())
+    return try LoopThread(
+      configuration, options.init(SocketTransport.Options(), rules), ConnectionSecurity(configuration),
+      ProxyAuthentications())
   }
 
   @Test func aStartThatFailedIsTriedAgain() throws {

@@ -48,7 +48,7 @@ static inline void martlet_png_pull(png_structp png, png_bytep into, size_t coun
 static inline void martlet_png_read_all(png_structp png, png_infop info, martlet_png_reading *reading) {
   png_set_read_fn(png, reading, martlet_png_pull);
   png_set_user_limits(png, reading->width, reading->height);
-  // Colour profiles and texts are not read: a compressed one could be a decompression bomb. gAMA is ignored on purpose.
+  // Color profiles and texts are not read: a compressed one could be a decompression bomb. gAMA is ignored on purpose.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
   png_read_info(png, info);
   if (png_get_image_width(png, info) != reading->width || png_get_image_height(png, info) != reading->height) {

@@ -62,7 +62,7 @@ enum Fixture {
     return ShownPicture(request, image)
   }
 
-  /// The line without the codes for colours.
+  /// The line without the codes for colors.
   static func plain(_ line: String) -> String { line.replacing(/\u{1B}\[[0-9;]*m/, with: "") }
 
   /// A request for the picture of a slide in the size of its file.

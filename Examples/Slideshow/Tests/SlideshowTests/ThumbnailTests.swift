@@ -87,10 +87,10 @@ struct ThumbnailTests {
   @Test func aSlideHasThreeLinesWithItsPictureInTheTerminal() throws {
     var state = state(slides: [Slide(id: SlideID("1"), title: "A", description: "B")] + Fixture.slides.dropFirst())
     let request = try #require(state.handle(.key(.tab)).thumbnails?.first)
-    let colour = Bitmap(
+    let color = Bitmap(
       size: PixelSize(width: 5, height: 5), pixels: [UInt8](repeating: 200, count: 100))
 
-    _ = state.handle(.thumbnail(request, colour))
+    _ = state.handle(.thumbnail(request, color))
 
     let lines = Frame(of: state, on: Self.screen).lines.map(Fixture.plain)
     #expect(lines[1].hasPrefix("›   ▀▀▀▀▀   ♡ A"))

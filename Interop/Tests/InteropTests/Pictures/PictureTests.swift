@@ -76,7 +76,7 @@ struct PictureTests {
     #expect(distance.worst <= worst && distance.mean <= mean, "\(distance)")
   }
 
-  /// The deviation of the channels at worst and on average; colours count in proportion to their opacity.
+  /// The deviation of the channels at worst and on average; colors count in proportion to their opacity.
   private func distance(_ one: [UInt8], _ other: [UInt8]) -> (worst: Double, mean: Double) {
     guard one.count == other.count, !one.isEmpty else { return (.infinity, .infinity) }
     var (worst, sum) = (0.0, 0.0)

@@ -23,7 +23,7 @@ extension Bitmap {
   /// Returns the image at `target`, which must not be larger than it in either direction, by area average.
   func shrunk(to target: PixelSize) -> Bitmap { AreaAverage.shrink(self, to: target) }
 
-  /// Interpolates new pixels between the four nearest ones, with colours weighted by their alpha (bilinear).
+  /// Interpolates new pixels between the four nearest ones, with colors weighted by their alpha (bilinear).
   private func enlarged(to target: PixelSize) -> Bitmap {
     var result = Bitmap(size: target, pixels: [UInt8](repeating: 0, count: target.width * target.height * 4))
     for y in 0..<target.height {
@@ -59,7 +59,7 @@ private struct Neighbours {
 
 /// Shrinks an image: each new pixel is the average of the area that it covers, including fractions of pixels.
 ///
-/// Colours are weighted by their alpha, so the colour of transparent pixels has no effect. The average is that of the
+/// Colors are weighted by their alpha, so the color of transparent pixels has no effect. The average is that of the
 /// sRGB values, as in browsers and image viewers.
 private struct AreaAverage {
   private let source: PixelSize
@@ -154,7 +154,7 @@ private struct AreaAverage {
     }
   }
 
-  /// Adds a source row to the sums of its columns: colours times alpha times weight, and alpha times weight.
+  /// Adds a source row to the sums of its columns: colors times alpha times weight, and alpha times weight.
   private static func add(_ line: UnsafeRawBufferPointer, weight: Float, to sums: UnsafeMutableBufferPointer<Float>) {
     for at in stride(from: 0, to: line.count, by: Bitmap.bytesPerPixel) {
       let alpha = Float(line[at + 3]) * weight
@@ -182,7 +182,7 @@ private struct AreaAverage {
     return sum
   }
 
-  /// Writes a new pixel: the colour divided by its total weight, the alpha by the area covered.
+  /// Writes a new pixel: the color divided by its total weight, the alpha by the area covered.
   private func write(_ sum: SIMD4<Float>, scale: Float, to line: UnsafeMutableRawBufferPointer, at index: Int) {
     guard sum.w > 0 else { return }
     var color = sum * (scale / sum.w)

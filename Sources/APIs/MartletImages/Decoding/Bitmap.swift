@@ -1,6 +1,6 @@
 /// A decoded image: 8-bit red, green, blue and alpha, row by row from the top.
 ///
-/// Colours are sRGB. The alpha is *straight*: colours are not premultiplied with it. There is no padding: a row has
+/// Colors are sRGB. The alpha is *straight*: colors are not premultiplied with it. There is no padding: a row has
 /// `width * 4` bytes, and pixel (x, y) begins at byte `y * bytesPerRow + x * 4`.
 public struct Bitmap: Sendable, Hashable {
   /// The bytes of a pixel: 4.
@@ -45,7 +45,7 @@ extension Bitmap {
     return UInt32(littleEndian: combined) >> 24 == 255
   }
 
-  /// The colour of a pixel multiplied with its alpha, and the alpha, 0 to 255 each.
+  /// The color of a pixel multiplied with its alpha, and the alpha, 0 to 255 each.
   func premultiplied(_ x: Int, _ y: Int) -> SIMD4<Float> {
     let at = y * bytesPerRow + x * Bitmap.bytesPerPixel
     let alpha = Float(pixels[at + 3])
@@ -54,7 +54,7 @@ extension Bitmap {
       Float(pixels[at + 2]) * alpha / 255, alpha)
   }
 
-  /// Sets a pixel from a premultiplied colour. A transparent one leaves the pixel unchanged.
+  /// Sets a pixel from a premultiplied color. A transparent one leaves the pixel unchanged.
   mutating func setPremultiplied(_ value: SIMD4<Float>, _ x: Int, _ y: Int) {
     guard value.w > 0 else { return }
     let at = y * bytesPerRow + x * Bitmap.bytesPerPixel
@@ -111,7 +111,7 @@ extension PixelSize {
   }
 }
 
-/// A colour: sRGB with straight alpha, 8 bits each.
+/// A color: sRGB with straight alpha, 8 bits each.
 public struct PixelColor: Sendable, Hashable {
   /// The red component, 0 to 255.
   public var red: UInt8
@@ -122,7 +122,7 @@ public struct PixelColor: Sendable, Hashable {
   /// The opacity, 0 to 255; 255, opaque, by default.
   public var alpha: UInt8
 
-  /// Makes a colour.
+  /// Makes a color.
   public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
     (self.red, self.green, self.blue, self.alpha) = (red, green, blue, alpha)
   }

@@ -2,7 +2,7 @@ import CLittleCMS
 import MartletEngine
 import Synchronization
 
-/// Converts colours from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
+/// Converts colors from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
 /// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile
 /// that is refused, broken, or for other pixels is ignored: an image is not refused for its metadata. Finding that out,
@@ -80,7 +80,7 @@ private final class Transform: Sendable {
 
   deinit { cmsDeleteTransform(handle) }
 
-  /// Whether it maps colours to themselves, within two steps: all greys, or samples of the whole RGB cube.
+  /// Whether it maps colors to themselves, within two steps: all greys, or samples of the whole RGB cube.
   func isIdentity(_ layout: ColorConversion.Layout) -> Bool {
     let steps = stride(from: UInt8(0), through: 255, by: 51)
     let colors: [[UInt8]] =

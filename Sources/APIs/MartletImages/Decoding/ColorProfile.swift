@@ -9,7 +9,7 @@ struct ColorProfile: Hashable {
   /// stages (`mpet`, ICC.1 §10.18), which may all be at the same place. Browsers ignore such tags.
   var refusal: String? {
     guard content.count <= layout.profileLimit else {
-      return "the colour profile has more than \(layout.profileLimit) bytes"
+      return "the color profile has more than \(layout.profileLimit) bytes"
     }
     return content.withUnsafeBytes { buffer in
       let bytes = Bytes(buffer: buffer)
@@ -19,7 +19,7 @@ struct ColorProfile: Hashable {
         let tag = 132 + index * 12
         guard let element = bytes.number(at: tag + 4, bytes: 4, .big) else { return nil }
         if ["D2B", "B2D"].contains(where: { bytes.has($0, at: tag) }) || bytes.has("mpet", at: element) {
-          return "the colour profile has an element of any number of stages (mpet)"
+          return "the color profile has an element of any number of stages (mpet)"
         }
       }
       return nil

@@ -6,7 +6,7 @@
 /// let size = try ImageDecoder.info(data).size
 /// ```
 ///
-/// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colours
+/// The format is recognised by content: file names and `Content-Type` are ignored. EXIF orientation is applied. Colors
 /// are sRGB: an embedded ICC profile (Adobe RGB, Display P3, CMYK, grey) is converted, unless it equals sRGB within two
 /// steps of 255, is broken, or is refused (``ImageInfo/profileRefusal``). Profiles are refused if they have more than
 /// 64 KiB, for CMYK 4 MiB, or multi-process elements (`D2Bx`, `B2Dx`, `mpet`), which browsers do not apply. CMYK
@@ -81,7 +81,7 @@ public struct ImageInfo: Sendable, Hashable {
   public var size: PixelSize
   /// The EXIF orientation of the stored pixels. ``ImageDecoder/decode(_:options:)`` applies it.
   public var orientation: ImageOrientation
-  /// The reason why the file's colour profile is refused, so that its colours are treated as sRGB: it is too long, or
+  /// The reason why the file's color profile is refused, so that its colors are treated as sRGB: it is too long, or
   /// takes too long to apply. Nil if it is not refused, or if there is none.
   public var profileRefusal: String?
 }
@@ -199,7 +199,7 @@ extension ImageDecoder.Options {
     return file.size.fitted(into: file.orientation.callsSides ? fitting.transposed : fitting)
   }
 
-  /// Scales the codec's bitmap to the target size, converts its colours and applies the orientation.
+  /// Scales the codec's bitmap to the target size, converts its colors and applies the orientation.
   func finish(_ decoded: Bitmap, of file: any ImageFile) -> Bitmap {
     var bitmap = decoded.shrunk(to: target(for: file))
     if let profile = file.colorProfile, profile.layout != .invertedCMYK {

@@ -1,4 +1,4 @@
-/// Draws bitmaps in a terminal with 24-bit colours: two pixels in a character, the upper one as the colour of `▀`, the
+/// Draws bitmaps in a terminal with 24-bit colors: two pixels in a character, the upper one as the color of `▀`, the
 /// lower one as its background.
 ///
 /// ```swift
@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Nothing is scaled: decode to a size with as many pixels as the terminal has columns, and twice as many as it has
-/// rows. Transparent pixels are blended with black. Each line begins and ends with the terminal's own colours.
+/// rows. Transparent pixels are blended with black. Each line begins and ends with the terminal's own colors.
 public enum HalfBlocks {
   /// Returns the lines of a bitmap, cropped to a size in characters, evenly on both sides.
   ///

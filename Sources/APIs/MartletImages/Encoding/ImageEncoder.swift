@@ -49,13 +49,13 @@ public enum ImageEncoder {
 /// The format and quality in which ``ImageEncoder`` encodes an image.
 @nonexhaustive public enum ImageEncoding: Sendable, Hashable {
   /// JPEG: lossy, without alpha; transparent parts show `background`. `quality` is 1 to 100, as in libjpeg; below 90
-  /// the colour channels have half the resolution. Sides up to 65500 pixels.
+  /// the color channels have half the resolution. Sides up to 65500 pixels.
   case jpeg(quality: Int = 85, isProgressive: Bool = false, background: PixelColor = .white)
   /// PNG: lossless, with alpha unless all pixels are opaque. Sides up to 1000000 pixels.
   case png
   /// Lossy WebP, with alpha. `quality` is 0 to 100, as in libwebp. Sides up to 16383 pixels.
   case webP(quality: Int = 80)
-  /// Lossless WebP, except for the colours of transparent pixels. Sides up to 16383 pixels.
+  /// Lossless WebP, except for the colors of transparent pixels. Sides up to 16383 pixels.
   case losslessWebP
 
   /// The format of the file.
@@ -96,7 +96,7 @@ extension Bitmap {
     return Data(bytesNoCopy: buffer, count: Int(count), deallocator: .custom { pointer, _ in tjFree(pointer) })
   }
 
-  /// Returns the pixels composited over a background colour.
+  /// Returns the pixels composited over a background color.
   private func composited(over background: PixelColor) -> [UInt8] {
     var result = pixels
     let under = [Int(background.red), Int(background.green), Int(background.blue)]

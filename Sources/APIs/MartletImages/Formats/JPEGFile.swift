@@ -8,10 +8,10 @@ struct JPEGFile: ImageFile {
   let format = ImageFormat.jpeg
   let size: PixelSize
   let orientation: ImageOrientation
-  /// The number of colour components: 1 (grey), 3 (colour) or 4 (CMYK, YCCK).
+  /// The number of color components: 1 (grey), 3 (color) or 4 (CMYK, YCCK).
   private let components: Int
   private let bytes: Bytes
-  /// The chunks of the colour profile, with their numbers and their count (ICC.1 Annex B.4).
+  /// The chunks of the color profile, with their numbers and their count (ICC.1 Annex B.4).
   private let profileParts: [(number: UInt8, count: UInt8, content: Bytes)]
   /// Whether the frame is sequential with Huffman coding: one scan can then contain all pixels.
   private let isSequential: Bool

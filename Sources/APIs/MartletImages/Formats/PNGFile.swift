@@ -44,7 +44,7 @@ struct PNGFile: ImageFile {
     self.orientation = orientation
     self.isComplete = isComplete
     self.compressedProfile = compressedProfile
-    // Colour types 0 and 4.
+    // Color types 0 and 4.
     isGrey = bytes.byte(at: 25).map { $0 & 3 == 0 } ?? false
   }
 

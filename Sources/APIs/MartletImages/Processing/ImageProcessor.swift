@@ -28,7 +28,7 @@ public protocol ImageProcessor: Sendable {
 /// ])
 /// ```
 ///
-/// All of them process upright pixels, and the colour of transparent pixels has no effect on visible ones. They never
+/// All of them process upright pixels, and the color of transparent pixels has no effect on visible ones. They never
 /// fail, except ``Resize`` to a size above the memory limit.
 public enum ImageProcessors {
   /// Applies several processors, one after another.

@@ -7,7 +7,7 @@ public import MartletSignIn
 ///
 /// ```swift
 /// let values = RedisKeyValueStore(redis, seal: try RedisSeal(key: secret))
-/// try await values.set(Data("blue".utf8), for: "colour")
+/// try await values.set(Data("blue".utf8), for: "color")
 /// ```
 ///
 /// All keys are fields of one hash, so every change is one step. Values do not expire; a server whose

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Animations", .timeLimit(.minutes(5)))
 struct AnimationTests {
-  /// Writes a GIF of 4×1 pixels: each frame has one colour of black, red, green and blue, and its own place.
+  /// Writes a GIF of 4×1 pixels: each frame has one color of black, red, green and blue, and its own place.
   private struct Script {
     var bytes = Array("GIF89a".utf8) + [4, 0, 1, 0, 0x81, 0, 0, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 0, 255]
 
@@ -182,7 +182,7 @@ struct AnimationTests {
     #expect(small.frames.map(\.bitmap.size.width) == Array(repeating: 9, count: count))
   }
 
-  /// The pixels, without the colour of transparent ones.
+  /// The pixels, without the color of transparent ones.
   private func visible(_ bitmap: Bitmap) -> [UInt8] {
     bitmap.pixels.indices.map { bitmap.pixels[$0 | 3] == 0 ? 0 : bitmap.pixels[$0] }
   }

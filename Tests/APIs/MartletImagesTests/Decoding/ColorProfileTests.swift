@@ -3,9 +3,9 @@ import MartletImages
 import TestSupport
 import Testing
 
-@Suite("Refused colour profiles", .timeLimit(.minutes(5)))
+@Suite("Refused color profiles", .timeLimit(.minutes(5)))
 struct ColorProfileTests {
-  /// Returns the picture with a colour profile: segments APP2 right after its beginning (ICC.1 Annex B.4).
+  /// Returns the picture with a color profile: segments APP2 right after its beginning (ICC.1 Annex B.4).
   static func jpeg(_ name: String = "baseline.jpg", profile: [UInt8]) throws -> Data {
     let parts = stride(from: 0, to: profile.count, by: 65_000).map { profile[$0..<min($0 + 65_000, profile.count)] }
     var segments: [UInt8] = []
@@ -75,7 +75,7 @@ struct ColorProfileTests {
     return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
   }
 
-  /// Returns a picture in PNG with a colour profile, which is stored without compression (RFC 1950, RFC 1951 §3.2.4).
+  /// Returns a picture in PNG with a color profile, which is stored without compression (RFC 1950, RFC 1951 §3.2.4).
   private static func png(profile: [UInt8]) throws -> Data {
     var stream: [UInt8] = [0x78, 1]
     for start in stride(from: 0, to: profile.count, by: 60_000) {
@@ -96,7 +96,7 @@ struct ColorProfileTests {
   }
 }
 
-/// A colour profile, written tag by tag (ICC.1 §7).
+/// A color profile, written tag by tag (ICC.1 §7).
 struct ProfileScript {
   var space = "RGB "
   var tags: [(signature: String, element: [UInt8])] = []

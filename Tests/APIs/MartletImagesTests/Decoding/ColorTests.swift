@@ -1,7 +1,7 @@
 import MartletImages
 import Testing
 
-@Suite("Colour profiles", .timeLimit(.minutes(5)))
+@Suite("Color profiles", .timeLimit(.minutes(5)))
 struct ColorTests {
   /// A JPEG's profile has its own segment: the marker, two bytes of length, `ICC_PROFILE`, 0, 1, 1.
   static func profile(in data: Data) throws -> Range<Data.Index> {
@@ -18,7 +18,7 @@ struct ColorTests {
   }
 
   @Test(
-    "Colours of other profiles are converted to sRGB",
+    "Colors of other profiles are converted to sRGB",
     arguments: [
       "adobe-rgb.jpg", "grey-profile.jpg", "cmyk-profile.jpg",
     ])
@@ -36,7 +36,7 @@ struct ColorTests {
     var broken = data
     broken.replaceSubrange(place, with: Data(repeating: 0x41, count: place.count))
     var foreign = data
-    // The colour space in the profile's header: one for other pixels.
+    // The color space in the profile's header: one for other pixels.
     foreign.replaceSubrange(place.lowerBound + 16..<place.lowerBound + 20, with: Data("HSV ".utf8))
 
     #expect(try ImageDecoder.decode(broken) == withoutProfile(data))

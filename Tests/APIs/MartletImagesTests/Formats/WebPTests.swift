@@ -26,7 +26,7 @@ struct WebPTests {
     }
   }
 
-  /// A lossless image of 2×1 pixels with a palette of one colour, red: the second pixel's index is not in it.
+  /// A lossless image of 2×1 pixels with a palette of one color, red: the second pixel's index is not in it.
   private static func palette(hasAlpha: Bool) -> Data {
     var bits = Bits()
     bits.write(0x2F, 8)
@@ -34,7 +34,7 @@ struct WebPTests {
     bits.write(0, 14)
     bits.write(hasAlpha ? 1 : 0, 1)
     bits.write(0, 3)
-    bits.write(1, 1)  // a transform: by a palette of one colour
+    bits.write(1, 1)  // a transform: by a palette of one color
     bits.write(3, 2)
     bits.write(0, 8)
     bits.write(0, 1)

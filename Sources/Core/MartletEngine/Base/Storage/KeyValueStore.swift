@@ -4,8 +4,8 @@ import Synchronization
 /// A store of values by key: credentials, tokens, settings, encoded values of an app.
 ///
 /// ```swift
-/// try await store.set(Data("blue".utf8), for: "colour")
-/// let colour = try await store.value(for: "colour")
+/// try await store.set(Data("blue".utf8), for: "color")
+/// let color = try await store.value(for: "color")
 /// ```
 ///
 /// A key is any string, including the empty one; keys are equal if their UTF-8 bytes are. A value is any number of

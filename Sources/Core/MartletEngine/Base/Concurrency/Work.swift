@@ -1,5 +1,16 @@
 import Synchronization
 
+// No call waits for itself. A call may wait for work that others share: the response to an identical request, a token, an
+// image. That work may make requests of its own, and one of them may need the same work: it would wait forever.
+//
+// - Where the context shows for which calls a request is made (`CallContext`), the cycle is known before it exists.
+//   `WaitGraph` has every wait of the process, and refuses the one that would close a cycle. The caller then continues
+//   without the shared result: it sends its own request, or sends it without the token.
+// - Where the context was lost, as in a detached task or on a dispatch queue, the graph sees two unrelated calls. A call
+//   that began after the work did may then be part of it, so its wait has a `WaitLimit`: the response timeout.
+//
+// The graph costs nothing without waits, and the limit nothing without both a wait and a later call.
+
 /// Work that callers can wait for and that may itself wait for other work: a call, or work shared by several callers.
 package protocol Work: AnyObject, Sendable {
   /// The calls for which the work is done.
@@ -22,14 +33,6 @@ extension Work {
     defer { WaitGraph.end(waiting, for: ObjectIdentifier(self)) }
     return try await wait()
   }
-}
-
-/// The identity of an object as a number. Unlike an `ObjectIdentifier`, it is not reused after the object has ended.
-package struct UniqueID: Hashable, Sendable {
-  private static let last = Atomic<UInt64>(0)
-  private let number = Self.last.add(1, ordering: .relaxed).newValue
-
-  package init() {}
 }
 
 /// Records which work waits for which, in the whole process. Every wait is checked before it begins, so that waits
@@ -74,4 +77,23 @@ private enum WaitGraph {
     }
     return false
   }
+}
+
+/// The longest time that a caller waits for work that may be waiting for the caller.
+package struct WaitLimit: Sendable {
+  package let duration: Duration
+  package let clock: any Clock<Duration>
+
+  package init(_ duration: Duration, on clock: any Clock<Duration>) {
+    self.duration = duration
+    self.clock = clock
+  }
+}
+
+/// The identity of an object as a number. Unlike an `ObjectIdentifier`, it is not reused after the object has ended.
+package struct UniqueID: Hashable, Sendable {
+  private static let last = Atomic<UInt64>(0)
+  private let number = Self.last.add(1, ordering: .relaxed).newValue
+
+  package init() {}
 }

@@ -166,14 +166,3 @@ package final class RunningWork<Value: Sendable>: Work {
     mayHaveBegun(call) ? call.waitLimit(factor: factor) : nil
   }
 }
-
-/// The longest time that a caller waits.
-package struct WaitLimit: Sendable {
-  package let duration: Duration
-  package let clock: any Clock<Duration>
-
-  package init(_ duration: Duration, on clock: any Clock<Duration>) {
-    self.duration = duration
-    self.clock = clock
-  }
-}

@@ -4,7 +4,7 @@
 /// treats it as a miss, and the rate limit as a missing store.
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kinds of failure.
-  public enum Kind: String, Sendable, Hashable {
+  @nonexhaustive public enum Kind: String, Sendable, Hashable {
     /// The URL of the server cannot be used.
     case invalidURL
     /// There is no connection, or the client avoids the server for a while because it did not answer.

@@ -80,7 +80,7 @@ public struct CacheEntry: Sendable, Hashable, Identifiable {
   }
 }
 
-/// Selects entries of a cache.
+/// Selects entries of a cache. The cases are final, because every store has to handle each of them.
 public enum CacheSelection: Sendable, Hashable {
   /// One entry.
   case entry(CacheEntry.ID)

@@ -19,7 +19,7 @@ public import MartletSemantics
 /// ```
 public struct DeadlineField: Sendable, Hashable {
   /// How the time is written.
-  public enum Format: Sendable, Hashable {
+  @nonexhaustive public enum Format: Sendable, Hashable {
     /// A whole number of milliseconds: `1500`.
     case milliseconds
     /// Seconds with three decimals: `1.500`.

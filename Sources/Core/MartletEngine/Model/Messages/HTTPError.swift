@@ -102,7 +102,7 @@ private struct Values: Sendable {
 extension HTTPError {
   /// Whether the server has acted on a failed request, if the transport can tell. This decides whether the request may
   /// be sent again.
-  public enum Delivery: Sendable, Hashable {
+  @nonexhaustive public enum Delivery: Sendable, Hashable {
     /// Nothing is known beyond ``HTTPError/kind``: the server may have acted on the request.
     case unknown
     /// The request was sent over a reused connection, which ended before any byte of the response: most likely the

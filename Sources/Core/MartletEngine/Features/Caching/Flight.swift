@@ -6,8 +6,8 @@ import Synchronization
 /// | state | begins with | identical requests | a removal from the cache |
 /// | --- | --- | --- | --- |
 /// | new | `init` | do not see it | does not concern it |
-/// | started | ``start(since:)`` | wait for it, if it is shareable | also prevents that its response is stored |
-/// | started, without waiters | ``start()``, ``releaseJoined()`` | are sent | the same |
+/// | joinable | ``start(since:)``, if it is shareable | wait for it | also prevents that its response is stored |
+/// | alone | ``start(since:)``, ``start()``, ``releaseJoined(_:)`` | are sent | the same |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
 /// Before it starts, a flight may itself ``wait(for:on:)`` for an identical one; then the stored responses are
@@ -36,11 +36,29 @@ final class Flight: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    /// Whether the request waits for an identical one instead of being sent.
-    var mayJoin = true
-    var registration: Flights.Registration?
-    var isFinished = false
+    var stage = Stage.new(mayJoin: true)
     var lease = LeaseProgress()
+  }
+
+  /// The states of the table above.
+  private enum Stage {
+    /// It may join an identical request, or has to be sent even if there is one.
+    case new(mayJoin: Bool)
+    case joinable(Flights.Registration, RequestIdentity)
+    case alone(Flights.Registration)
+    case finished
+
+    var registration: Flights.Registration? {
+      switch self {
+      case .new, .finished: nil
+      case .joinable(let registration, _), .alone(let registration): registration
+      }
+    }
+
+    /// What identical requests have in common with it; nil if none can wait for it.
+    var identity: RequestIdentity? {
+      if case .joinable(_, let identity) = self { identity } else { nil }
+    }
   }
 
   init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
@@ -129,15 +147,19 @@ final class Flight: Sendable {
   ///
   /// - Parameter storedCount: ``Flights/storedCount`` before the lookup.
   func start(since storedCount: Int) -> Start {
-    guard registration == nil else { return .started }
-    guard isShareable, state.withLock({ $0.mayJoin }), !cache.flights.isUnstorable(key) else {
+    guard case .new(let mayJoin) = state.withLock({ $0.stage }) else { return .started }
+    guard isShareable, mayJoin, !cache.flights.isUnstorable(key) else {
       start()
       return .started
     }
-    switch cache.flights.register(RequestIdentity(key, request.fields), for: call) {
-    case .registered(let registration):
-      state.withLock { $0.registration = registration }
-      return registration.identity == nil || cache.flights.storedCount == storedCount ? .started : .outdated
+    let identity = RequestIdentity(key, request.fields)
+    switch cache.flights.register(identity, for: call) {
+    case .alone(let registration):
+      state.withLock { $0.stage = .alone(registration) }
+      return .started
+    case .joinable(let registration):
+      state.withLock { $0.stage = .joinable(registration, identity) }
+      return cache.flights.storedCount == storedCount ? .started : .outdated
     case .joined(let result):
       cache.count { $0.collapsed += 1 }
       call.emit(.note("waiting for the response to an identical request"))
@@ -153,35 +175,41 @@ final class Flight: Sendable {
     // No outcome: the identical request waits for this call, or the time is up.
     let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
     let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
-    if outcome != .abandoned { state.withLock { $0.mayJoin = false } }
+    if outcome != .abandoned { state.withLock { $0.stage = .new(mayJoin: false) } }
   }
 
   /// Registers the request even if there are identical ones, unless it is already registered.
   func start() {
-    guard registration == nil else { return }
+    guard case .new = state.withLock({ $0.stage }) else { return }
     let registration = cache.flights.register(key)
-    state.withLock { $0.registration = registration }
+    state.withLock { $0.stage = .alone(registration) }
   }
 
   /// nil before the start and after the end.
-  var registration: Flights.Registration? { state.withLock { $0.registration } }
+  var registration: Flights.Registration? { state.withLock { $0.stage.registration } }
 
   /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
   var canStore: Bool { registration.map(cache.flights.contains) ?? false }
 
-  var isFinished: Bool { state.withLock { $0.isFinished } }
+  var isFinished: Bool {
+    state.withLock { state in
+      if case .finished = state.stage { true } else { false }
+    }
+  }
 
-  /// Lets the waiting identical requests be sent before the flight has finished. If it has no identity, as in a
-  /// background validation, nothing in this process waits for it, and its lease stays.
+  /// Lets the waiting identical requests be sent before the flight has finished. If none can wait for it, as in a
+  /// background validation, its lease stays.
   ///
   /// - Parameter outcome: the outcome for other processes.
   func releaseJoined(_ outcome: FlightOutcome) {
-    let (identity, lease) = state.withLock { state in
-      let identity = state.registration?.identity.take()
-      return (identity, identity == nil ? nil : state.lease.held.take())
+    let released = state.withLock { state -> (identity: RequestIdentity, lease: (any FlightLease)?)? in
+      guard case .joinable(let registration, let identity) = state.stage else { return nil }
+      state.stage = .alone(registration)
+      return (identity, state.lease.held.take())
     }
-    lease?.end(outcome)
-    if let identity { cache.flights.releaseJoined(of: identity) }
+    guard let released else { return }
+    released.lease?.end(outcome)
+    cache.flights.releaseJoined(of: released.identity)
   }
 
   /// Ends the flight; only the first outcome counts.
@@ -194,14 +222,14 @@ final class Flight: Sendable {
   }
 
   private func finish(_ outcome: Outcome, for others: FlightOutcome) {
-    let (registration, lease) = state.withLock { state in
-      state.isFinished = true
-      return (state.registration.take(), state.lease.held.take())
+    let (stage, lease) = state.withLock { state in
+      defer { state.stage = .finished }
+      return (state.stage, state.lease.held.take())
     }
     lease?.end(others)
-    guard let registration else { return }
+    guard let registration = stage.registration else { return }
     let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
-    cache.flights.remove(registration, of: key, outcome)
+    cache.flights.remove(registration, joinedAs: stage.identity, of: key, outcome)
   }
 
   /// Ends the flight of a request that failed. If its caller abandoned it, or it is sent again because a pooled
@@ -215,7 +243,7 @@ final class Flight: Sendable {
   /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
   /// request that identical ones can wait for.
   var asksOthers: Bool {
-    cache.sharedFlights != nil && state.withLock { !$0.lease.isDecided && $0.registration?.identity != nil }
+    cache.sharedFlights != nil && state.withLock { !$0.lease.isDecided && $0.stage.identity != nil }
   }
 
   /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
@@ -258,12 +286,13 @@ final class Flight: Sendable {
       if answer == nil { state.withLock { $0.lease.isDecided = true } }
       return answer
     }
-    let isLate = state.withLock { state in
+    let isHeld = state.withLock { state in
       state.lease.isDecided = true
-      if !state.isFinished { state.lease.held = lease }
-      return state.isFinished
+      if case .finished = state.stage { return false }
+      state.lease.held = lease
+      return true
     }
-    if isLate { lease.end(.failed) }
+    if !isHeld { lease.end(.failed) }
     try Task.checkCancellation()  // now that the end of the flight ends the lease
     return answer
   }
@@ -272,121 +301,4 @@ final class Flight: Sendable {
 extension HTTPError {
   /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
   var isOfTheCaller: Bool { isCancelled || kind == .deadlineExceeded }
-}
-
-/// The running flights of a cache.
-///
-/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestIdentity``
-/// defines which requests are identical; `Vary` is applied when the response is stored. Keys whose responses cannot be
-/// stored are remembered, because waiting for them is useless.
-final class Flights: Sendable {
-  /// The registration of a flight.
-  struct Registration: Sendable {
-    fileprivate let id: UInt64
-    /// The identical requests that can wait; nil if none can.
-    fileprivate(set) var identity: RequestIdentity?
-  }
-
-  enum Admission: Sendable {
-    /// The request has to be sent.
-    case registered(Registration)
-    /// An identical request is in progress.
-    case joined(RunningWork<Flight.Outcome>)
-  }
-
-  /// A request that identical ones can wait for.
-  private struct SentRequest {
-    let call: Call
-    /// nil while no other request waits.
-    var result: RunningWork<Flight.Outcome>?
-  }
-
-  private struct State {
-    var lastID: UInt64 = 0
-    var keys: [UInt64: CacheKey] = [:]
-    var sent: [RequestIdentity: SentRequest] = [:]
-    var unstorable: Set<CacheKey> = []
-
-    mutating func register(_ key: CacheKey, _ identity: RequestIdentity? = nil) -> Registration {
-      lastID += 1
-      keys[lastID] = key
-      return Registration(id: lastID, identity: identity)
-    }
-  }
-
-  private let state = Mutex(State())
-  private let stored = Atomic(0)
-  private static let unstorableLimit = 1024
-
-  /// How many stored responses other requests could have waited for.
-  var storedCount: Int { stored.load(ordering: .acquiring) }
-
-  /// Whether the responses of a key cannot be stored, so that waiting for one is useless.
-  func isUnstorable(_ key: CacheKey) -> Bool {
-    state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
-  }
-
-  /// Registers a flight that no request can wait for.
-  func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
-
-  /// Registers a flight that identical requests can wait for, unless one is in progress.
-  func register(_ identity: RequestIdentity, for call: Call) -> Admission {
-    state.withLock { state in
-      guard !state.unstorable.contains(identity.key) else { return .registered(state.register(identity.key)) }
-      guard let sent = state.sent[identity] else {
-        state.sent[identity] = SentRequest(call: call)
-        return .registered(state.register(identity.key, identity))
-      }
-      let result = sent.result ?? RunningWork(by: sent.call)
-      state.sent[identity]?.result = result
-      return .joined(result)
-    }
-  }
-
-  /// Whether a flight is registered and no removal from the cache has included its response.
-  func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
-
-  /// Removes a registration and ends the waits for its request.
-  func remove(_ registration: Registration, of key: CacheKey, _ outcome: Flight.Outcome) {
-    let sent = state.withLock { state in
-      state.keys[registration.id] = nil
-      switch outcome {
-      case .unstorable where registration.identity != nil:
-        if state.unstorable.count >= Self.unstorableLimit { state.unstorable.removeFirst() }
-        state.unstorable.insert(key)
-      case .unstorable, .stored, .unshared, .abandoned: break
-      }
-      guard let identity = registration.identity else { return nil as SentRequest? }
-      if outcome == .stored { stored.add(1, ordering: .releasing) }
-      return state.sent.removeValue(forKey: identity)
-    }
-    sent?.result?.finish(.success(outcome))
-  }
-
-  /// Notes that a response to a key is being stored.
-  func removeUnstorable(_ key: CacheKey) {
-    state.withLock { if !$0.unstorable.isEmpty { $0.unstorable.remove(key) } }
-  }
-
-  /// Ends the waits for a request, whose registration remains.
-  func releaseJoined(of identity: RequestIdentity) {
-    state.withLock { $0.sent.removeValue(forKey: identity) }?.result?.finish(.success(.unshared))
-  }
-
-  /// Prevents running flights from storing responses that a removal includes.
-  ///
-  /// - Parameter own: the registration of the flight that causes the removal.
-  func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
-    state.withLock { state in
-      let key = own.flatMap { state.keys[$0.id] }
-      defer { if let own { state.keys[own.id] = key } }
-      switch selection {
-      case .entry, .olderThan: break
-      case .all: state.keys = [:]
-      case .key(let removed): state.keys = state.keys.filter { $0.value != removed }
-      case .url(let url): state.keys = state.keys.filter { $0.value.url != url }
-      case .partition(let partition): state.keys = state.keys.filter { $0.value.partition != partition }
-      }
-    }
-  }
 }

@@ -67,8 +67,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
       await writer.abort()
       return .unshared
     }
-    try await writer.commit()
-    if let deciding = writer as? DecidingWriter, !deciding.isStored { return .unshared }
+    do { try await writer.commit() } catch is StorageRefusal { return .unshared }
     guard flight.canStore else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
@@ -107,24 +106,25 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 }
 
+/// The type of ``RequestOptions/storageDecision``.
+private typealias StorageDecision = @Sendable (HTTPResponse) async throws -> HTTPResponse?
+
+/// The error of a ``CacheWriter/commit()`` without a failure of the store: the caller does not want the response stored.
+private struct StorageRefusal: Error {}
+
 /// A writer that passes the complete response to the request's ``RequestOptions/storageDecision`` before storing it. It
-/// stores the returned response, or nothing. The body is in memory until then.
+/// stores the returned response, or throws a ``StorageRefusal``. The body is in memory until then.
 private final class DecidingWriter: CacheWriter {
   private let entry: CacheEntry
   private let base: any CacheWriter
   private let url: URL
   private let call: Call
   private let store: any CacheStore
-  private let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse?
+  private let decide: StorageDecision
   private let bytes = Mutex(Data())
-  private let hasStored = Mutex(false)
-
-  /// Whether the last ``commit()`` stored a response.
-  var isStored: Bool { hasStored.withLock { $0 } }
 
   init(
-    _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter,
-    _ decide: @escaping @Sendable (HTTPResponse) async throws -> HTTPResponse?
+    _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter, _ decide: @escaping StorageDecision
   ) {
     self.entry = entry
     self.base = base
@@ -145,20 +145,17 @@ private final class DecidingWriter: CacheWriter {
     var response = HTTPResponse(status: head.status, fields: head.fields, body: ResponseBody(bytes), url: url)
     response.head = head
     guard let decided = try? await call.context.perform({ try await decide(response) }) else {
-      return await base.abort()
+      await base.abort()
+      throw StorageRefusal()
     }
     let body = try await decided.body.collect(upTo: .max)
-    guard decided.head != head || body != bytes else {
-      try await base.commit()
-      return hasStored.withLock { $0 = true }
-    }
+    guard decided.head != head || body != bytes else { return try await base.commit() }
     await base.abort()
     var changed = CacheEntry(id: entry.id, key: entry.key, response: entry.response, length: Int64(body.count))
     changed.response.head = decided.head
-    guard let writer = try await store.begin(changed) else { return }
+    guard let writer = try await store.begin(changed) else { throw StorageRefusal() }
     try await writer.append(body)
     try await writer.commit()
-    hasStored.withLock { $0 = true }
   }
 
   func abort() async {

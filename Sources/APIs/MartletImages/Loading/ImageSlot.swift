@@ -14,28 +14,34 @@ import Synchronization
 /// ``phases``, ``publisher`` and ``phase`` have only phases of the latest request, and never an older one after a
 /// newer. A slot may be used from any thread.
 public final class ImageSlot: Sendable {
-  private struct State: Sendable {
+  /// The latest request, and its phase.
+  private struct Shown: Sendable {
     var key: ImageKey?
     /// The number of requests so far, which identifies phases of an earlier one.
+    var generation: UInt64 = 0
+    var phase = ImagePhase.empty
+  }
+
+  /// The load of a request.
+  private struct Load {
     var generation: UInt64 = 0
     var task: Task<Void, Never>?
   }
 
   private let loader: ImageLoader
-  private let state = Mutex(State())
-  /// Changes only while `state` is locked.
-  private let latest = LatestValue(ImagePhase.empty)
+  private let shown = LatestValue(Shown())
+  private let load = Mutex(Load())
 
   /// Makes an empty slot.
   public init(loader: ImageLoader = .shared) { self.loader = loader }
 
-  deinit { state.withLock { $0.task }?.cancel() }
+  deinit { load.withLock { $0.task }?.cancel() }
 
   /// The current phase.
-  public var phase: ImagePhase { latest.current }
+  public var phase: ImagePhase { shown.current.phase }
 
   /// The phases, beginning with the current one, until the slot is released. A slow reader gets only the latest one.
-  public var phases: AsyncStream<ImagePhase> { latest.values }
+  public var phases: AsyncStream<ImagePhase> { shown.values(of: \.phase) }
 
   /// The phases as a publisher: for `sink`, `assign`, `onReceive`. It has no strong reference to the slot.
   public var publisher: LatestPublisher<ImagePhase> {
@@ -48,18 +54,16 @@ public final class ImageSlot: Sendable {
   /// continues; if that has failed, it is tried again, unless the loader remembers the failure.
   public func show(_ request: ImageRequest?) {
     let key = request.map(loader.key)
-    let isNew = state.withLock { $0.key != key || latest.current.error != nil }
-    guard isNew else { return }
+    let current = shown.current
+    guard current.key != key || current.phase.error != nil else { return }
     let image = request.flatMap(loader.cachedImage)
-    let (generation, old) = state.withLock { state in
-      state.generation += 1
-      state.key = key
-      latest.setUndelivered { $0 = image.map(ImagePhase.success) ?? (request == nil ? .empty : .loading(nil)) }
-      defer { state.task = nil }
-      return (state.generation, state.task)
+    let generation = shown.change { shown in
+      shown.generation += 1
+      shown.key = key
+      shown.phase = image.map(ImagePhase.success) ?? (request == nil ? .empty : .loading(nil))
+      return shown.generation
     }
-    old?.cancel()
-    latest.deliver()
+    replaceLoad(by: nil, generation)
     if image == nil, let request { load(request, generation) }
   }
 
@@ -69,20 +73,21 @@ public final class ImageSlot: Sendable {
         guard let self, self.set(phase, generation) else { return }
       }
     }
-    let isCurrent = state.withLock { state in
-      if state.generation == generation { state.task = task }
-      return state.generation == generation
+    replaceLoad(by: task, generation)
+  }
+
+  /// Cancels the load of an earlier request; if there is a newer one, the task is cancelled instead.
+  private func replaceLoad(by task: Task<Void, Never>?, _ generation: UInt64) {
+    let cancelled = load.withLock { load in
+      guard generation >= load.generation else { return task }
+      defer { load = Load(generation: generation, task: task) }
+      return load.task
     }
-    if !isCurrent { task.cancel() }
+    cancelled?.cancel()
   }
 
   /// Sets the phase, unless there is a newer request. Returns false if there is.
   private func set(_ phase: ImagePhase, _ generation: UInt64) -> Bool {
-    let isCurrent = state.withLock { state in
-      if state.generation == generation { latest.setUndelivered { $0 = phase } }
-      return state.generation == generation
-    }
-    if isCurrent { latest.deliver() }
-    return isCurrent
+    shown.change(if: { $0.generation == generation }) { $0.phase = phase }
   }
 }

@@ -61,18 +61,17 @@ struct LatestValueTests {
     #expect(seen.entries == [1])
   }
 
-  @Test func anUndeliveredChangeIsDeliveredLater() {
+  @Test func aChangeWhoseConditionDoesNotHoldIsNeitherMadeNorDelivered() {
     let value = LatestValue(0)
     let seen = Log<Int>()
     value.observe { seen.append($0) }
 
-    value.setUndelivered { $0 = 1 }
-    #expect(value.current == 1)
+    #expect(!value.change(if: { $0 > 0 }) { $0 = 1 })
+    #expect(value.current == 0)
     #expect(seen.entries == [0])
-    value.deliver()
-    value.deliver()
+    #expect(value.change(if: { $0 == 0 }) { $0 = 2 })
 
-    #expect(seen.entries == [0, 1])
+    #expect(seen.entries == [0, 2])
   }
 
   @Test func aRemovedObserverGetsNothing() {

@@ -35,20 +35,26 @@ package final class LatestValue<Value: Sendable>: Sendable {
   /// Changes the value and delivers it.
   package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
     defer { deliver() }
-    return setUndelivered(change)
-  }
-
-  /// Changes the value without delivering it, for a caller that holds a lock. A call of ``deliver()`` must follow.
-  @discardableResult
-  package func setUndelivered<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
-    state.withLock { state in
+    return state.withLock { state in
       state.version += 1
       return change(&state.value)
     }
   }
 
+  /// Changes the value and delivers it if a condition holds, and returns whether it does.
+  package func change(if condition: (Value) -> Bool, _ change: (inout Value) -> Void) -> Bool {
+    let isChanged = state.withLock { state in
+      guard condition(state.value) else { return false }
+      state.version += 1
+      change(&state.value)
+      return true
+    }
+    if isChanged { deliver() }
+    return isChanged
+  }
+
   /// Delivers the current value to the observers that do not have it yet. If another thread is delivering, it does so.
-  package func deliver() {
+  private func deliver() {
     var isFirst = true
     while true {
       let next: (Value, [Observer])? = state.withLock { state in
@@ -87,7 +93,12 @@ package final class LatestValue<Value: Sendable>: Sendable {
 
 extension LatestValue {
   /// The values, beginning with the current one, until this object is released. A slow reader gets only the latest one.
-  package var values: AsyncStream<Value> { stream { $1.yield($0) } }
+  package var values: AsyncStream<Value> { values(of: \.self) }
+
+  /// A part of the value after each change, like ``values``.
+  package func values<Part: Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {
+    stream { $1.yield(part($0)) }
+  }
 
   /// The changes of a part of the value, beginning with the current one: like ``values``, without repetitions.
   package func changes<Part: Equatable & Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {

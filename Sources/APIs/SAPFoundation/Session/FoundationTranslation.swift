@@ -44,11 +44,16 @@ extension HTTPRequest {
   }
 }
 
+extension URLRequest {
+  /// Whether the request leaves its timeout to the configuration: it has the documented default of
+  /// `URLRequest.timeoutInterval`, 60 seconds.
+  var hasStandardTimeout: Bool { timeoutInterval == 60 }
+}
+
 extension RequestOptions {
-  /// Foundation's `timeoutIntervalForRequest` limits the time until the response and between two parts of its body. A
-  /// request with 60 seconds, the default, uses the configuration's.
+  /// Foundation's `timeoutIntervalForRequest` limits the time until the response and between two parts of its body.
   mutating func apply(_ request: URLRequest, _ configuration: URLSessionConfiguration) {
-    let seconds = request.timeoutInterval == 60 ? configuration.timeoutIntervalForRequest : request.timeoutInterval
+    let seconds = request.hasStandardTimeout ? configuration.timeoutIntervalForRequest : request.timeoutInterval
     responseTimeout = Self.limit(seconds)
     idleTimeout = Self.limit(seconds)
     deadline = Self.limit(configuration.timeoutIntervalForResource)

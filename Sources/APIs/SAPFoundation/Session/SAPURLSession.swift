@@ -165,7 +165,7 @@ public final class SAPURLSession: Sendable {
   /// own.
   func options(for request: URLRequest) -> RequestOptions {
     let isStandard =
-      request.timeoutInterval == 60 && request.cachePolicy == .useProtocolCachePolicy && request.httpShouldHandleCookies
+      request.hasStandardTimeout && request.cachePolicy == .useProtocolCachePolicy && request.httpShouldHandleCookies
     return isStandard ? standardOptions : Self.options(request, foundationConfiguration)
   }
 

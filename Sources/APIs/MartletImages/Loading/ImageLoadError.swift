@@ -72,7 +72,7 @@ extension ImageLoadError {
     public static let notAnImage = Kind(name: "notAnImage")
     /// The body is empty.
     public static let empty = Kind(name: "empty")
-    /// The file has more bytes than ``ImageLoader/Configuration/maximumEncodedBytes``, or the image more pixels than
+    /// The file has more bytes than ``ImageLoader/Configuration/encodedBytesLimit``, or the image more pixels than
     /// ``ImageLoader/Configuration/decoding`` allows. It was not read into memory.
     public static let tooLarge = Kind(name: "tooLarge")
     /// The image is damaged, incomplete, or of a format that is not supported.

@@ -110,13 +110,13 @@ extension ImageLoader {
   }
 
   private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
-    let limit = configuration.maximumEncodedBytes
+    let limit = configuration.encodedBytesLimit
     var image = ArrivingImage(configuration, executor)
     for try await chunk in body {
       guard image.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
         body.cancel()
         throw ImageLoadError(
-          .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.maximumEncodedBytes")
+          .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.encodedBytesLimit")
       }
       let waiters = state.withLock { $0.loads.observing(load.number) }
       do {

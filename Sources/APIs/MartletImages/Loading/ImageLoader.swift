@@ -114,7 +114,7 @@ extension ImageLoader {
     /// partitions: an image's key does not include the fields that a session's interceptors add.
     public var cache: ImageCache? = ImageCache()
     /// The maximum number of files that are loaded at a time, each from its request to its decoded image; 6 by default.
-    /// This also limits the files in memory, each of at most ``maximumEncodedBytes``.
+    /// This also limits the files in memory, each of at most ``encodedBytesLimit``.
     public var concurrentLoads = 6
     /// The maximum number of images that are decoded and processed at a time, each on a separate thread; by default the
     /// number of processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread
@@ -124,7 +124,7 @@ extension ImageLoader {
     /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow much less. 60 seconds by default.
     public var decodeTimeout: Duration = .seconds(60)
     /// The maximum number of bytes of a file; a longer one is not read into memory. 32 MiB by default.
-    public var maximumEncodedBytes = 32 << 20
+    public var encodedBytesLimit = 32 << 20
     /// How images are decoded: the limits of pixels and bytes, and additional formats. The requests set the sizes.
     public var decoding = ImageDecoder.Options()
     /// The maximum number of previews of one image, which are made from a progressive JPEG if a caller observes its

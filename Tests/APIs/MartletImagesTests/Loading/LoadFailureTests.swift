@@ -56,7 +56,7 @@ struct LoadFailureTests {
   @Test(arguments: cases)
   func contentThatIsNotAnImageIsAnErrorThatNamesIt(_ item: Case) async throws {
     let fixture = try LoadingFixture {
-      $0.maximumEncodedBytes = 100_000
+      $0.encodedBytesLimit = 100_000
     } respond: { _ in
       try item.reply()
     }

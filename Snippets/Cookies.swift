@@ -41,7 +41,7 @@ func page(of user: String) async throws -> String {
 
 print(try await page(of: "anna"), try await page(of: "anna"), try await page(of: "ben"))
 
-try await jar.partition("anna").removeAll()  // when she signs out
+try await jar.removePartition("anna")  // when she signs out
 
 // Prints:
 // none id=1

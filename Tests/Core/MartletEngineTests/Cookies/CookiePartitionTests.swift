@@ -53,6 +53,22 @@ struct CookiePartitionTests {
     #expect(try await ids() == [nil, nil, nil])
   }
 
+  @Test(arguments: [("anna", ["all", nil, "ben"]), ("", [nil, "anna", "ben"]), ("carl", ["all", "anna", "ben"])])
+  func oneOfSeveralUsersSignsOut(_ name: String, left: [String?]) async throws {
+    try await fill()
+    let call = Call()
+    let head = ResponseHead(status: .ok, fields: [.setCookie: "id=late"])
+
+    try await jar.removePartition(name)
+
+    #expect(try await ids() == left)
+    _ = try await jar.partition(name).store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: call.id)
+    #expect(try await ids() == left, "the request began before the sign-out")
+    let later = Call()
+    _ = try await jar.partition(name).store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: later.id)
+    #expect(try await jar.partition(name).cookies(for: home).map(\.value) == ["late"])
+  }
+
   @Test func aSignOutConcernsTheCallsOfItsPartition() async throws {
     let call = Call()
     let head = ResponseHead(status: .ok, fields: [.setCookie: "id=late"])

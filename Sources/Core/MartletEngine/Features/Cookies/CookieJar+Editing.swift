@@ -54,14 +54,32 @@ extension CookieJar {
   ///
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
-    memory.signOut(of: mark)
-    guard mark.isEmpty else {
-      // A change that began before the sign-out is complete when a later one is, and is then listed.
-      try await backing.update(mark) { _ in }
-      return try await removeCookies { _ in true }
-    }
+    guard mark.isEmpty else { return try await removeOwn() }
+    memory.signOut.set()
     memory.accesses.withLock { $0.removeAll() }
     try await backing.removeAll()
+  }
+
+  /// Removes the cookies of a partition when its user signs out, like ``HTTPCache/removePartition(_:)`` the responses.
+  /// Cookies of a response in the partition whose request began before are not stored.
+  ///
+  /// ```swift
+  /// try await jar.removePartition("anna")
+  /// try await cache.removePartition("anna")
+  /// ```
+  ///
+  /// Each site is changed atomically, but not all sites together. Throws the store's errors.
+  ///
+  /// - Parameter name: the name: ``RequestOptions/partition``. An empty one means the requests without a partition;
+  ///   the named partitions then keep their cookies, unlike with ``removeAll()``.
+  public func removePartition(_ name: String) async throws { try await partition(name).removeOwn() }
+
+  /// Removes the cookies of this partition only.
+  private func removeOwn() async throws {
+    memory.signOut(of: mark)
+    // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called "/".
+    try await backing.update(mark.isEmpty ? "/" : mark) { _ in }
+    try await removeCookies { _ in true }
   }
 
   /// Removes the cookies that satisfy a condition. Each site is changed atomically, but not all sites together.

@@ -67,7 +67,7 @@ public final class CookieJar: Sendable {
   ///
   /// ```swift
   /// try await jar.partition("anna").cookieHeader(for: url)
-  /// try await jar.partition("anna").removeAll()   // when Anna signs out
+  /// try await jar.removePartition("anna")   // when Anna signs out
   /// ```
   ///
   /// - Parameter name: the name; an empty one means the jar without a partition.

@@ -25,13 +25,11 @@ final class CookieMemory: Sendable {
   }
 
   /// Records that the cookies of a partition were removed because its user signs out.
-  func signOut(of mark: String) {
-    if mark.isEmpty { signOut.set() } else { signOuts.withLock { $0.set(mark) } }
-  }
+  func signOut(of mark: String) { signOuts.withLock { $0.set(mark) } }
 
   /// Whether there was a sign-out of a partition after a call began.
   func hasSignedOut(_ mark: String, since begun: UInt64) -> Bool {
-    signOut.isAfter(begun) || !mark.isEmpty && signOuts.withLock { $0.isAfter(begun, mark) }
+    signOut.isAfter(begun) || signOuts.withLock { $0.isAfter(begun, mark) }
   }
 }
 

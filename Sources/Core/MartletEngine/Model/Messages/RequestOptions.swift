@@ -33,7 +33,7 @@ public struct RequestOptions: Sendable {
   /// request.options.partition = "tenant-7/anna"
   /// …
   /// try await cache.removePartition("tenant-7/anna")  // when the user signs out
-  /// try await jar.partition("tenant-7/anna").removeAll()
+  /// try await jar.removePartition("tenant-7/anna")
   /// ```
   ///
   /// In the cache, the name stands for the user's credentials. Within the partition, a response to a request with

@@ -52,17 +52,17 @@ public final class ImageLoader: Sendable {
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
 
-  /// Loads the image of a URL, in full size.
+  /// Loads the image of a URL, in full size. Runs off the caller's actor.
   @concurrent public func image(for url: URL) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(url))
   }
 
-  /// Loads the image in the response to an HTTP request, in full size.
+  /// Loads the image in the response to an HTTP request, in full size. Runs off the caller's actor.
   @concurrent public func image(for request: HTTPRequest) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: ImageRequest(request))
   }
 
-  /// Returns the image from memory, or loads it.
+  /// Returns the image from memory, or loads it. Runs off the caller's actor.
   @concurrent public func image(for request: ImageRequest) async throws(ImageLoadError) -> LoadedImage {
     try await image(for: request, observer: nil)
   }

@@ -28,10 +28,10 @@ public struct NetworkTask<Value: Sendable>: AsyncTask {
     self.run = run
   }
 
-  /// Runs the task and returns the response with its value or failure.
+  /// Runs the task and returns the response with its value or failure. Runs off the caller's actor.
   @concurrent public func execute() async -> NetworkResponse<Value> { await run() }
 
-  /// Runs the task and returns its value.
+  /// Runs the task and returns its value. Runs off the caller's actor.
   ///
   /// - Throws: `HTTPError` if there was no response; the error of the decoder or of a mapping.
   @concurrent public func value() async throws -> Value { try await run().value }

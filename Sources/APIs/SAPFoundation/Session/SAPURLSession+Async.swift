@@ -4,7 +4,8 @@ import MartletEngine
 // the task fails with. Cancelling the Swift task cancels the session's task, with `URLError.cancelled`. A status is not
 // an error.
 extension SAPURLSession {
-  /// Sends a request, and collects the body of the response. A body of more than 1 GiB is an error.
+  /// Sends a request, and collects the body of the response. A body of more than 1 GiB is an error. Runs off the
+  /// caller's actor.
   ///
   /// ```swift
   /// let session = SAPURLSession()
@@ -14,33 +15,35 @@ extension SAPURLSession {
     try await content { dataTask(with: request, completionHandler: $0) }
   }
 
-  /// Gets a URL, and collects the body of the response; see ``data(for:)``.
+  /// Gets a URL, and collects the body of the response; see ``data(for:)``. Runs off the caller's actor.
   @concurrent public func data(from url: URL) async throws -> (Data, URLResponse) {
     try await data(for: URLRequest(url: url))
   }
 
-  /// Sends a request with bytes as its body, and collects the body of the response.
+  /// Sends a request with bytes as its body, and collects the body of the response. Runs off the caller's actor.
   @concurrent public func upload(for request: URLRequest, from bodyData: Data) async throws -> (Data, URLResponse) {
     try await content { uploadTask(with: request, from: bodyData, completionHandler: $0) }
   }
 
   /// Sends a request with a file as its body, and collects the body of the response. The file is read as it is sent.
+  /// Runs off the caller's actor.
   @concurrent public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, URLResponse) {
     try await content { uploadTask(with: request, fromFile: fileURL, completionHandler: $0) }
   }
 
   /// Sends a request, and writes the body of the response to a temporary file, whatever its status. The caller moves or
-  /// removes the file.
+  /// removes the file. Runs off the caller's actor.
   @concurrent public func download(for request: URLRequest) async throws -> (URL, URLResponse) {
     try await content { done in downloadTask(with: request, completionHandler: Self.keepingFile(done)) }
   }
 
-  /// Gets a URL into a temporary file; see ``download(for:)``.
+  /// Gets a URL into a temporary file; see ``download(for:)``. Runs off the caller's actor.
   @concurrent public func download(from url: URL) async throws -> (URL, URLResponse) {
     try await download(for: URLRequest(url: url))
   }
 
-  /// Continues a download that was stopped; see ``downloadTask(withResumeData:completionHandler:)``.
+  /// Continues a download that was stopped; see ``downloadTask(withResumeData:completionHandler:)``. Runs off the
+  /// caller's actor.
   @concurrent public func download(resumeFrom resumeData: Data) async throws -> (URL, URLResponse) {
     try await content { done in
       downloadTask(withResumeData: resumeData, completionHandler: Self.keepingFile(done))
@@ -48,6 +51,7 @@ extension SAPURLSession {
   }
 
   /// Sends a request, and returns as soon as the head of the response is received. The body is read as it is iterated.
+  /// Runs off the caller's actor.
   ///
   /// ```swift
   /// let session = SAPURLSession()
@@ -66,7 +70,8 @@ extension SAPURLSession {
     }
   }
 
-  /// Gets a URL, and returns as soon as the head of the response is received; see ``bytes(for:)``.
+  /// Gets a URL, and returns as soon as the head of the response is received; see ``bytes(for:)``. Runs off the
+  /// caller's actor.
   @concurrent public func bytes(from url: URL) async throws -> (AsyncBytes, URLResponse) {
     try await bytes(for: URLRequest(url: url))
   }

@@ -1,7 +1,8 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Sends the request and, if the status is expected, collects the response's body like ``data(for:)``.
+  /// Sends the request and, if the status is expected, collects the response's body like ``data(for:)``. Runs off the
+  /// caller's actor.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
   @concurrent public func data(
@@ -10,7 +11,8 @@ extension HTTPSession {
     try await data(for: request.expecting(expecting))
   }
 
-  /// Sends the request like ``bytes(for:)``, and returns the response if its status is expected.
+  /// Sends the request like ``bytes(for:)``, and returns the response if its status is expected. Runs off the caller's
+  /// actor.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
   @concurrent public func bytes(
@@ -20,6 +22,7 @@ extension HTTPSession {
   }
 
   /// Sends the request with this body like ``upload(for:from:)``, and returns the response if its status is expected.
+  /// Runs off the caller's actor.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
   @concurrent public func upload(

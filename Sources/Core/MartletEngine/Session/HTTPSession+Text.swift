@@ -1,7 +1,8 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Sends the request, and collects the response's body as text, up to ``RequestOptions/collectLimit`` bytes.
+  /// Sends the request, and collects the response's body as text, up to ``RequestOptions/collectLimit`` bytes. Runs off
+  /// the caller's actor.
   ///
   /// ```swift
   /// let (text, response) = try await session.text(for: HTTPRequest(.get, url), expecting: .successful)

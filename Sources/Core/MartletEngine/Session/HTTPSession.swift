@@ -39,7 +39,8 @@ public struct HTTPSession: Sendable {
     content = Content(transport: transport, configuration: configuration)
   }
 
-  /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes.
+  /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes. Runs
+  /// off the caller's actor.
   ///
   /// - Throws: ``HTTPError``. Its kind and its questions distinguish an unreachable server
   ///   (``HTTPError/isUnreachable``), an exceeded time limit (``HTTPError/isTimeout``), a cancelled task
@@ -66,7 +67,8 @@ public struct HTTPSession: Sendable {
     return (try await response.body.collect(upTo: .max), response)
   }
 
-  /// Sends the request and returns when the response's head is received. The caller reads the body.
+  /// Sends the request and returns when the response's head is received. The caller reads the body. Runs off the
+  /// caller's actor.
   ///
   /// ```swift
   /// let (body, response) = try await session.bytes(for: request)
@@ -104,7 +106,8 @@ public struct HTTPSession: Sendable {
     return (try await response.body.collect(upTo: .max), response)
   }
 
-  /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``.
+  /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``. Runs
+  /// off the caller's actor.
   ///
   /// - Throws: ``HTTPError``, as ``data(for:)``, and of kind `.file` if the body is a file that cannot be read.
   @concurrent public func upload(

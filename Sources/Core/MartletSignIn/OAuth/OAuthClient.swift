@@ -53,13 +53,13 @@ public struct OAuthClient: Sendable {
     self.session = session
   }
 
-  /// Obtains a token.
+  /// Obtains a token. Runs off the caller's actor.
   @concurrent public func token(by login: OAuthLogin) async throws(HTTPError) -> AccessToken {
     do { return try await login.obtain(self) } catch { throw HTTPError(wrapping: error) }
   }
 
   /// Renews a token with its refresh token (RFC 6749 §6). If the server sends no new refresh token, the old one is kept
-  /// in the result.
+  /// in the result. Runs off the caller's actor.
   ///
   /// - Throws: ``Martlet/HTTPError``, of kind `.authenticationFailed` if the token has no refresh token or the server
   ///   refuses it.
@@ -84,7 +84,7 @@ public struct OAuthClient: Sendable {
   }
 
   /// Returns a source of tokens like ``tokens(for:by:)`` that keeps them between runs of the program: the first token
-  /// is that in the store.
+  /// is that in the store. Runs off the caller's actor.
   ///
   /// ```swift
   /// configuration.credentials = [

@@ -21,7 +21,7 @@ import Synchronization
 /// Each cookie has a checksum; a damaged one is treated as missing, and never sent.
 ///
 /// Session cookies are kept in memory, for this store only, unless ``SessionCookies/persistent`` is set. Errors are
-/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
+/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. Reads run off the caller's actor.
 public struct SQLiteCookieStore: CookieStore {
   /// Where session cookies are stored.
   public enum SessionCookies: Sendable, Hashable {

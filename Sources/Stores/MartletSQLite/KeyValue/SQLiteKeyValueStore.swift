@@ -23,7 +23,7 @@ public import MartletSemantics
 /// Each value has a checksum; a damaged one is treated as missing, and never returned.
 ///
 /// A value may have up to 1,000,000,000 bytes, and is completely in memory while it is read or written. Errors are
-/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
+/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. Reads run off the caller's actor.
 public struct SQLiteKeyValueStore: KeyValueStore {
   private let database: Database
 

@@ -152,7 +152,7 @@ public struct RequestBody: Sendable {
     return nil
   }
 
-  /// Opens the body for an attempt.
+  /// Opens the body for an attempt. Runs off the caller's actor.
   ///
   /// - Throws: ``HTTPError`` of kind `.file` or `.bodyNotReplayable`, or the error of the closure that makes the
   ///   stream.

@@ -99,7 +99,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 }
 
 extension ResponseBody {
-  /// Reads the whole body into memory.
+  /// Reads the whole body into memory. Runs off the caller's actor.
   ///
   /// - Parameter limit: the largest number of bytes. A larger body is discarded as soon as that is known.
   /// - Throws: ``HTTPError`` of kind `.bodyTooLarge` or `.bodyAlreadyRead`, or the transport's error.

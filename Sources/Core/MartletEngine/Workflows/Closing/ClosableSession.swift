@@ -30,7 +30,7 @@ public final class ClosableSession: Sendable {
   }
 
   /// Closes the session. It returns when no call is in progress, at the latest after the given time, or at once if its
-  /// task is cancelled.
+  /// task is cancelled. Runs off the caller's actor.
   ///
   /// From now on, a new call fails with ``HTTPError/Kind/shutDown``. After the given time, requests and unread bodies
   /// still in progress fail with it too. Redirects and retries of calls in progress are still sent, and so are requests

@@ -1,7 +1,8 @@
 public import MartletSemantics
 
 extension HTTPSession {
-  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete.
+  /// Sends the request and writes a successful response's body to a file, which appears only when it is complete. Runs
+  /// off the caller's actor.
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
   /// removed if the download fails. A replaced file passes its permissions on. If the destination is a symbolic link,
@@ -19,7 +20,8 @@ extension HTTPSession {
     return try await download.run()
   }
 
-  /// Downloads like ``download(for:to:)``, but the file appears only if it has the given digest.
+  /// Downloads like ``download(for:to:)``, but the file appears only if it has the given digest. Runs off the caller's
+  /// actor.
   ///
   /// To check it, the whole file is read again, including a part from an earlier run. `Accept-Encoding: identity` is
   /// sent unless the request has the field.
@@ -35,7 +37,7 @@ extension HTTPSession {
   }
 
   /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled. The error's
-  /// ``HTTPError/resumption`` resumes the download.
+  /// ``HTTPError/resumption`` resumes the download. Runs off the caller's actor.
   ///
   /// ```swift
   /// do {
@@ -68,7 +70,7 @@ extension HTTPSession {
   }
 
   /// Downloads like ``resumableDownload(for:to:resuming:)``, but the file appears only if it has the given digest; see
-  /// ``download(for:to:verifying:)``.
+  /// ``download(for:to:verifying:)``. Runs off the caller's actor.
   ///
   /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not enough.
   @concurrent public func resumableDownload(
@@ -309,7 +311,7 @@ struct Download {
 
 extension HTTPSession {
   /// Downloads like ``download(for:to:)``, but expects other statuses than 2xx. Their responses are returned with the
-  /// body unread, and the destination is not changed.
+  /// body unread, and the destination is not changed. Runs off the caller's actor.
   ///
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
   ///   destination cannot be written.

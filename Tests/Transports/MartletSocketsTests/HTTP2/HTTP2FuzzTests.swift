@@ -1,6 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import TestSupport
 import Testing
 @testable import MartletSockets
 
@@ -10,7 +11,7 @@ import Testing
 struct HTTP2FuzzTests {
   @Test(arguments: 1...8)
   func damagedFramesAreHarmless(seed: Int) throws {
-    var random = SplitMix(seed: UInt64(seed))
+    var random = SeededGenerator(seed: UInt64(seed))
     let rows = HTTP2Row.valid + HTTP2Row.malformed + HTTP2Row.broken + HTTP2Row.unfinished
     for _ in 0..<150 {
       var bytes = Frames.settings()
@@ -22,7 +23,7 @@ struct HTTP2FuzzTests {
 
   @Test(arguments: 1...8)
   func framesAtRandomAreHarmless(seed: Int) throws {
-    var random = SplitMix(seed: UInt64(seed) &* 7919)
+    var random = SeededGenerator(seed: UInt64(seed) &* 7919)
     for _ in 0..<150 {
       var bytes = Frames.settings()
       for _ in 0..<Int.random(in: 1...30, using: &random) { bytes += frame(&random) }
@@ -30,7 +31,7 @@ struct HTTP2FuzzTests {
     }
   }
 
-  private func damage(_ bytes: inout [UInt8], _ random: inout SplitMix) {
+  private func damage(_ bytes: inout [UInt8], _ random: inout SeededGenerator) {
     guard !bytes.isEmpty else { return }
     let place = Int.random(in: 0..<bytes.count, using: &random)
     let end = min(bytes.count, place + Int.random(in: 1...20, using: &random))
@@ -44,7 +45,7 @@ struct HTTP2FuzzTests {
   }
 
   /// A frame whose parts are each correct most of the time.
-  private func frame(_ random: inout SplitMix) -> [UInt8] {
+  private func frame(_ random: inout SeededGenerator) -> [UInt8] {
     let stream = [0, 1, 1, 1, 3, 3, 5, 2, 7, 101].randomElement(using: &random) ?? 1
     let text = ["", "a", "body", String(repeating: "x", count: 3000)].randomElement(using: &random) ?? ""
     let ends = Int.random(in: 0..<4, using: &random) == 0
@@ -78,7 +79,7 @@ struct HTTP2FuzzTests {
   }
 
   /// Passes the bytes in pieces, while requests are sent, read, and reset.
-  private func check(_ bytes: [UInt8], _ random: inout SplitMix) throws {
+  private func check(_ bytes: [UInt8], _ random: inout SeededGenerator) throws {
     let client = try HTTP2Client()
     var recorders: [(id: Int32, recorder: HTTP2Recorder)] = []
     let body = [UInt8](repeating: 1, count: 100_000)
@@ -117,21 +118,6 @@ struct HTTP2FuzzTests {
       #expect(recorder.events.count { $0.hasPrefix("head") } <= 1)
     }
     #expect(client.session.streamCount == 0)
-  }
-}
-
-/// The same numbers for the same seed.
-private struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-    return value ^ (value >> 31)
   }
 }
 #endif

@@ -148,7 +148,7 @@ struct SOCKS5HandshakeTests {
   }
 
   @Test func anyBytesLeadToAnEnd() throws {
-    var random = SplitMix(seed: 1)
+    var random = SeededGenerator(seed: 1)
     for _ in 0..<5000 {
       let answers = (0..<3).map { number in
         let start: [UInt8] = Bool.random(using: &random) ? [[5, 2], [1, 0], [5, 0, 0]][number] : []
@@ -163,22 +163,6 @@ struct SOCKS5HandshakeTests {
         #expect(position <= answer.count)
       }
     }
-  }
-}
-
-/// A generator of the same numbers in every run (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators").
-private struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
   }
 }
 #endif

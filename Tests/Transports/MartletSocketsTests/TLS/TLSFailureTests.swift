@@ -2,6 +2,7 @@ import COpenSSL
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -176,7 +177,7 @@ struct TLSFailureTests {
   }
 
   @Test func damagedHandshakesFailOrWait() throws {
-    var random = Numbers(seed: 15)
+    var random = SeededGenerator(seed: 15)
     let context = try trust.context()
     for round in 0..<600 {
       let version = round.isMultiple(of: 2) ? TLS1_2_VERSION : TLS1_3_VERSION
@@ -207,19 +208,5 @@ struct TLSFailureTests {
         #expect(failure { () throws(HTTPError) in _ = try connection.client.handshake() }?.kind == .tlsFailed)
       }
     }
-  }
-}
-
-/// Numbers that are the same in each run (SplitMix64).
-private struct Numbers: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -86,7 +86,7 @@ struct SecureConnectionTests {
 
     #expect(await session.outcome(of: plain.url("/")).text?.contains("tinyproxy") == true)
     #expect(await session.outcome(of: server.url(.good)).status == 200)
-    #expect(proxy.log.contains("CONNECT 127.0.0.1:\(server.port(.good))"))
+    try proxy.waitForLog("CONNECT 127.0.0.1:\(server.port(.good))")
   }
 
   @Test func theConnectionsProxyOverridesTheConfigurations() async throws {
@@ -294,11 +294,13 @@ struct ServerTrustChallengeTests {
   }
 }
 
-/// The system's tinyproxy.
+/// The system's tinyproxy. It writes its log into a named pipe.
 private final class Tinyproxy: Sendable {
   let port: Int
   private let folder: TemporaryFolder
   private let process: ChildProcess
+  private let pipe: FileHandle
+  private let log = Shared("")
 
   init() throws {
     folder = try TemporaryFolder()
@@ -309,20 +311,25 @@ private final class Tinyproxy: Sendable {
       Timeout 60
       MaxClients 20
       LogLevel Info
-      LogFile "\(folder.file("log").path)"
       """
     try folder.write(Data(configuration.utf8), to: "tinyproxy.conf")
-    let script = #"trap '' INT TERM HUP; setsid "$@" & server=$!; read -r line; kill -9 -$server"#
+    let log = folder.file("log")
+    guard mkfifo(log.path, 0o600) == 0 else { throw TestFailure(name: "no named pipe: \(errno)") }
+    let script = #"trap '' INT TERM HUP; setsid "$@" >"$0" 2>&1 & server=$!; read -r line; kill -9 -$server"#
     process = try ChildProcess(
-      "/bin/sh", ["-c", script, "sh", "/usr/bin/tinyproxy", "-d", "-c", folder.file("tinyproxy.conf").path],
+      "/bin/sh", ["-c", script, log.path, "/usr/bin/tinyproxy", "-d", "-c", folder.file("tinyproxy.conf").path],
       output: .discarded)
-    let limit = ContinuousClock.now + .seconds(60)
-    while !log.contains("Accepting connections") {
-      guard ContinuousClock.now < limit else { throw TestFailure(name: "tinyproxy does not start: \(log)") }
-      usleep(5000)
-    }
+    pipe = try FileHandle(forReadingFrom: log)  // blocks until the other end is open
+    try waitForLog("Accepting connections")
   }
 
-  var log: String { (try? String(contentsOf: folder.file("log"), encoding: .utf8)) ?? "" }
+  /// Reads the log until it contains a text.
+  func waitForLog(_ text: String) throws {
+    while !log.value.contains(text) {
+      let more = pipe.availableData
+      guard !more.isEmpty else { throw TestFailure(name: "tinyproxy has ended: \(log.value)") }
+      log.change { $0 += String(decoding: more, as: UTF8.self) }
+    }
+  }
 }
 #endif

@@ -215,7 +215,15 @@ struct CallTests {
     #expect(result.text.hasPrefix("POST /p HTTP/1.1\nHost: localhost:\(server.port)\n"))
     #expect(result.text.contains("Content-Length: 9\n"))
     #expect(result.text.contains("Authorization: Basic dTpw\n"))
-    #expect(result.text.hasSuffix("\n\n{\"a\":\"1\"}\n\n"))
+    #expect(result.text.hasSuffix("\n\n{\"a\":\"1\"}\n"))
+  }
+
+  @Test(arguments: [("B", "a\n"), ("b", "x"), ("Bb", "a\n\nx")])
+  func anEmptyLineIsOnlyBetweenParts(parts: String, expected: String) async throws {
+    let server = try LoopbackServer { _ in .text("x") }
+    #expect(try await run("post", url(server), "--raw", "a", "--print", parts).text == expected)
+    let head = try await run("post", url(server), "--raw", "a", "--print", "H").text
+    #expect(head.hasSuffix("\n") && !head.hasSuffix("\n\n"))
   }
 
   @Test func aFileAppearsOnlyIfItMay() async throws {

@@ -67,14 +67,20 @@ struct DownloadTests {
     #expect(chosen.code == .usage)
   }
 
-  @Test func theSameCommandContinues() async throws {
-    let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
-    let server = try LoopbackServer { request in
+  private static let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
+
+  /// A server of the film that closes the connection after 1,000 bytes, unless the rest is requested.
+  private static func cuttingServer() throws -> LoopbackServer {
+    try LoopbackServer { request in
       let whole = Reply.data(film).with(.eTag, "\"1\"")
       guard request.fields[.range] == "bytes=1000-" else { return whole.truncated(after: 1000) }
       return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
         .with(.contentRange, "bytes 1000-4999/5000")
     }
+  }
+
+  @Test func theSameCommandContinues() async throws {
+    let server = try Self.cuttingServer()
     let first = try await run("get", ":\(server.port)/film.bin", "--download")
     #expect(first.code == .connection)
     #expect(first.errors.text.contains("1 kB of 5 kB are kept: the same command continues"))
@@ -82,21 +88,15 @@ struct DownloadTests {
     #expect(kept.count == 2 && kept.allSatisfy { $0.hasPrefix(".film.bin.") })
     let second = try await run("get", ":\(server.port)/film.bin", "--download")
     #expect(second.errors.text == "film.bin: 5 kB\n")
-    #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)
+    #expect(try Data(contentsOf: run.folder.file("film.bin")) == Self.film)
     #expect(try run.folder.names() == ["film.bin"])
   }
 
   @Test func aRetryContinuesACutDownload() async throws {
-    let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
-    let server = try LoopbackServer { request in
-      let whole = Reply.data(film).with(.eTag, "\"1\"")
-      guard request.fields[.range] == "bytes=1000-" else { return whole.truncated(after: 1000) }
-      return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
-        .with(.contentRange, "bytes 1000-4999/5000")
-    }
+    let server = try Self.cuttingServer()
     let result = try await run("get", ":\(server.port)/film.bin", "--download", "--retry", "1")
     #expect(result.errors.text == "film.bin: 5 kB\n")
-    #expect(try Data(contentsOf: run.folder.file("film.bin")) == film)
+    #expect(try Data(contentsOf: run.folder.file("film.bin")) == Self.film)
     #expect(try run.folder.names() == ["film.bin"])
   }
 

@@ -81,15 +81,15 @@ struct CallCommand {
 
   private func showHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {
     let text = MessageText(palette: choice.palette, redaction: .off)
-    if choice.parts.contains(.requestHead) {
-      try output.write(call.sentHead(in: text) + "\n")
-    }
+    var shown: [[UInt8]] = []
+    if choice.parts.contains(.requestHead) { shown.append(Array(call.sentHead(in: text).utf8)) }
     if choice.parts.contains(.requestBody), !call.request.body.isEmpty {
-      try output.write((call.request.body.bytes.map { Array($0) } ?? Array("(\(call.request.body))".utf8)) + [10, 10])
+      shown.append((call.request.body.bytes.map { Array($0) } ?? Array("(\(call.request.body))".utf8)) + [10])
     }
-    guard choice.parts.contains(.responseHead) else { return }
-    let separator = choice.parts.contains(.responseBody) ? "\n" : ""
-    try output.write(text.response(response.head) + separator)
+    if choice.parts.contains(.responseHead) { shown.append(Array(text.response(response.head).utf8)) }
+    guard !shown.isEmpty else { return }
+    // An empty line separates the parts.
+    try output.write(Array(shown.joined(separator: [10])) + (choice.parts.contains(.responseBody) ? [10] : []))
   }
 
   private func show(_ body: ResponseBody, of response: HTTPResponse) async throws {

@@ -48,10 +48,8 @@ public struct ImageLoadError: Error, Sendable {
   /// The first 80 characters of ``serverText``, in one line without control characters.
   public var excerpt: String? {
     serverText.map { text in
-      let visible = text.prefix(400).unicodeScalars.map {
-        $0.properties.generalCategory == .control || $0.properties.generalCategory == .format ? " " : Character($0)
-      }
-      return String(String(visible).split(whereSeparator: \.isWhitespace).joined(separator: " ").prefix(80))
+      let words = String(text.prefix(400)).printable.split(whereSeparator: \.isWhitespace)
+      return String(words.joined(separator: " ").prefix(80))
     }
   }
 }

@@ -1,7 +1,7 @@
 extension String {
   /// Text from other people in a safe form. Control characters become spaces, so that it starts no lines of its own and
-  /// does not control a terminal. Characters that change the direction of the text are removed, so that it cannot look
-  /// like another text (U+202A to U+202E, U+2066 to U+2069).
+  /// does not control a terminal. Characters that change the direction of the text (U+202A to U+202E, U+2066 to U+2069)
+  /// become U+FFFD, so that it cannot look like another text.
   package var printable: String {
     // The bytes of control characters, and the first byte of those from U+0080 on and of those that change the
     // direction.

@@ -75,12 +75,9 @@ struct Certificate {
     return "\(day) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) UTC"
   }
 
-  /// Returns text from a certificate for a message: at most 200 bytes, with unprintable characters replaced.
+  /// Returns text from a certificate for a message, of at most 200 bytes.
   private static func printable(_ bytes: UnsafeRawBufferPointer) -> String {
-    String(
-      String.UnicodeScalarView(
-        String(decoding: bytes.prefix(200), as: UTF8.self).unicodeScalars
-          .map { $0.value < 0x20 || (0x7f..<0xa0).contains($0.value) ? "\u{fffd}" : $0 }))
+    String(decoding: bytes.prefix(200), as: UTF8.self).printable
   }
 }
 

@@ -85,7 +85,7 @@ struct LoadFailureTests {
     let page = await #expect(throws: ImageLoadError.self) { try await fixture.loader.image(for: fixture.picture()) }
 
     #expect(status?.serverText == "gone for lunch")
-    #expect(page?.excerpt?.hasPrefix("<!DOCTYPE html> <html><title>Log in </title> x x") == true)
+    #expect(page?.excerpt?.hasPrefix("<!DOCTYPE html> <html><title>Log in\u{FFFD}</title> x x") == true)
     #expect(page?.excerpt?.count == 80)
     var shown = "\(status as Any)\(String(reflecting: page))"
     dump([status, page], to: &shown)

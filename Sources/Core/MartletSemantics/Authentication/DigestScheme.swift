@@ -220,7 +220,7 @@ package struct DigestAnswer: Sendable, Hashable {
 
 extension Data {
   /// The bytes in hexadecimal digits.
-  fileprivate var hexadecimal: String { map(DigestAnswer.hexadecimal).joined() }
+  var hexadecimal: String { map(DigestAnswer.hexadecimal).joined() }
 }
 
 extension DigestAnswer: CustomStringConvertible, CustomReflectable {

@@ -16,6 +16,9 @@ package struct RepresentationDigest: Sendable, Hashable {
   /// The form of the fields: `sha-256=:…:`.
   package var text: String { "\(algorithm.rawValue)=:\(bytes.base64EncodedString()):" }
 
+  /// The form of `sha256sum` and `sha512sum`.
+  package var hexadecimal: String { bytes.hexadecimal }
+
   /// Returns the strongest digest of a field, a dictionary of byte sequences (RFC 9651 §3.2); nil if there is none.
   ///
   /// Other algorithms do not count. A field with a malformed digest is ignored as a whole (RFC 9651 §4.2).

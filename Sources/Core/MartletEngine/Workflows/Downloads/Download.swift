@@ -275,7 +275,7 @@ struct Download {
           .digestMismatch, "the server sent no digest of the file that can be checked: give one, or download without",
           phase: .receiving)
       }
-      try file.check(expected)
+      try file.check(expected, isGiven: digest.given != nil)
     }
     try file.complete()
   }

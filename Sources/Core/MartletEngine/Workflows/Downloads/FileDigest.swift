@@ -51,15 +51,18 @@ public struct FileDigest: Sendable, Hashable {
 
 extension PartialFile {
   /// Throws unless the file has a digest.
-  func check(_ digest: RepresentationDigest) throws(HTTPError) {
+  ///
+  /// - Parameter isGiven: whether the caller has given the digest. The error then shows digests in hexadecimal, like
+  ///   `sha256sum`; otherwise in the notation of the field that the server sent.
+  func check(_ digest: RepresentationDigest, isGiven: Bool) throws(HTTPError) {
     guard let hash = IncrementalDigest(digest.algorithm) else {
       throw HTTPError(.other, "the system's libcrypto does not offer \(digest.algorithm.rawValue)", phase: .receiving)
     }
     try read { hash.update($0) }
     let actual = RepresentationDigest(digest.algorithm, hash.value())
     guard actual == digest else {
-      throw HTTPError(
-        .digestMismatch, "the file has the digest \(actual.text) instead of \(digest.text)", phase: .receiving)
+      let (found, expected) = isGiven ? (actual.hexadecimal, digest.hexadecimal) : (actual.text, digest.text)
+      throw HTTPError(.digestMismatch, "the file has the digest \(found) instead of \(expected)", phase: .receiving)
     }
   }
 }

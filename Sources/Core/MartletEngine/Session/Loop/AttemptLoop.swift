@@ -46,10 +46,9 @@ final class AttemptLoop: Sendable {
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
-        let preparedCount = answer?.preparedCount
-        let rest = chain.judge(outcome, of: attempt, by: preparedCount, in: call)
+        let rest = chain.judge(outcome, of: attempt, by: answer?.preparedCount, in: call)
         if rest == nil, case .success(let response) = outcome { return (response.following(history), sent.method) }
-        switch try await review(outcome, of: attempt, by: chain, after: rest, preparedCount, in: call) {
+        switch try await review(outcome, of: attempt, by: chain, after: rest, in: call) {
         case .done(let response): return (response.following(history), sent.method)
         case .again(let resend, let record):
           history.append(record)
@@ -108,12 +107,12 @@ final class AttemptLoop: Sendable {
   /// Finishes the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
   private func review(
     _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, after first: InterceptorChain.Rest<Verdict>?,
-    _ preparedCount: Int?, in call: Call
+    in call: Call
   ) async throws -> Step {
     var outcome = received
     do {
       guard let first,
-        let resend = try await chain.review(&outcome, of: attempt, after: first, by: preparedCount, in: call)
+        let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
       else { return .done(try outcome.get()) }
       await outcome.discard(on: clock, in: call)
       if call.events.contains(.resend) { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }

@@ -1,19 +1,24 @@
 /// The interceptors of a call, in their order.
 struct InterceptorChain: Sendable {
-  /// An interceptor, its position, and its immediate part; nil for a caller's interceptor, which is awaited.
+  /// An interceptor and its position. It does what it can at once, and returns the rest as work; a caller's interceptor
+  /// returns all of it.
   ///
   /// They are closures: copying a value known only by its protocol takes longer than most of their work.
   private struct Member {
     let index: Int
-    let interceptor: any Interceptor
-    let begin: (@Sendable (inout DescribedRequest, Call) throws -> Later<Preparation>?)?
-    let judge: (@Sendable (Outcome, Attempt, Call) -> Later<Verdict>?)?
+    let stages: InterceptorStages
+    let begin: @Sendable (inout DescribedRequest, Call) throws -> Later<Preparation>?
+    let judge: @Sendable (Outcome, Attempt, Call) -> Later<Verdict>?
 
     init(_ interceptor: any Interceptor, at index: Int) {
       self.index = index
-      self.interceptor = interceptor
+      stages = interceptor.stages
       guard let interceptor = interceptor as? any ImmediateInterceptor else {
-        (begin, judge) = (nil, nil)
+        begin = { described, call in
+          let request = described.request
+          return { try await interceptor.prepare(request, in: call) }
+        }
+        judge = { outcome, attempt, call in { try await interceptor.review(outcome, of: attempt, in: call) } }
         return
       }
       begin = { request, call in try request.update { try interceptor.begin(&$0, in: call) } }
@@ -27,14 +32,16 @@ struct InterceptorChain: Sendable {
 
   init(_ interceptors: [any Interceptor]) {
     let members = interceptors.indices.map { Member(interceptors[$0], at: $0) }
-    preparing = members.filter { $0.interceptor.stages.contains(.prepare) }
-    reviewing = members.reversed().filter { $0.interceptor.stages.contains(.review) }
+    preparing = members.filter { $0.stages.contains(.prepare) }
+    reviewing = members.reversed().filter { $0.stages.contains(.review) }
   }
 
-  /// The unfinished rest of an interceptor at a position: some work, or nil if all of it is still to be awaited.
+  /// The work of the interceptor at a position, to be awaited before the next ones are asked.
   struct Rest<Value> {
     let position: Int
-    let work: Later<Value>?
+    let work: Later<Value>
+    /// How many interceptors prepared the attempt: only these review it. nil for all.
+    var preparedCount: Int?
   }
 
   /// The response of an interceptor, and how many had prepared the attempt by then, including itself.
@@ -58,8 +65,7 @@ struct InterceptorChain: Sendable {
     _ request: inout DescribedRequest, from first: Int, in call: Call
   ) throws -> Rest<Preparation>? {
     for position in first..<preparing.endIndex {
-      guard let begin = preparing[position].begin else { return Rest(position: position, work: nil) }
-      if let work = try begin(&request, call) { return Rest(position: position, work: work) }
+      if let work = try preparing[position].begin(&request, call) { return Rest(position: position, work: work) }
     }
     return nil
   }
@@ -69,11 +75,10 @@ struct InterceptorChain: Sendable {
   ) async throws -> Answer? {
     var rest: Rest? = first
     while let current = rest {
-      let member = preparing[current.position]
-      let work = current.work ?? { [request] in try await member.interceptor.prepare(request.request, in: call) }
-      switch try await call.holding(work) {
+      switch try await call.holding(current.work) {
       case .send(let prepared): request.update { $0 = prepared }
-      case .respond(let response): return Answer(response: response, preparedCount: member.index + 1)
+      case .respond(let response):
+        return Answer(response: response, preparedCount: preparing[current.position].index + 1)
       }
       rest = try begin(&request, from: current.position + 1, in: call)
     }
@@ -87,8 +92,9 @@ struct InterceptorChain: Sendable {
     _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int?, in call: Call
   ) -> Rest<Verdict>? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount ?? .max {
-      guard let judge = reviewing[position].judge else { return Rest(position: position, work: nil) }
-      if let work = judge(outcome, attempt, call) { return Rest(position: position, work: work) }
+      if let work = reviewing[position].judge(outcome, attempt, call) {
+        return Rest(position: position, work: work, preparedCount: preparedCount)
+      }
     }
     return nil
   }
@@ -102,23 +108,19 @@ struct InterceptorChain: Sendable {
 
   /// Continues the reviews, and replaces the outcome if an interceptor does.
   ///
-  /// - Parameters:
-  ///   - first: the result of ``judge(_:of:from:by:in:)``.
-  ///   - preparedCount: as in ``judge(_:of:from:by:in:)``.
+  /// - Parameter first: the result of ``judge(_:of:from:by:in:)``.
   /// - Returns: the next request to send; nil if the outcome is accepted.
   func review(
-    _ outcome: inout Outcome, of attempt: Attempt, after first: Rest<Verdict>, by preparedCount: Int?, in call: Call
+    _ outcome: inout Outcome, of attempt: Attempt, after first: Rest<Verdict>, in call: Call
   ) async throws -> Resend? {
     var rest: Rest? = first
     while let current = rest {
-      let interceptor = reviewing[current.position].interceptor
-      let work = current.work ?? { [outcome] in try await interceptor.review(outcome, of: attempt, in: call) }
-      switch try await call.holding(work) {
+      switch try await call.holding(current.work) {
       case .accept: break
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
       }
-      rest = judge(outcome, of: attempt, from: current.position + 1, by: preparedCount, in: call)
+      rest = judge(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }
     return nil
   }

@@ -42,7 +42,9 @@ final class LoopThread: Sendable {
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
-    let network = try Network(configuration, options, security, authentications, jobs, loan, http1Servers)
+    let links = Network.Links(
+      jobs: jobs, loan: loan, http1Servers: http1Servers, authentications: authentications)
+    let network = try Network(configuration, options, security, links)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

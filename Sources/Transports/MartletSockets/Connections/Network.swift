@@ -11,7 +11,7 @@ final class Network {
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
   let loan: LoopLoan<Network>
-  private let http1Servers: HTTP1Servers
+  let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
   let options: ConnectionOptions
@@ -21,7 +21,7 @@ final class Network {
   var dirty: [Transfer] = []
 
   var pool: PoolState<ConnectionKey>
-  private(set) var connections = NumberTable<Connection>()
+  var connections = NumberTable<Connection>()
   /// The sockets of closed connections, by their numbers.
   var lingering = NumberTable<LingeringSocket>()
   /// The callers that wait for connections opened ahead of requests.
@@ -33,36 +33,41 @@ final class Network {
   /// Until this time no caller's thread waits for a response, because another request arrived during a wait.
   var nextWait: UInt64 = 0
   /// The transfers that wait for a connection, by their number.
-  private(set) var waiting = NumberTable<Transfer>()
+  var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
   private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
-  /// The pool's actions that are still to be done.
-  private var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
-  private var isPerforming = false
+  /// The pool's actions that follow from those in progress, and are still to be done.
+  var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
+  var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
   let security: ConnectionSecurity
   /// The identities of requests besides the transport's own, by their numbers.
   var otherIdentities = NumberTable<OtherIdentity>()
-  private var checks = ServerChecks()
+  var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
   /// The connections that have bytes to send at the end of the turn.
-  private var sending: [Connection] = []
+  var sending: [Connection] = []
+
+  /// What callers' threads use beside the loop's.
+  struct Links {
+    let jobs: JobQueue<Network>
+    let loan: LoopLoan<Network>
+    let http1Servers: HTTP1Servers
+    let authentications: ProxyAuthentications
+  }
 
   init(
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
-    _ authentications: ProxyAuthentications, _ jobs: JobQueue<Network>, _ loan: LoopLoan<Network>,
-    _ http1Servers: HTTP1Servers
+    _ links: Links
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
     self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
-    self.authentications = authentications
-    self.jobs = jobs
-    self.loan = loan
-    self.http1Servers = http1Servers
+    (jobs, loan) = (links.jobs, links.loan)
+    (http1Servers, authentications) = (links.http1Servers, links.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
@@ -243,157 +248,6 @@ extension Network {
       return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)
     }
     sendAgain(transfer, isStale: false)
-  }
-}
-
-// MARK: - Connections
-
-extension Network {
-  /// Adds an open connection to the pool.
-  func opened(_ connection: Connection) {
-    let isHTTP2 = connection.facts.version == .http2
-    if connection.key.versions == .negotiated, let origin = connection.key.origin {
-      http1Servers.note(origin, isHTTP2: isHTTP2)
-    }
-    let capacity = isHTTP2 ? HTTP2Driver.assumedCapacity : 1
-    perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
-  }
-
-  /// Updates how many requests a connection serves at once.
-  func changed(_ connection: Connection, capacity: Int) {
-    perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
-  }
-
-  /// Gives a connection no further requests.
-  func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
-
-  /// Notes that a connection has bytes to send at the end of the turn.
-  func noteOutput(of connection: Connection) { sending.append(connection) }
-
-  /// Handles a connection that could not be opened.
-  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
-    connections[connection.id] = nil
-    checks.closed(connection.id)
-    preconnects.fail(connection.key, failure)
-    let lacksDescriptor = failure.lacksDescriptor && waitForDescriptor(connection.id)
-    if !lacksDescriptor { perform(pool.failed(connection.id, now: loop.now), failure: failure) }
-  }
-
-  /// Returns a connection to the pool after a request and its response are complete.
-  func released(_ connection: Connection) {
-    perform(pool.released(connection.id, now: loop.now))
-  }
-
-  /// Closes the connections whose idle lifetime has expired.
-  private func closeExpired() {
-    perform(pool.expire(now: loop.now))
-    watchIdleConnections()
-  }
-
-  private func watchIdleConnections() { loop.set(expiry, to: pool.nextExpiry ?? .max) }
-
-  /// Removes a closed connection.
-  func closed(_ connection: Connection) {
-    checks.closed(connection.id)
-    guard connections.take(connection.id) != nil else { return }
-    perform(pool.closed(connection.id, now: loop.now))
-  }
-
-  /// Handles a server that was verified, or was refused but may be accepted. If the caller's check was not called for
-  /// these certificates yet, the task of a request that waits for the connection calls it.
-  func verified(_ connection: Connection, _ check: ServerCheck) {
-    // Without its identity, no request can use it any more.
-    guard let origin = connection.key.origin, let identity = identity(of: connection.key) else {
-      return connection.close()
-    }
-    guard identity.settings.serverTrustCheck != nil || check.canBeAccepted,
-      checks.hold(connection.id, check, of: origin, for: identity)
-    else { return connection.accept() }
-    askAbout(connection.id)
-  }
-
-  /// Requests the caller's check for a connection, unless it is already running for the same certificates.
-  private func askAbout(_ id: Int) {
-    guard let check = checks.undecided(id), let connection = connections[id] else { return }
-    let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.number < $1.number }
-    guard let transfer = waiter?.value else { return connection.close() }
-    checks.ask(ObjectIdentifier(transfer), about: id)
-    ask(transfer, check)
-  }
-
-  /// Lets a request's task call the caller's check. The request ends there if the server was refused for good.
-  private func ask(_ transfer: Transfer, _ check: ServerCheck, isLast: Bool = false) {
-    let exchange = transfer.exchange
-    let settings = exchange.destination.identity.settings
-    let question: @Sendable (Call) async throws -> Void = { [jobs] call in
-      try await check.decide(settings, for: exchange.origin, in: call)
-      jobs.submit { $0.accepted(check, of: exchange.origin, in: exchange) }
-    }
-    transfer.ask(question, isLast: isLast)
-  }
-
-  /// Resolves a host. If the addresses are not known at once, the connection gets them later.
-  func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
-    if let unixSocket = options.unixSocket { return .known(.success([unixSocket])) }
-    return resolver.lookUp(host, port: port) { [jobs] result in
-      jobs.submit { $0.resolved(result, for: connection) }
-    }
-  }
-
-  private func fail(_ waiter: Int, _ failure: OpeningFailure) {
-    guard let transfer = waiting.take(waiter) else { return }
-    transfer.waiter = nil
-    transfer.timing.connection = failure.facts
-    // The caller's check is also called for a server that the system refuses, and may throw another error.
-    if transfer.exchange.destination.identity.settings.serverTrustCheck != nil, let certificates = failure.refused {
-      var refusal = failure.error(for: transfer.exchange.origin)
-      refusal.underlying = nil  // the certificates, which the check receives
-      ask(transfer, ServerCheck(certificates: certificates, refusal: refusal), isLast: true)
-    } else {
-      transfer.fail(failure.error(for: transfer.exchange.origin))
-    }
-  }
-
-  /// Performs the pool's actions. Their consequences are queued and not performed recursively: a long chain of openings
-  /// that fail at once would exhaust the stack.
-  func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
-    guard !isPerforming else { return pending += actions.map { ($0, failure) } }
-    if !actions.isEmpty { performAll(actions, failure) }
-    // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
-    if expiry.due == .max, pool.idleCount > 0 { watchIdleConnections() }
-    finishPreconnects()
-  }
-
-  private func performAll(_ actions: [PoolState<ConnectionKey>.Action], _ failure: OpeningFailure?) {
-    isPerforming = true
-    for action in actions { perform(action, failure) }
-    var index = 0
-    while index < pending.count {
-      let (action, failure) = pending[index]
-      index += 1
-      perform(action, failure)
-    }
-    pending.removeAll(keepingCapacity: true)
-    isPerforming = false
-  }
-
-  private func perform(_ action: PoolState<ConnectionKey>.Action, _ failure: OpeningFailure?) {
-    switch action {
-    case .use(let connection, let waiter):
-      guard let transfer = waiting.take(waiter) else {
-        return perform(pool.released(connection, now: loop.now))  // it has ended
-      }
-      transfer.waiter = nil
-      // An earlier action may have closed it.
-      if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
-    case .open(let id, let key):
-      let connection = Connection(id, to: key, on: self)
-      connections[id] = connection
-      connection.open()
-    case .close(let connection): connections.take(connection)?.close()
-    case .fail(let waiter, _): if let failure { fail(waiter, failure) }
-    case .refuse(let waiter): fail(waiter, OpeningFailure(error: Self.shutDownError))
-    }
   }
 }
 #endif

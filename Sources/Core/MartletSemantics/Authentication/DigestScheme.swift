@@ -89,15 +89,39 @@ package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable 
 /// Computes a hash; nil if the system does not offer it, such as MD5 if only approved algorithms are allowed.
 package typealias DigestHash = (DigestAlgorithm, Data) -> Data?
 
+/// The requests that answer one challenge of the Digest scheme. The client nonce stays the same, and with it the key of a
+/// `-sess` algorithm.
+package struct DigestSession: Sendable, Hashable {
+  package let challenge: DigestChallenge
+  package let clientNonce: String
+  /// The server's nonce: that of the challenge, or a later `nextnonce`.
+  package private(set) var nonce: String
+  /// The number of requests that were sent with this nonce (`nc`).
+  package private(set) var count: UInt32
+
+  /// Makes a session; by default a new one, with the nonce of the challenge.
+  package init(_ challenge: DigestChallenge, clientNonce: String, nonce: String? = nil, count: UInt32 = 0) {
+    self.challenge = challenge
+    self.clientNonce = clientNonce
+    self.nonce = nonce ?? challenge.nonce
+    self.count = count
+  }
+
+  /// Counts a request, and returns the session as the request has to answer it.
+  package mutating func next() -> DigestSession {
+    count &+= 1
+    return self
+  }
+
+  /// Continues with a nonce that the server has named.
+  package mutating func adopt(_ nextNonce: String) { (nonce, count) = (nextNonce, 0) }
+}
+
 /// The answer of one request to a challenge of the Digest scheme (RFC 7616 §3.4).
 package struct DigestAnswer: Sendable, Hashable {
-  package let challenge: DigestChallenge
+  /// The session, in which this request has been counted.
+  private let session: DigestSession
   package let credential: Credential
-  /// The server's nonce: that of the challenge, or a later `nextnonce`.
-  package let nonce: String
-  /// The number of requests that were sent with this nonce, including this one (`nc`).
-  package let count: UInt32
-  package let clientNonce: String
   package let method: String
   /// The request target as it is sent: path and query, `*`, or for a proxy the absolute URL or `host:port`.
   package let target: String
@@ -105,27 +129,31 @@ package struct DigestAnswer: Sendable, Hashable {
   package var body = Data()
 
   package init(
-    to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
-    for request: (method: HTTPMethod, target: String)
+    in session: DigestSession, with credential: Credential, for request: (method: HTTPMethod, target: String)
   ) {
-    self.challenge = challenge
+    self.session = session
     self.credential = credential
-    self.nonce = nonce
-    self.count = count
-    self.clientNonce = clientNonce
     method = request.method.rawValue
     target = request.target
   }
 
   /// Makes the answer of a request to the origin of its URL.
   package init(
-    to challenge: DigestChallenge, with credential: Credential, nonce: String, count: UInt32, clientNonce: String,
-    for request: (method: HTTPMethod, url: URL)
+    in session: DigestSession, with credential: Credential, for request: (method: HTTPMethod, url: URL)
   ) {
-    self.init(
-      to: challenge, with: credential, nonce: nonce, count: count, clientNonce: clientNonce,
-      for: (request.method, target: Self.target(of: request.url, for: request.method)))
+    let target = Self.target(of: request.url, for: request.method)
+    self.init(in: session, with: credential, for: (request.method, target: target))
   }
+
+  package var challenge: DigestChallenge { session.challenge }
+
+  /// The server's nonce.
+  package var nonce: String { session.nonce }
+
+  /// The number of requests that were sent with this nonce, including this one (`nc`).
+  package var count: UInt32 { session.count }
+
+  package var clientNonce: String { session.clientNonce }
 
   /// Returns the value of `Authorization`; nil if the system does not offer the hash.
   ///

@@ -30,14 +30,6 @@ package struct PasswordMemory: Sendable {
     case digest(DigestSession)
   }
 
-  /// A sequence of server nonces. The client nonce stays the same, and with it the key of a `-sess` algorithm.
-  private struct DigestSession: Sendable {
-    let challenge: DigestChallenge
-    let clientNonce: String
-    var nonce: String
-    var count: UInt32 = 0
-  }
-
   private var entries: [Entry] = []
   /// The number of calls of ``removeAll()``.
   package private(set) var generation = 0
@@ -69,7 +61,7 @@ package struct PasswordMemory: Sendable {
       if !entry.paths.contains(where: path.hasPrefix) { entry.paths = Array(entry.paths.suffix(31)) + [path] }
     case .digest(let challenge):
       entry.paths = challenge.protectedPaths(at: url)
-      entry.method = .digest(DigestSession(challenge: challenge, clientNonce: clientNonce, nonce: challenge.nonce))
+      entry.method = .digest(DigestSession(challenge, clientNonce: clientNonce))
       if let old, case .digest(let session) = old.method, session.nonce == challenge.nonce {
         entry.method = old.method
       }
@@ -98,11 +90,8 @@ package struct PasswordMemory: Sendable {
     }
     guard case .digest(var session) = entries[index].method else { return .basic(entries[index].credential) }
     guard body != nil || !session.challenge.coversBody else { return nil }
-    session.count &+= 1
+    var answer = DigestAnswer(in: session.next(), with: entries[index].credential, for: request)
     entries[index].method = .digest(session)
-    var answer = DigestAnswer(
-      to: session.challenge, with: entries[index].credential, nonce: session.nonce, count: session.count,
-      clientNonce: session.clientNonce, for: request)
     if session.challenge.coversBody, let body { answer.body = body }
     return .digest(answer)
   }
@@ -119,8 +108,7 @@ package struct PasswordMemory: Sendable {
         entries[index].isAccepted = true
         // The next nonce of an answer with an older nonce is outdated.
         guard let nextNonce, nextNonce != session.nonce, session.nonce == digest.nonce else { continue }
-        session.nonce = nextNonce
-        session.count = 0
+        session.adopt(nextNonce)
         entries[index].method = .digest(session)
       default: continue
       }

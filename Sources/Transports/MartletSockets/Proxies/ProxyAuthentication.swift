@@ -32,15 +32,6 @@ struct ProxyAuthentication: Sendable {
     var hasSentToken: Bool { sent == .token }
   }
 
-  /// A sequence of answers with the proxy's nonces. The client nonce stays the same, and with it the key of a `-sess`
-  /// algorithm.
-  private struct DigestSession: Sendable {
-    let challenge: DigestChallenge
-    let clientNonce: String
-    var nonce: String
-    var count: UInt32 = 0
-  }
-
   private enum Method: Sendable {
     case basic
     case digest(DigestSession)
@@ -101,12 +92,9 @@ struct ProxyAuthentication: Sendable {
       progress.sent = .token
       return "\(tokens.scheme) \(token)"
     case (.digest(var session), .password(let credential, _)):
-      session.count &+= 1
+      let answer = DigestAnswer(in: session.next(), with: credential, for: request)
       self.method = .digest(session)
       progress.sent = .digest(nonce: session.nonce)
-      let answer = DigestAnswer(
-        to: session.challenge, with: credential, nonce: session.nonce, count: session.count,
-        clientNonce: session.clientNonce, for: request)
       return try answer.authorization(hash: MessageDigest.hash)
     default: return nil
     }
@@ -138,8 +126,7 @@ struct ProxyAuthentication: Sendable {
       let text = fields["Proxy-Authentication-Info"],
       let next = AuthenticationInfo([.authenticationInfo: text])?.nextNonce, next != nonce
     else { return }
-    session.nonce = next
-    session.count = 0
+    session.adopt(next)
     method = .digest(session)
   }
 
@@ -150,8 +137,7 @@ struct ProxyAuthentication: Sendable {
     case .password(.digest(let challenge)):
       // A nonce in use continues to be counted: it is never sent twice with the same count.
       if case .digest(let session) = method, session.nonce == challenge.nonce { return }
-      method = .digest(
-        DigestSession(challenge: challenge, clientNonce: makeClientNonce(), nonce: challenge.nonce))
+      method = .digest(DigestSession(challenge, clientNonce: makeClientNonce()))
     }
   }
 

@@ -14,9 +14,8 @@ struct MessageDigestTests {
   ) throws -> DigestAnswer {
     let challenges = AuthenticationChallenge.challenges(in: [.wwwAuthenticate: challenge])
     let challenge = try #require(challenges.first.flatMap(DigestChallenge.init))
-    return DigestAnswer(
-      to: challenge, with: credential, nonce: nonce ?? challenge.nonce, count: count, clientNonce: clientNonce,
-      for: (method, url(text)))
+    let session = DigestSession(challenge, clientNonce: clientNonce, nonce: nonce, count: count)
+    return DigestAnswer(in: session, with: credential, for: (method, url(text)))
   }
 
   private static func parameters(_ answer: DigestAnswer) throws -> FieldParameters {

@@ -90,9 +90,8 @@ final class PasswordServer: Sendable {
         in: [.wwwAuthenticate: challenge(state, isStale: false)]
       ).first.flatMap(DigestChallenge.init)
     else { return (false, false) }
-    var answer = DigestAnswer(
-      to: challenge, with: credential, nonce: sent["nonce"] ?? "", count: count, clientNonce: clientNonce,
-      for: (request.method, request.url))
+    let session = DigestSession(challenge, clientNonce: clientNonce, nonce: sent["nonce"] ?? "", count: count)
+    var answer = DigestAnswer(in: session, with: credential, for: (request.method, request.url))
     answer.body = body
     let written = try? answer.authorization(hash: MessageDigest.hash)
     let isRight = written == request.fields[.authorization]

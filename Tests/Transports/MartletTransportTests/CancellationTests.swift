@@ -1,4 +1,4 @@
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Testing
@@ -36,8 +36,8 @@ extension TransportContract {
     @Test(arguments: TestedTransport.real)
     func bodyThatHasComeIsNotGivenToACancelledReader(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .data(pattern(10)) }
-      let response = try await tested.makeTransport().send(
-        guarded(.get, server.url("/")), in: Call(use: .init(isCollected: true)))
+      let call = Call(runner: nil, asked: nil, Call.Use(isCollected: true), listeners: [], deadline: nil)
+      let response = try await tested.makeTransport().send(guarded(.get, server.url("/")), in: call)
 
       response.body.cancel()
 

@@ -13,13 +13,14 @@ extension ImageLoader {
     let mayUseMemory: Bool
 
     init(_ request: ImageRequest, in loader: ImageLoader) {
-      let options = loader.session.options(of: request.http)
-      let policy =
-        options.cachePolicy == .useProtocolCachePolicy ? loader.configuration.cachePolicy : options.cachePolicy
+      let http = loader.session.withOptions(request.http)
+      let own = http.options.cachePolicy
+      let policy = own == .useProtocolCachePolicy ? loader.configuration.cachePolicy : own
       let shared = loader.session.identity(of: request.http)
-      let identified = shared ?? RequestIdentity(CacheKey(request.http.url, partition: options.partition), all: [:])
+      let key = CacheKey(request.http.url, partition: http.options.partition)
+      let identified = shared ?? RequestIdentity(key, all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0
-      key = ImageKey(identified, instance: instance, request.rendition)
+      self.key = ImageKey(identified, instance: instance, request.rendition)
       identity = LoadTable.Identity(request: identified, instance: instance, policy: policy)
       mayUseMemory = shared != nil && !identity.isReload
     }

@@ -100,7 +100,7 @@ extension ImageLoader {
   private func response(
     to request: HTTPRequest, for load: Load
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    let alarm = session.options(of: request).responseTimeout.map { timeout in
+    let alarm = session.withOptions(request).options.responseTimeout.map { timeout in
       Alarm(after: timeout.bounded, on: configuration.clock) { [self] in
         for waiter in state.withLock({ $0.loads.markOverdue(load.number) }) { waiter.answer(.success(nil)) }
       }

@@ -120,20 +120,15 @@ public struct HTTPSession: Sendable {
 }
 
 extension HTTPSession {
-  /// Returns the options of a request in this session: its own, and the session's for those that it does not set.
-  package func options(of request: HTTPRequest) -> RequestOptions {
-    sharedOptions(of: request).value
-  }
-
-  /// Returns the request with its options in this session.
+  /// Returns the request as this session sends it: with its URL resolved, and the session's options where it sets none.
   @inline(never)  // its variables would take space in the frames of the verbs
-  private func withOptions(_ request: HTTPRequest) -> HTTPRequest {
+  package func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
     request.sharedOptions = sharedOptions(of: request)
     return request
   }
 
-  /// Returns the same options without copying them, for reading one of them.
+  /// Returns the options of a request in this session: its own, and the session's for those that it does not set.
   func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
     request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }
@@ -283,7 +278,4 @@ extension Call {
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
     self.init(runner: session?.content, asked: nil, listeners: listeners, deadline: nil)
   }
-
-  /// Makes a call with a certain use of its response, for tests of transports.
-  package convenience init(use: Use) { self.init(runner: nil, asked: nil, use, listeners: [], deadline: nil) }
 }

@@ -265,10 +265,10 @@ extension HTTPSession {
   /// Whether a response with a CSRF token belongs to the same server session as the cookies in the jar; true if the
   /// request does not use cookies.
   func holdsSession(of response: HTTPResponse, to request: HTTPRequest) async -> Bool {
-    let options = options(of: request)
-    guard let jar = configuration.cookies, options.handlesCookies else { return true }
-    var context = options.cookieContext
+    let request = withOptions(request)
+    guard let jar = configuration.cookies, request.options.handlesCookies else { return true }
+    var context = request.options.cookieContext
     context.method = request.method
-    return await jar.partition(options.partition).holdsSession(of: response, in: context)
+    return await jar.partition(request.options.partition).holdsSession(of: response, in: context)
   }
 }

@@ -47,7 +47,7 @@ struct PreparedCall: Sendable {
   /// The curl command for the request, with the credentials and cookies that are sent without a challenge.
   func curlCommand() async throws -> String {
     var request = request
-    request.options.keepsDotSegments = session.options(of: request).keepsDotSegments
+    request.options.keepsDotSegments = session.withOptions(request).options.keepsDotSegments
     if !request.fields.contains(.authorization) { request.fields[.authorization] = kept.credentials?.authorization }
     if !request.fields.contains(.cookie) {
       request.fields[.cookie] = try await kept.jar.cookieHeader(for: request.url)

@@ -185,7 +185,7 @@ private final class HedgeRace: Sendable {
       for run in state.runs { run.events?.hold() }
       state.runs.append(Run(sending: sending, events: events))
     }
-    let own = events.map { Call(copying: call, listener: $0) } ?? call
+    let own = events.map { call.copy(reportingTo: $0) } ?? call
     let task = Task { [base, request] in
       await HedgedSending.$current.withValue(sending) {
         do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }

@@ -36,10 +36,10 @@ public final class Call: Work {
 
   init(
     runner: (any CallRunner)?, asked: HTTPRequest?, _ use: Use = .init(), listeners: [any EventListener],
-    deadline: Deadline?, parent: CallContext = .current
+    deadline: Deadline?
   ) {
     self.runner = runner
-    parentContext = ParentContext(parent)
+    parentContext = ParentContext(.current)
     self.use = use
     askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
     label = asked?.options.label
@@ -57,14 +57,15 @@ public final class Call: Work {
     (events, commonEvents) = (some, common)
   }
 
-  /// Makes a call for one of two requests that are sent at the same time for another call, with the deadline and values
-  /// of that call and its own listener.
-  convenience init(copying call: Call, listener: any EventListener) {
-    self.init(
-      runner: call.runner, asked: nil, call.use, listeners: [listener], deadline: call.activeDeadline,
-      parent: call.parent)
-    attempt.store(call.currentAttempt, ordering: .relaxed)
-    takeLocals(of: call)
+  /// Returns a call for one of two requests that are sent at the same time for this call, with the deadline, the values
+  /// and the parent of this call and a listener of its own.
+  func copy(reportingTo listener: any EventListener) -> Call {
+    let copy = parent.perform {
+      Call(runner: runner, asked: nil, use, listeners: [listener], deadline: activeDeadline)
+    }
+    copy.attempt.store(currentAttempt, ordering: .relaxed)
+    copy.takeLocals(of: self)
+    return copy
   }
 
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. Do

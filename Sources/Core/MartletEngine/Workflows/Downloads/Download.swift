@@ -16,7 +16,7 @@ extension HTTPSession {
   @concurrent public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError)
     -> HTTPResponse
   {
-    var download = try Download(request, of: self, to: .init(destination), resuming: nil, keeps: false)
+    var download = try Download(request, of: self, to: .init(destination), keeping: .nothing)
     return try await download.run()
   }
 
@@ -32,7 +32,7 @@ extension HTTPSession {
     for request: HTTPRequest, to destination: URL, verifying digest: FileDigest
   ) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(
-      request, of: self, to: .init(destination), resuming: nil, keeps: false, verifying: digest)
+      request, of: self, to: .init(destination), keeping: .nothing, verifying: digest)
     return try await download.run()
   }
 
@@ -78,14 +78,14 @@ extension HTTPSession {
     verifying digest: FileDigest
   ) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(
-      request, of: self, to: .init(destination), resuming: resumption, keeps: true, verifying: digest)
+      request, of: self, to: .init(destination), keeping: .bytes(after: resumption), verifying: digest)
     return try await download.run()
   }
 
   package func resumableDownload(
     for request: HTTPRequest, to destination: DownloadDestination, resuming resumption: DownloadResumption?
   ) async throws(HTTPError) -> HTTPResponse {
-    var download = try Download(request, of: self, to: destination, resuming: resumption, keeps: true)
+    var download = try Download(request, of: self, to: destination, keeping: .bytes(after: resumption))
     return try await download.run()
   }
 }
@@ -110,7 +110,6 @@ struct Download {
   /// The request, with its options in the session.
   private let request: HTTPRequest
   private let file: PartialFile
-  private let options: RequestOptions
   private let expecting: StatusExpectation
   private let deadline: Deadline?
   /// Whether a failed download keeps its bytes.
@@ -123,30 +122,35 @@ struct Download {
   private var resumptionsLeft: Int
   private var pause = Duration.zero
 
+  /// What remains of a failed download.
+  enum Remainder {
+    case nothing
+    /// The bytes, so that a later download continues. This one continues an earlier one, unless that is nil.
+    case bytes(after: DownloadResumption?)
+  }
+
   init(
-    _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination,
-    resuming resumption: DownloadResumption?, keeps: Bool, verifying digest: FileDigest? = nil
+    _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination, keeping remainder: Remainder,
+    verifying digest: FileDigest? = nil
   ) throws(HTTPError) {
-    let request = session.resolved(request)
-    options = session.options(of: request)
-    expecting = options.expecting ?? .successful
-    deadline = session.deadline(options)
+    var request = session.withOptions(request)
+    expecting = request.options.expecting ?? .successful
+    request.options.expecting = .any  // resuming may yield a 206 or 416
+    deadline = session.deadline(request.options)
     // Only the response to a GET without a range is a whole resource.
     let isWhole = request.method == .get && !request.fields.contains(.range)
-    self.keeps = keeps && isWhole
-    resumptionsLeft = isWhole ? options.downloadResumptions : 0
+    resumptionsLeft = isWhole ? request.options.downloadResumptions : 0
     self.session = session
     self.digest = digest
-    var prepared = request
-    prepared.options = options
-    prepared.options.expecting = .any  // resuming may yield a 206 or 416
     if let digest, digest.given == nil {
-      prepared.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
+      request.fields["Want-Repr-Digest"] = "sha-256=10, sha-512=5"
       // A stored response is already decoded, but the digest is that of the coded bytes.
-      prepared.options.cachePolicy = .reloadIgnoringCacheData
+      request.options.cachePolicy = .reloadIgnoringCacheData
     }
-    self.request = prepared
-    if let resumption, self.keeps, resumption.url == request.url,
+    self.request = request
+    var resumption: DownloadResumption?
+    if isWhole, case .bytes(let earlier) = remainder { (keeps, resumption) = (true, earlier) } else { keeps = false }
+    if let resumption, resumption.url == request.url,
       let file = PartialFile(
         resuming: resumption, for: destination.url, label: destination.label, access: destination.access)
     {
@@ -187,8 +191,8 @@ struct Download {
   private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
     let point = point
     var response = try await session.respond(
-      to: part(from: point), limit: options.bodyLimit, until: deadline,
-      Call.Use(storesResponse: options.storesDownloads))
+      to: part(from: point), limit: request.options.bodyLimit, until: deadline,
+      Call.Use(storesResponse: request.options.storesDownloads))
     switch decision(on: response, after: point) {
     case .append(let size):
       self.size = size
@@ -252,7 +256,7 @@ struct Download {
     do throws(HTTPError) {
       for try await chunk in response.body {
         try file.append(chunk)
-        if let limit = options.bodyLimit, file.count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
+        if let limit = request.options.bodyLimit, file.count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
       }
       if let size, file.count != size {
         throw HTTPError(

@@ -148,13 +148,13 @@ struct RawSocketTransport: Transport, DeadlineAware {
       if let known = try knownDestination(of: request) { known } else {
         try await newDestination(of: request, in: call)
       }
-    let proxy = ForwardingProxy.make(to: destination, for: request, authentications)
+    let way = Way(to: destination, for: request, authentications)
     while true {
-      try await proxy?.askForToken(in: call)
+      try await way.proxy?.askForToken(in: call)
       let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
-      let (source, stream) = try begin(request, to: destination, through: proxy, sending: body, on: thread, in: call)
+      let (source, stream) = try begin(request, by: way, sending: body, on: thread, in: call)
       let head = try await source.head()
-      if try proxy?.answers(head) == true, request.body.canBeSent {
+      if try way.proxy?.answers(head) == true, request.body.canBeSent {
         source.cancel()
       } else {
         return response(to: request, head, from: source, stream)
@@ -186,24 +186,24 @@ struct RawSocketTransport: Transport, DeadlineAware {
 
   /// Submits the request, whose body is open.
   private func begin(
-    _ request: HTTPRequest, to destination: Exchange.Destination, through proxy: ForwardingProxy?,
-    sending body: OpenBody?, on thread: LoopThread, in call: Call
+    _ request: HTTPRequest, by way: Way, sending body: OpenBody?, on thread: LoopThread, in call: Call
   ) throws -> (TransferBody, UpgradedStream?) {
+    let destination = way.destination
     do {
       try Task.checkCancellation()
-      let recipient = try proxy?.authorize(request)
+      let recipient = try way.proxy?.authorize(request)
       let isWritten = !destination.key.mayMultiplex || thread.http1Servers.contains(destination.origin)
       let head = try HTTP1RequestHead(
         request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
       let exchange = Exchange(
         request, to: destination, heads: (head, try http2Head(of: request, to: destination, head)), body: body,
-        limits: limits(of: request, head, in: call), readAhead: configuration.readAhead)
+        limits: limits(of: request, head, in: call))
       // before the request is sent, so that the connection is closed if the request ends otherwise
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.start(exchange)  // before the request's body can fail
       let source = TransferBody(
-        exchange.signals, of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread,
-        sending: exchange.upload, from: body, in: call)
+        of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload, from: body,
+        in: call)
       return (source, stream)
     } catch {
       body?.source.cancel()
@@ -270,9 +270,22 @@ struct RawSocketTransport: Transport, DeadlineAware {
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
       ping: request.options.pingInterval?.nanoseconds,
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
-      headerBytes: request.options.headerLimit,
+      headerBytes: request.options.headerLimit, readAhead: configuration.readAhead,
       wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events,
       mayRepeat: request.replacesStaleConnection)
+  }
+}
+
+/// How one request reaches its origin.
+private struct Way {
+  let destination: Exchange.Destination
+  /// The proxy that gets the request itself, instead of opening a tunnel; nil if there is none.
+  let proxy: ForwardingProxy?
+
+  init(to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
+    self.destination = destination
+    let server = destination.key.origin == nil ? destination.key.route.server : nil
+    proxy = server.map { ForwardingProxy($0, to: destination.origin, for: request, authentications) }
   }
 }
 
@@ -287,21 +300,10 @@ private final class ForwardingProxy {
   /// The token for the next time the request is sent.
   private var token: String?
 
-  /// Returns nil if no proxy gets the request itself.
-  static func make(
-    to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications
-  ) -> ForwardingProxy? {
-    guard destination.key.origin == nil, let server = destination.key.route.server else { return nil }
-    return ForwardingProxy(server, to: destination, for: request, authentications)
-  }
-
-  private init(
-    _ server: ProxyServer, to destination: Exchange.Destination, for request: HTTPRequest,
-    _ authentications: ProxyAuthentications
-  ) {
+  init(_ server: ProxyServer, to origin: Origin, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
     self.server = server
     self.authentications = authentications
-    origin = destination.origin
+    self.origin = origin
     isForeign = request.fields.contains(.proxyAuthorization)
   }
 

@@ -104,14 +104,23 @@ public final class SAPURLSession: Sendable {
     let transport = SAPTransport.transport(for: configuration, connection)
     self.init(
       configuration: configuration, credentials: credentials, delegate: delegate, delegateQueue: delegateQueue,
-      transport: transport)
+      in: Environment(transport: transport))
   }
 
-  /// Makes a session on any transport: a mock, in tests.
+  /// The network and the time, which tests replace.
+  package struct Environment {
+    let transport: any Transport
+    let clock: any Clock<Duration>
+
+    package init(transport: any Transport, clock: any Clock<Duration> = ContinuousClock()) {
+      (self.transport, self.clock) = (transport, clock)
+    }
+  }
+
+  /// Makes a session in any environment.
   package init(
     configuration: URLSessionConfiguration = .default, credentials: [any CredentialSource] = [],
-    delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil, transport: any Transport,
-    clock: any Clock<Duration> = ContinuousClock()
+    delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil, in environment: Environment
   ) {
     foundationConfiguration = configuration.copy() as? URLSessionConfiguration ?? configuration
     waitsForConnectivity = foundationConfiguration.waitsForConnectivity
@@ -121,11 +130,11 @@ public final class SAPURLSession: Sendable {
     self.delegateQueue = delegateQueue ?? Self.makeQueue()
     callbacks = CallbackQueue(self.delegateQueue)
     state = Locked(State(delegate: delegate.map { SessionEventHandler($0) }))
-    self.transport = SAPTransport(base: transport)
+    self.transport = SAPTransport(base: environment.transport)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
     settings.credentials = credentials + [ChallengeSource(acceptedPasswords)]
-    settings.clock = clock
+    settings.clock = environment.clock
     engine = HTTPSession(transport: self.transport, configuration: settings)
     internalRequests.setSession(self)
   }

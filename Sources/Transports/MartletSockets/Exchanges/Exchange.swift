@@ -35,6 +35,8 @@ final class Exchange: Sendable {
     var expectation: UInt64?
     /// The maximum number of bytes of all heads and trailers.
     var headerBytes: Int
+    /// The number of unread bytes of the body at which the connection is paused.
+    var readAhead: Int
     /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not
     /// collect it.
     var wholeBody: Int64
@@ -60,15 +62,15 @@ final class Exchange: Sendable {
 
   init(
     _ request: HTTPRequest, to destination: Destination, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
-    body: OpenBody?, limits: Limits, readAhead: Int
+    body: OpenBody?, limits: Limits
   ) {
     self.request = request
     self.destination = destination
     head = heads.http1
     http2Head = heads.http2
     self.limits = limits
-    upgrade = request.asksForUpgrade ? Upgrade(readAhead: readAhead) : nil
-    signals = SignalQueue(highWater: max(Self.leastReadAhead, readAhead), clock: EventLoop.clock)
+    upgrade = request.asksForUpgrade ? Upgrade(readAhead: limits.readAhead) : nil
+    signals = SignalQueue(highWater: max(Self.leastReadAhead, limits.readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
   }
@@ -126,6 +128,8 @@ extension HTTPRequest {
 struct RunningExchange: TransferControl {
   let exchange: Exchange
   let jobs: JobQueue<Network>
+
+  var signals: SignalQueue<TransferSignal> { exchange.signals }
 
   func resumeReading() { jobs.submit { [exchange] in $0.resumeReading(exchange) } }
 

@@ -31,7 +31,7 @@ struct UserIdentityTests {
   private func session(_ enrolment: Enrolment, _ store: any UserIdentityStoring) -> SAPURLSession {
     var settings = ConnectionConfiguration()
     settings.tls.authorities = server.file("ca.pem")
-    let session = SAPURLSession(configuration: SAPURLSession.plain, transport: IdentifiedTransport(settings))
+    let session = SAPURLSession(configuration: SAPURLSession.plain, in: .init(transport: IdentifiedTransport(settings)))
     session.register(UserIdentityObserver(userIdentityDiscovery: enrolment, identityStore: store))
     return session
   }

@@ -223,7 +223,7 @@ struct ConnectivityTests {
       return MockResponse(content: Data("in".utf8))
     }
     let delegate = Waiting()
-    let session = SAPURLSession(configuration: patient, delegate: delegate, transport: wire, clock: clock)
+    let session = SAPURLSession(configuration: patient, delegate: delegate, in: .init(transport: wire, clock: clock))
     let url = try #require(URL(string: "https://mobile.example.com/"))
 
     async let outcome = session.outcome(of: url)
@@ -247,8 +247,8 @@ struct ConnectivityTests {
     configuration.waitsForConnectivity = waits
     let (clock, delegate, ended) = (ManualClock(), Waiting(), Shared<Outcome?>(nil))
     let session = SAPURLSession(
-      configuration: configuration, delegate: delegate, transport: IdentifiedTransport(ConnectionConfiguration()),
-      clock: clock)
+      configuration: configuration, delegate: delegate,
+      in: .init(transport: IdentifiedTransport(ConnectionConfiguration()), clock: clock))
     let task = session.dataTask(with: stopped.url("/")) { data, response, error in
       ended.change { $0 = Outcome(data: data, response: response, error: error) }
     }

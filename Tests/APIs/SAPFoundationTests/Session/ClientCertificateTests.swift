@@ -16,7 +16,7 @@ struct ClientCertificateTests {
     let count = Shared(0)
     var settings = ConnectionConfiguration()
     settings.tls.authorities = server.file("ca.pem")
-    let session = SAPURLSession(configuration: SAPURLSession.plain, transport: IdentifiedTransport(settings))
+    let session = SAPURLSession(configuration: SAPURLSession.plain, in: .init(transport: IdentifiedTransport(settings)))
     let probe = ObserverProbe { probe in
       probe.onChallenge = { challenge in
         guard challenge.protectionSpace.authenticationMethod == SAPClientCertificate.authenticationMethod else {

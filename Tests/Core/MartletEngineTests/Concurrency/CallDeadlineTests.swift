@@ -21,6 +21,7 @@ struct CallDeadlineTests {
 
   /// Counts the cancellations of a transfer.
   private final class Loop: TransferControl {
+    let signals = SignalQueue<TransferSignal>(highWater: 1000)
     let cancellations = Counter()
 
     func resumeReading() {}
@@ -44,10 +45,10 @@ struct CallDeadlineTests {
     return request
   }
 
-  /// A transport whose response is read from these signals.
-  private func transport(_ signals: SignalQueue<TransferSignal>, _ loop: Loop) -> AwareTransport {
+  /// A transport whose response is read from the signals of this loop.
+  private func transport(_ loop: Loop) -> AwareTransport {
     AwareTransport { request, call in
-      let body = TransferBody(signals, of: loop, on: loop, sending: .none, from: nil, in: call)
+      let body = TransferBody(of: loop, on: loop, sending: .none, from: nil, in: call)
       return HTTPResponse(to: request, networkHead: try await body.head(), from: body)
     }
   }
@@ -81,7 +82,7 @@ struct CallDeadlineTests {
 
   @Test func theDeadlineEndsTheWaitForAHead() async throws {
     let loop = Loop()
-    let session = session(transport(SignalQueue(highWater: 1000), loop))
+    let session = session(transport(loop))
     let call = Task { try await session.data(for: request()) }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(10))
@@ -95,10 +96,9 @@ struct CallDeadlineTests {
 
   @Test func theDeadlineEndsTheWaitForABody() async throws {
     let loop = Loop()
-    let signals = SignalQueue<TransferSignal>(highWater: 1000)
-    signals.push(.head(Array("HTTP/1.1 200 OK\r\n".utf8)))
-    signals.push(.chunk(Data("part".utf8)))
-    let (body, _) = try await session(transport(signals, loop)).bytes(for: request())
+    loop.signals.push(.head(Array("HTTP/1.1 200 OK\r\n".utf8)))
+    loop.signals.push(.chunk(Data("part".utf8)))
+    let (body, _) = try await session(transport(loop)).bytes(for: request())
     var chunks = body.makeAsyncIterator()
     #expect(try await chunks.next() == Data("part".utf8))
 
@@ -139,7 +139,7 @@ struct CallDeadlineTests {
 
   @Test func noInterceptorIsAskedAfterTheDeadline() async throws {
     let reviews = Counter()
-    let session = session(transport(SignalQueue(highWater: 1000), Loop())) {
+    let session = session(transport(Loop())) {
       $0.interceptors = [
         TestInterceptor(review: { _, attempt in
           reviews.next()
@@ -163,8 +163,7 @@ struct CallDeadlineTests {
       AwareTransport { _, call in
         guard sent.next() == 1 else { return .text("second") }
         let loop = Loop()
-        let body = TransferBody(
-          SignalQueue(highWater: 1000), of: loop, on: loop, sending: .none, from: nil, in: call)
+        let body = TransferBody(of: loop, on: loop, sending: .none, from: nil, in: call)
         hasBegun.open()
         _ = try await body.head()
         return .text("first")

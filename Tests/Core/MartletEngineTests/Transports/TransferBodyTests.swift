@@ -13,8 +13,11 @@ struct TransferBodyTests {
 
   /// Records the requests to a loop thread.
   private final class Loop: TransferControl {
+    let signals: SignalQueue<TransferSignal>
     private let asked = Mutex<[String]>([])
     let hasFailed = Gate()
+
+    init(_ signals: SignalQueue<TransferSignal>) { self.signals = signals }
 
     var requests: [String] { asked.withLock { $0 } }
 
@@ -44,13 +47,13 @@ struct TransferBodyTests {
   }
 
   private func body(_ loop: Loop, sending upload: Upload = .none, from body: OpenBody? = nil) -> TransferBody {
-    TransferBody(signals, of: loop, on: loop, sending: upload, from: body, in: Call())
+    TransferBody(of: loop, on: loop, sending: upload, from: body, in: Call())
   }
 
   private func lines(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   @Test func headAndBodyThatCameAtOnceAreReadOneAfterTheOther() async throws {
-    let loop = Loop()
+    let loop = Loop(signals)
     let body = body(loop)
     signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: lines("a: 1\r\n")))
     #expect(try await body.head().status == .ok)
@@ -68,9 +71,9 @@ struct TransferBodyTests {
     let listener = EventHandler(.metrics) { event, _ in
       if case .metrics(let metrics) = event { reported.withLock { $0.append(metrics) } }
     }
-    let loop = Loop()
+    let loop = Loop(signals)
     let call = Call(listeners: [listener])
-    let body = TransferBody(signals, of: loop, on: loop, sending: .none, from: nil, in: call)
+    let body = TransferBody(of: loop, on: loop, sending: .none, from: nil, in: call)
     let whole = TransferSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
     var metrics = TransferMetrics()
     metrics.total = .milliseconds(3)
@@ -86,7 +89,7 @@ struct TransferBodyTests {
   }
 
   @Test func responseThatCameAtOnceIsNotReadAfterACancellation() async throws {
-    let body = body(Loop())
+    let body = body(Loop(signals))
     signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: []))
     _ = try await body.head()
     body.cancel()
@@ -94,7 +97,7 @@ struct TransferBodyTests {
   }
 
   @Test func releasedReaderCancelsItsTransferOnce() async throws {
-    let loop = Loop()
+    let loop = Loop(signals)
     do {
       let body = body(loop)
       signals.push(.head(lines("HTTP/1.1 200 OK\r\n")))
@@ -106,7 +109,7 @@ struct TransferBodyTests {
 
   @Test func questionIsAskedBeforeTheHeadAndItsErrorEndsTheRequest() async {
     struct Refused: Error {}
-    let loop = Loop()
+    let loop = Loop(signals)
     let body = body(loop)
     let asked = Counter()
     signals.push(.ask { _ in asked.next() })
@@ -119,7 +122,7 @@ struct TransferBodyTests {
   /// Otherwise a part of a body would be sent as the whole, if the loop checks the queue at that moment.
   @Test func sequenceThatEndsBecauseItWasCancelledIsNoWholeBody() async throws {
     let hasBegun = Gate()
-    let loop = Loop()
+    let loop = Loop(signals)
     let request = HTTPRequest(
       .put, try #require(URL(string: "http://a.example/")),
       body: .stream { EndingWhenCancelled(hasBegun: hasBegun) })

@@ -21,11 +21,9 @@ struct CookieAccesses {
   }
 
   /// Returns the line of the last request if this request has the same one; its cookies then count as sent now.
-  mutating func line(
-    for request: HTTPRequest, in context: Cookie.Context, of mark: String, revision: Int, at now: Date
-  ) -> HTTPFields? {
-    guard last?.isValid(for: request, in: context, of: mark, revision: revision, at: now) == true else { return nil }
-    last?.sent = now
+  mutating func line(for lookup: CookieLookup) -> HTTPFields? {
+    guard last?.isValid(for: lookup) == true else { return nil }
+    last?.sent = lookup.time
     return last?.line
   }
 
@@ -68,6 +66,17 @@ struct CookieAccesses {
   mutating func removeAll() { self = CookieAccesses() }
 }
 
+/// A request whose cookies are looked up, and what its line depends on besides the cookies.
+struct CookieLookup {
+  let request: HTTPRequest
+  let context: Cookie.Context
+  /// The partition: ``CookieJar/mark``.
+  let mark: String
+  /// The revision of the store.
+  let revision: Int
+  let time: Date
+}
+
 /// The `Cookie` line of a request. Most later requests reuse it: those for the same origin and partition, while the
 /// cookies are the same and none of them expires.
 struct SentCookies {
@@ -77,10 +86,9 @@ struct SentCookies {
   let site: String
   /// When the line was sent last.
   var sent: Date
-  /// The partition: ``CookieJar/mark``.
-  var mark = ""
 
   private let origin: Origin
+  private let mark: String
   /// The path of the requests; nil for every path, because all cookies of the site apply to every path.
   private let path: String?
   private let context: Cookie.Context
@@ -94,28 +102,26 @@ struct SentCookies {
   /// - Parameters:
   ///   - known: all cookies of the site.
   ///   - chosen: those that are sent.
-  init?(
-    _ chosen: [Cookie], of known: [Cookie], in site: String, line: HTTPFields, for request: HTTPRequest,
-    _ context: Cookie.Context, revision: Int, at now: Date
-  ) {
+  init?(_ chosen: [Cookie], of known: [Cookie], in site: String, line: HTTPFields, for lookup: CookieLookup) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
-    guard let origin = request.origin, line.refusal == nil, now < ends else { return nil }
+    let request = lookup.request
+    guard let origin = request.origin, line.refusal == nil, lookup.time < ends else { return nil }
     self.cookies = chosen
     self.line = line
     self.site = site
     self.origin = origin
-    self.context = context
-    self.revision = revision
-    sent = now
+    mark = lookup.mark
+    context = lookup.context
+    revision = lookup.revision
+    sent = lookup.time
     path = known.allSatisfy { $0.path == "/" } ? nil : CookieRequest(request.url, origin: request.origin)?.path
-    period = now..<ends
+    period = lookup.time..<ends
   }
 
-  func isValid(
-    for request: HTTPRequest, in context: Cookie.Context, of mark: String, revision: Int, at now: Date
-  ) -> Bool {
-    guard revision == self.revision, mark == self.mark, period.contains(now), request.origin == origin,
-      context == self.context
+  func isValid(for lookup: CookieLookup) -> Bool {
+    let request = lookup.request
+    guard lookup.revision == revision, lookup.mark == mark, period.contains(lookup.time), request.origin == origin,
+      lookup.context == context
     else { return false }
     return path == nil || path == CookieRequest(request.url, origin: request.origin)?.path
   }

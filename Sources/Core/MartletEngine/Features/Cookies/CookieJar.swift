@@ -152,21 +152,16 @@ public final class CookieJar: Sendable {
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
     }
     guard let revision = immediate.revision else { return .now([:]) }
-    let moment = now()
-    let known = memory.accesses.withLock {
-      $0.line(for: request, in: context, of: mark, revision: revision, at: moment)
-    }
-    if let known { return .now(known) }
+    let lookup = CookieLookup(request: request, context: context, mark: mark, revision: revision, time: now())
+    if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }
     let site = place(of: target.host)
     let cookies = immediate.currentCookies(in: site)
-    let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: moment)
+    let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: lookup.time)
     let line = CookieList.line(chosen)
     if isDue { return .later { await self.writeAccesses(of: site, then: line) } }
-    var sent = SentCookies(
-      chosen, of: cookies, in: site, line: line, for: request, context, revision: revision, at: moment)
-    sent?.mark = mark
-    if let sent, line.refusal == nil { memory.accesses.withLock { $0.keep(sent) } }
+    let sent = SentCookies(chosen, of: cookies, in: site, line: line, for: lookup)
+    if let sent { memory.accesses.withLock { $0.keep(sent) } }
     return .now(line)
   }
 

@@ -4,6 +4,8 @@ import Synchronization
 /// The requests that a call's tasks make of the loop thread that runs its transfer. They may come from every thread,
 /// even after the transfer has ended.
 @_spi(Transports) public protocol TransferControl: Sendable {
+  /// What the loop thread reports.
+  var signals: SignalQueue<TransferSignal> { get }
   /// Reads on: the reader has taken bytes and wants more of the response.
   func resumeReading()
   /// Sends on: there are more bytes of the request's body, or its end.
@@ -43,17 +45,16 @@ import Synchronization
   /// Makes the reader of a submitted transfer, and starts the task that reads the request's body.
   ///
   /// - Parameters:
-  ///   - signals: the reports of the loop thread.
   ///   - transfer: the transfer.
   ///   - thread: the transport's thread, which the reader keeps alive.
   ///   - upload: the source of the request's body, for the loop thread.
   ///   - body: the request's body, opened; nil if there is none.
   ///   - call: gets the events.
   public init(
-    _ signals: SignalQueue<TransferSignal>, of transfer: any TransferControl, on thread: any AnyObject & Sendable,
-    sending upload: Upload, from body: OpenBody?, in call: Call
+    of transfer: any TransferControl, on thread: any AnyObject & Sendable, sending upload: Upload,
+    from body: OpenBody?, in call: Call
   ) {
-    self.signals = signals
+    signals = transfer.signals
     self.transfer = transfer
     self.thread = thread
     self.call = call

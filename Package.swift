@@ -13,7 +13,7 @@ let package = Package(
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
-    .library(name: "MartletRunLoop", targets: ["MartletRunLoop"]),
+    .library(name: "MartletCombineFoundation", targets: ["MartletCombineFoundation"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
@@ -71,7 +71,7 @@ let package = Package(
     .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
     // The engine, and the part of Combine that needs all of Foundation.
-    .target(name: "MartletRunLoop", dependencies: ["MartletCombine"]),
+    .target(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
     .target(
       name: "MartletEngine",
       dependencies: [
@@ -110,7 +110,7 @@ let package = Package(
     .target(
       name: "SAPFoundation",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletRunLoop", "MartletSemantics",
+        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation", "MartletSemantics",
         "MartletSignIn", "MartletSQLite", "MartletURLSession",
       ]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
@@ -172,7 +172,7 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Shared/Servers"),
-    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletRunLoop", "TestSupport"]),
+    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletCombineFoundation", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",
@@ -299,7 +299,7 @@ let groups = [
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
   "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
-  "Sources/Publishers": ["MartletCombine", "MartletRunLoop"],
+  "Sources/Publishers": ["MartletCombine", "MartletCombineFoundation"],
   "Sources/Bridges": [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
     "MartletTracing",

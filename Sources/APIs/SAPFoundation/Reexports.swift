@@ -20,7 +20,7 @@
 @_exported public import struct MartletEngine.StandardErrorLog
 @_exported public import struct MartletEngine.TLSSettings
 @_exported public import struct MartletEngine.TransferMetrics
-@_exported public import MartletRunLoop
+@_exported public import MartletCombineFoundation
 @_exported public import struct MartletSQLite.SQLiteCacheStore
 @_exported public import struct MartletSQLite.SetAsideFile
 @_exported public import struct MartletSemantics.FieldName

@@ -1,6 +1,8 @@
 #if canImport(Combine)
 @_exported public import Combine
 #else
+import Synchronization
+
 /// Delivers values over time to subscribers that request them. The rules are those of Combine:
 ///
 /// - No value is delivered before the subscriber has requested it, and never more than it has requested.
@@ -27,20 +29,6 @@ extension Publisher {
   public func subscribe<S: Subscriber>(_ subscriber: S) where S.Input == Output, S.Failure == Failure {
     receive(subscriber: subscriber)
   }
-
-  /// Attaches a subject, which receives everything that this publisher delivers until the returned object is cancelled
-  /// or released. The subject receives the subscription, and requests values through it.
-  public func subscribe<S: Subject>(_ subject: S) -> AnyCancellable where S.Output == Output, S.Failure == Failure {
-    let receiver = UpstreamSubscriber<Output, Failure> { value in
-      subject.send(value)
-      return .none
-    } onCompletion: { completion in
-      subject.send(completion: completion)
-    }
-    subject.send(subscription: receiver)
-    receive(subscriber: receiver)
-    return AnyCancellable { receiver.cancel() }
-  }
 }
 
 /// Receives values from a publisher, as many as it requests.
@@ -58,17 +46,16 @@ public protocol Subscriber<Input, Failure>: CustomCombineIdentifierConvertible {
   func receive(completion: Subscribers.Completion<Failure>)
 }
 
+extension Subscriber where Input == Void {
+  /// Receives an empty value, and returns how many more values it requests.
+  public func receive() -> Subscribers.Demand { receive(()) }
+}
+
 /// The namespace of types related to subscribers, as in Combine.
 public enum Subscribers {}
 
 /// The namespace of the publishers that operators return, as in Combine.
 public enum Publishers {}
-
-/// A protocol of activities that can be cancelled.
-public protocol Cancellable {
-  /// Cancels the activity. Further calls have no effect.
-  func cancel()
-}
 
 /// The connection between a publisher and one subscriber.
 public protocol Subscription: Cancellable, CustomCombineIdentifierConvertible {
@@ -76,15 +63,29 @@ public protocol Subscription: Cancellable, CustomCombineIdentifierConvertible {
   func request(_ demand: Subscribers.Demand)
 }
 
-/// Identifies an object in a chain of publishers, for debugging.
+/// Identifies a subscriber or subscription, for debugging.
 public struct CombineIdentifier: Hashable, Sendable, CustomStringConvertible {
-  private let identity: ObjectIdentifier
+  private enum Identity: Hashable {
+    case object(ObjectIdentifier)
+    case number(UInt64)
+  }
 
-  /// Makes the identifier of an object.
-  public init(_ object: AnyObject) { identity = ObjectIdentifier(object) }
+  private static let count = Atomic<UInt64>(0)
+  private let identity: Identity
 
-  /// The address of the object.
-  public var description: String { "\(identity)" }
+  /// Makes an identifier that no other has: a value type keeps it in a property.
+  public init() { identity = .number(Self.count.add(1, ordering: .relaxed).newValue) }
+
+  /// Makes the identifier of an object: the same one each time.
+  public init(_ object: AnyObject) { identity = .object(ObjectIdentifier(object)) }
+
+  /// The address of the object, or the number.
+  public var description: String {
+    switch identity {
+    case .object(let object): "0x" + String(UInt(bitPattern: object), radix: 16)
+    case .number(let number): "0x" + String(number, radix: 16)
+    }
+  }
 }
 
 /// A type with an identifier for debugging; objects have a default one.
@@ -97,75 +98,4 @@ extension CustomCombineIdentifierConvertible where Self: AnyObject {
   /// The identity of the object.
   public var combineIdentifier: CombineIdentifier { CombineIdentifier(self) }
 }
-
-extension Subscribers {
-  /// The number of values that a subscriber requests.
-  public struct Demand: Hashable, Sendable, Comparable, CustomStringConvertible {
-    /// The number; nil if it is unlimited.
-    public let max: Int?
-
-    /// Any number of values.
-    public static let unlimited = Demand(max: nil)
-    /// No values.
-    public static let none = Demand(max: 0)
-
-    /// This number of values. A negative number is a programming error and stops the program, as in Combine.
-    public static func max(_ value: Int) -> Demand {
-      precondition(value >= 0, "a demand of \(value) is invalid: request 0 or more")
-      return Demand(max: value)
-    }
-
-    /// Adds demands. The sum with unlimited is unlimited.
-    public static func + (left: Demand, right: Demand) -> Demand {
-      guard let left = left.max, let right = right.max else { return .unlimited }
-      let (sum, isTooLarge) = left.addingReportingOverflow(right)
-      return isTooLarge ? .unlimited : Demand(max: sum)
-    }
-
-    /// Adds a number.
-    public static func + (left: Demand, right: Int) -> Demand { left + .max(right) }
-
-    /// Subtracts demands, with a minimum of none. Unlimited minus anything is unlimited.
-    public static func - (left: Demand, right: Demand) -> Demand {
-      guard let whole = left.max else { return .unlimited }
-      return Demand(max: Swift.max(0, whole - (right.max ?? whole)))
-    }
-
-    /// Subtracts a number.
-    public static func - (left: Demand, right: Int) -> Demand { left - .max(right) }
-
-    /// Adds to the demand.
-    public static func += (left: inout Demand, right: Demand) { left = left + right }
-
-    /// Adds a number to the demand.
-    public static func += (left: inout Demand, right: Int) { left = left + right }
-
-    /// Subtracts from the demand.
-    public static func -= (left: inout Demand, right: Demand) { left = left - right }
-
-    /// Subtracts a number from the demand.
-    public static func -= (left: inout Demand, right: Int) { left = left - right }
-
-    /// Orders demands. Unlimited is greater than any number.
-    public static func < (left: Demand, right: Demand) -> Bool {
-      guard let number = left.max else { return false }
-      return right.max.map { number < $0 } ?? true
-    }
-
-    /// `max(3)`, `unlimited`.
-    public var description: String { max.map { "max(\($0))" } ?? "unlimited" }
-  }
-
-  /// How a publisher has completed.
-  public enum Completion<Failure: Error> {
-    /// Normally.
-    case finished
-    /// With an error.
-    case failure(Failure)
-  }
-}
-
-extension Subscribers.Completion: Sendable {}
-extension Subscribers.Completion: Equatable where Failure: Equatable {}
-extension Subscribers.Completion: Hashable where Failure: Hashable {}
 #endif

@@ -25,6 +25,8 @@ public protocol TopLevelEncoder<Output> {
 
 extension JSONDecoder: TopLevelDecoder {}
 extension JSONEncoder: TopLevelEncoder {}
+extension PropertyListDecoder: TopLevelDecoder {}
+extension PropertyListEncoder: TopLevelEncoder {}
 
 extension Publishers {
   /// The publisher that ``Publisher/decode(type:decoder:)`` returns.
@@ -43,8 +45,9 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(
-        to: subscriber, through: Stage(trying: { [decoder] in .emit(try decoder.decode(Output.self, from: $0)) }))
+      upstream.subscribe(subscriber, trying: "Decode") { [decoder] in
+        $1.emit(try decoder.decode(Output.self, from: $0))
+      }
     }
   }
 
@@ -65,7 +68,7 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage(trying: { [encoder] in .emit(try encoder.encode($0)) }))
+      upstream.subscribe(subscriber, trying: "Encode") { [encoder] in $1.emit(try encoder.encode($0)) }
     }
   }
 }

@@ -18,7 +18,7 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage { [isIncluded] in isIncluded($0) ? .emit($0) : .skip })
+      upstream.subscribe(subscriber, converting: "Filter") { [isIncluded] in isIncluded($0) ? $1.receive($0) : .max(1) }
     }
   }
 
@@ -40,7 +40,51 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage(trying: { [isIncluded] in try isIncluded($0) ? .emit($0) : .skip }))
+      upstream.subscribe(subscriber, trying: "TryFilter") { [isIncluded] in try isIncluded($0) ? $1.emit($0) : $1.skip }
+    }
+  }
+
+  /// The publisher that ``Publisher/compactMap(_:)`` returns.
+  public struct CompactMap<Upstream: Publisher, Output>: Publisher {
+    /// The failure type.
+    public typealias Failure = Upstream.Failure
+    /// The upstream publisher.
+    public let upstream: Upstream
+    /// Returns the value to deliver, or nil.
+    public let transform: (Upstream.Output) -> Output?
+
+    /// Makes the publisher, like the operator.
+    public init(upstream: Upstream, transform: @escaping (Upstream.Output) -> Output?) {
+      self.upstream = upstream
+      self.transform = transform
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      upstream.subscribe(subscriber, converting: "CompactMap") { [transform] in
+        if let value = transform($0) { $1.receive(value) } else { .max(1) }
+      }
+    }
+  }
+
+  /// The publisher that ``Publisher/tryCompactMap(_:)`` returns.
+  public struct TryCompactMap<Upstream: Publisher, Output>: Publisher {
+    /// The failure type.
+    public typealias Failure = any Error
+    /// The upstream publisher.
+    public let upstream: Upstream
+    /// Returns the value to deliver, or nil.
+    public let transform: (Upstream.Output) throws -> Output?
+
+    /// Makes the publisher, like the operator.
+    public init(upstream: Upstream, transform: @escaping (Upstream.Output) throws -> Output?) {
+      self.upstream = upstream
+      self.transform = transform
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      upstream.subscribe(subscriber, trying: "TryCompactMap") { [transform] in
+        if let value = try transform($0) { $1.emit(value) } else { $1.skip }
+      }
     }
   }
 
@@ -52,7 +96,7 @@ extension Publishers {
     public typealias Failure = Upstream.Failure
     /// The upstream publisher.
     public let upstream: Upstream
-    /// Whether a value is equal to the previous one.
+    /// Whether two values are equal.
     public let predicate: (Upstream.Output, Upstream.Output) -> Bool
 
     /// Makes the publisher, like the operator.
@@ -63,112 +107,38 @@ extension Publishers {
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       var last: Output?
-      upstream.relay(
-        to: subscriber,
-        through: Stage { [predicate] value in
-          if let last, predicate(last, value) { return .skip }
-          last = value
-          return .emit(value)
-        })
+      upstream.subscribe(subscriber, through: "RemoveDuplicates") { [predicate] value, link in
+        if let last, predicate(last, value) { return link.skip }
+        last = value
+        return link.emit(value)
+      }
     }
   }
 
-  /// The publisher that ``Publisher/first()`` returns.
-  public struct First<Upstream: Publisher>: Publisher {
+  /// The publisher that ``Publisher/tryRemoveDuplicates(by:)`` returns.
+  public struct TryRemoveDuplicates<Upstream: Publisher>: Publisher {
     /// The output type.
     public typealias Output = Upstream.Output
     /// The failure type.
-    public typealias Failure = Upstream.Failure
+    public typealias Failure = any Error
     /// The upstream publisher.
     public let upstream: Upstream
+    /// Whether two values are equal.
+    public let predicate: (Upstream.Output, Upstream.Output) throws -> Bool
 
     /// Makes the publisher, like the operator.
-    public init(upstream: Upstream) {
-      self.upstream = upstream
-    }
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage { .emitLast($0) })
-    }
-  }
-
-  /// The publisher that ``Publisher/first(where:)`` returns.
-  public struct FirstWhere<Upstream: Publisher>: Publisher {
-    /// The output type.
-    public typealias Output = Upstream.Output
-    /// The failure type.
-    public typealias Failure = Upstream.Failure
-    /// The upstream publisher.
-    public let upstream: Upstream
-    /// Whether to deliver a value and complete.
-    public let predicate: (Upstream.Output) -> Bool
-
-    /// Makes the publisher, like the operator.
-    public init(upstream: Upstream, predicate: @escaping (Upstream.Output) -> Bool) {
+    public init(upstream: Upstream, predicate: @escaping (Upstream.Output, Upstream.Output) throws -> Bool) {
       self.upstream = upstream
       self.predicate = predicate
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage { [predicate] in predicate($0) ? .emitLast($0) : .skip })
-    }
-  }
-
-  /// The publisher that ``Publisher/prefix(_:)`` returns, which delivers the values at certain positions.
-  public struct Output<Upstream: Publisher>: Publisher {
-    /// The output type.
-    public typealias Output = Upstream.Output
-    /// The failure type.
-    public typealias Failure = Upstream.Failure
-    /// The upstream publisher.
-    public let upstream: Upstream
-    /// The positions of the values to deliver; the first value is at 0.
-    public let range: CountableRange<Int>
-
-    /// Makes the publisher, like the operator.
-    public init(upstream: Upstream, range: CountableRange<Int>) {
-      self.upstream = upstream
-      self.range = range
-    }
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      guard !range.isEmpty else { return Empty<Output, Failure>().receive(subscriber: subscriber) }
-      var position = -1
-      upstream.relay(
-        to: subscriber,
-        through: Stage { [range] value in
-          position += 1
-          if position == range.upperBound - 1 { return .emitLast(value) }
-          return range.contains(position) ? .emit(value) : .skip
-        })
-    }
-  }
-
-  /// The publisher that ``Publisher/dropFirst(_:)`` returns.
-  public struct Drop<Upstream: Publisher>: Publisher {
-    /// The output type.
-    public typealias Output = Upstream.Output
-    /// The failure type.
-    public typealias Failure = Upstream.Failure
-    /// The upstream publisher.
-    public let upstream: Upstream
-    /// The number of values to skip.
-    public let count: Int
-
-    /// Makes the publisher, like the operator.
-    public init(upstream: Upstream, count: Int) {
-      self.upstream = upstream
-      self.count = count
-    }
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      var rest = count
-      upstream.relay(
-        to: subscriber,
-        through: Stage { value in
-          rest -= 1
-          return rest < 0 ? .emit(value) : .skip
-        })
+      var last: Output?
+      upstream.subscribe(subscriber, trying: "TryRemoveDuplicates") { [predicate] value, link in
+        if let last, try predicate(last, value) { return link.skip }
+        last = value
+        return link.emit(value)
+      }
     }
   }
 }
@@ -184,30 +154,76 @@ extension Publisher {
     Publishers.TryFilter(upstream: self, isIncluded: isIncluded)
   }
 
-  /// Skips values that are equal to the previous one.
-  public func removeDuplicates() -> Publishers.RemoveDuplicates<Self> where Output: Equatable {
-    removeDuplicates(by: ==)
+  /// Delivers the transformed values that are not nil.
+  public func compactMap<T>(_ transform: @escaping (Output) -> T?) -> Publishers.CompactMap<Self, T> {
+    Publishers.CompactMap(upstream: self, transform: transform)
   }
 
-  /// Skips values that the closure considers equal to the previous one.
-  public func removeDuplicates(by isEqual: @escaping (Output, Output) -> Bool) -> Publishers.RemoveDuplicates<Self> {
-    Publishers.RemoveDuplicates(upstream: self, predicate: isEqual)
+  /// Delivers the transformed values that are not nil; fails with the error that the closure throws.
+  public func tryCompactMap<T>(_ transform: @escaping (Output) throws -> T?) -> Publishers.TryCompactMap<Self, T> {
+    Publishers.TryCompactMap(upstream: self, transform: transform)
   }
 
-  /// Delivers the first value and completes.
-  public func first() -> Publishers.First<Self> { Publishers.First(upstream: self) }
-
-  /// Delivers the first value that satisfies the condition and completes.
-  public func first(where condition: @escaping (Output) -> Bool) -> Publishers.FirstWhere<Self> {
-    Publishers.FirstWhere(upstream: self, predicate: condition)
+  /// Skips values that the closure considers equal to the last delivered one.
+  public func removeDuplicates(by predicate: @escaping (Output, Output) -> Bool) -> Publishers.RemoveDuplicates<Self> {
+    Publishers.RemoveDuplicates(upstream: self, predicate: predicate)
   }
 
-  /// Delivers at most this number of values and completes. If it is 0, it completes immediately.
-  public func prefix(_ count: Int) -> Publishers.Output<Self> {
-    Publishers.Output(upstream: self, range: 0..<Swift.max(0, count))
+  /// Skips values that the closure considers equal to the last delivered one; fails with the error that it throws.
+  public func tryRemoveDuplicates(
+    by predicate: @escaping (Output, Output) throws -> Bool
+  ) -> Publishers.TryRemoveDuplicates<Self> {
+    Publishers.TryRemoveDuplicates(upstream: self, predicate: predicate)
+  }
+}
+
+extension Publisher where Output: Equatable {
+  /// Skips values that are equal to the last delivered one.
+  public func removeDuplicates() -> Publishers.RemoveDuplicates<Self> { removeDuplicates(by: ==) }
+}
+
+// MARK: - Operators on operators
+
+extension Publishers.Filter {
+  /// Delivers the values that satisfy both conditions.
+  public func filter(_ isIncluded: @escaping (Output) -> Bool) -> Publishers.Filter<Upstream> {
+    Publishers.Filter(upstream: upstream) { [first = self.isIncluded] in first($0) && isIncluded($0) }
   }
 
-  /// Skips the first values.
-  public func dropFirst(_ count: Int = 1) -> Publishers.Drop<Self> { Publishers.Drop(upstream: self, count: count) }
+  /// Delivers the values that satisfy both conditions; fails with the error that the closure throws.
+  public func tryFilter(_ isIncluded: @escaping (Output) throws -> Bool) -> Publishers.TryFilter<Upstream> {
+    Publishers.TryFilter(upstream: upstream) { [first = self.isIncluded] in try first($0) && isIncluded($0) }
+  }
+}
+
+extension Publishers.TryFilter {
+  /// Delivers the values that satisfy both conditions.
+  public func filter(_ isIncluded: @escaping (Output) -> Bool) -> Publishers.TryFilter<Upstream> {
+    tryFilter(isIncluded)
+  }
+
+  /// Delivers the values that satisfy both conditions; fails with the error that a closure throws.
+  public func tryFilter(_ isIncluded: @escaping (Output) throws -> Bool) -> Publishers.TryFilter<Upstream> {
+    Publishers.TryFilter(upstream: upstream) { [first = self.isIncluded] in try first($0) && isIncluded($0) }
+  }
+}
+
+extension Publishers.CompactMap {
+  /// Delivers values that are transformed twice, without nil.
+  public func compactMap<T>(_ transform: @escaping (Output) -> T?) -> Publishers.CompactMap<Upstream, T> {
+    Publishers.CompactMap(upstream: upstream) { [first = self.transform] in first($0).flatMap(transform) }
+  }
+
+  /// Delivers values that are transformed twice, without nil.
+  public func map<T>(_ transform: @escaping (Output) -> T) -> Publishers.CompactMap<Upstream, T> {
+    Publishers.CompactMap(upstream: upstream) { [first = self.transform] in first($0).map(transform) }
+  }
+}
+
+extension Publishers.TryCompactMap {
+  /// Delivers values that are transformed twice, without nil; fails with the error that a closure throws.
+  public func compactMap<T>(_ transform: @escaping (Output) throws -> T?) -> Publishers.TryCompactMap<Upstream, T> {
+    Publishers.TryCompactMap(upstream: upstream) { [first = self.transform] in try first($0).flatMap(transform) }
+  }
 }
 #endif

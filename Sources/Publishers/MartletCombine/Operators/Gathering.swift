@@ -1,24 +1,5 @@
 #if !canImport(Combine)
 extension Publishers {
-  /// The publisher that ``Publisher/last()`` returns.
-  public struct Last<Upstream: Publisher>: Publisher {
-    /// The output type.
-    public typealias Output = Upstream.Output
-    /// The failure type.
-    public typealias Failure = Upstream.Failure
-    /// The upstream publisher.
-    public let upstream: Upstream
-
-    /// Makes the publisher, like the operator.
-    public init(upstream: Upstream) {
-      self.upstream = upstream
-    }
-
-    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: .atEnd(Output?.none, { $0 = $1 }, result: { $0 }))
-    }
-  }
-
   /// The publisher that ``Publisher/collect()`` returns.
   public struct Collect<Upstream: Publisher>: Publisher {
     /// The output type.
@@ -29,12 +10,49 @@ extension Publishers {
     public let upstream: Upstream
 
     /// Makes the publisher, like the operator.
-    public init(upstream: Upstream) {
+    public init(upstream: Upstream) { self.upstream = upstream }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      var values: Output = []
+      upstream.subscribe(
+        subscriber, through: "Collect", demand: .unlimited, onFinish: { $0.finish(with: values) },
+        step: { value, link in
+          values.append(value)
+          return link.skip
+        })
+    }
+  }
+
+  /// The publisher that ``Publisher/collect(_:)`` returns.
+  public struct CollectByCount<Upstream: Publisher>: Publisher {
+    /// The output type.
+    public typealias Output = [Upstream.Output]
+    /// The failure type.
+    public typealias Failure = Upstream.Failure
+    /// The upstream publisher.
+    public let upstream: Upstream
+    /// The number of values in an array.
+    public let count: Int
+
+    /// Makes the publisher, like the operator.
+    public init(upstream: Upstream, count: Int) {
       self.upstream = upstream
+      self.count = count
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: .atEnd([], { $0.append($1) }, result: { $0 }))
+      precondition(count > 0, "collect(\(count)) is invalid: use 1 or more")
+      var values: Output = []
+      upstream.subscribe(
+        subscriber, through: "CollectByCount", demand: .times(count),
+        onFinish: { if values.isEmpty { $0.complete(.finished) } else { $0.finish(with: values) } },
+        step: { [count] value, link in
+          values.append(value)
+          guard values.count == count else { return link.skip }
+          let full = values
+          values = []
+          return link.emit(full)
+        })
     }
   }
 
@@ -57,9 +75,44 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(
-        to: subscriber,
-        through: .atEnd(initial, { [nextPartialResult] in $0 = nextPartialResult($0, $1) }, result: { $0 }))
+      var result = initial
+      upstream.subscribe(
+        subscriber, through: "Reduce", demand: .unlimited, onFinish: { $0.finish(with: result) },
+        step: { [nextPartialResult] value, link in
+          result = nextPartialResult(result, value)
+          return link.skip
+        })
+    }
+  }
+
+  /// The publisher that ``Publisher/tryReduce(_:_:)`` returns.
+  public struct TryReduce<Upstream: Publisher, Output>: Publisher {
+    /// The failure type.
+    public typealias Failure = any Error
+    /// The upstream publisher.
+    public let upstream: Upstream
+    /// The initial result.
+    public let initial: Output
+    /// Returns the next result.
+    public let nextPartialResult: (Output, Upstream.Output) throws -> Output
+
+    /// Makes the publisher, like the operator.
+    public init(
+      upstream: Upstream, initial: Output, nextPartialResult: @escaping (Output, Upstream.Output) throws -> Output
+    ) {
+      self.upstream = upstream
+      self.initial = initial
+      self.nextPartialResult = nextPartialResult
+    }
+
+    public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+      var result = initial
+      upstream.subscribe(
+        subscriber, trying: "TryReduce", demand: .unlimited, onFinish: { $0.finish(with: result) },
+        step: { [nextPartialResult] value, link in
+          result = try nextPartialResult(result, value)
+          return link.skip
+        })
     }
   }
 
@@ -73,12 +126,16 @@ extension Publishers {
     public let upstream: Upstream
 
     /// Makes the publisher, like the operator.
-    public init(upstream: Upstream) {
-      self.upstream = upstream
-    }
+    public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: .atEnd(0, { count, _ in count += 1 }, result: { $0 }))
+      var count = 0
+      upstream.subscribe(
+        subscriber, through: "Count", demand: .unlimited, onFinish: { $0.finish(with: count) },
+        step: { _, link in
+          count += 1
+          return link.skip
+        })
     }
   }
 
@@ -92,12 +149,10 @@ extension Publishers {
     public let upstream: Upstream
 
     /// Makes the publisher, like the operator.
-    public init(upstream: Upstream) {
-      self.upstream = upstream
-    }
+    public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.relay(to: subscriber, through: Stage { _ in .skip })
+      upstream.subscribe(subscriber, converting: "IgnoreOutput", isUnlimited: true) { _, _ in .none }
     }
   }
 
@@ -120,41 +175,56 @@ extension Publishers {
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       var isEmpty = true
-      upstream.relay(
-        to: subscriber,
-        through: Stage(
-          onValue: { input in
-            isEmpty = false
-            return .emit(input)
-          },
-          onCompletion: { [output] completion in
-            if case .finished = completion, isEmpty { .emitLast(output) } else { .finish(completion) }
-          }))
+      upstream.subscribe(
+        subscriber, through: "ReplaceEmpty",
+        onFinish: { [output] in if isEmpty { $0.finish(with: output) } else { $0.complete(.finished) } },
+        step: { value, link in
+          isEmpty = false
+          return link.emit(value)
+        })
     }
   }
 }
 
-extension Publisher {
-  /// Delivers the last value after the upstream publisher has completed.
-  public func last() -> Publishers.Last<Self> { Publishers.Last(upstream: self) }
+extension Publishers.Collect: Equatable where Upstream: Equatable {}
+extension Publishers.CollectByCount: Equatable where Upstream: Equatable {}
+extension Publishers.Count: Equatable where Upstream: Equatable {}
+extension Publishers.IgnoreOutput: Equatable where Upstream: Equatable {}
+extension Publishers.ReplaceEmpty: Equatable where Upstream: Equatable, Upstream.Output: Equatable {}
 
-  /// Delivers all values in one array, at the end.
+extension Publisher {
+  /// Delivers all values in one array, once this publisher has finished.
   public func collect() -> Publishers.Collect<Self> { Publishers.Collect(upstream: self) }
 
-  /// Delivers the result of combining all values, at the end.
-  public func reduce<T>(_ initial: T, _ next: @escaping (T, Output) -> T) -> Publishers.Reduce<Self, T> {
-    Publishers.Reduce(upstream: self, initial: initial, nextPartialResult: next)
+  /// Delivers arrays of this many values. The last one has the rest; a failure drops it.
+  public func collect(_ count: Int) -> Publishers.CollectByCount<Self> {
+    Publishers.CollectByCount(upstream: self, count: count)
   }
 
-  /// Delivers the number of values, at the end.
+  /// Delivers the result of combining all values, once this publisher has finished.
+  public func reduce<T>(
+    _ initialResult: T, _ nextPartialResult: @escaping (T, Output) -> T
+  ) -> Publishers.Reduce<Self, T> {
+    Publishers.Reduce(upstream: self, initial: initialResult, nextPartialResult: nextPartialResult)
+  }
+
+  /// Delivers the result of combining all values, once this publisher has finished; fails with the error that the
+  /// closure throws.
+  public func tryReduce<T>(
+    _ initialResult: T, _ nextPartialResult: @escaping (T, Output) throws -> T
+  ) -> Publishers.TryReduce<Self, T> {
+    Publishers.TryReduce(upstream: self, initial: initialResult, nextPartialResult: nextPartialResult)
+  }
+
+  /// Delivers the number of values, once this publisher has finished.
   public func count() -> Publishers.Count<Self> { Publishers.Count(upstream: self) }
 
   /// Delivers only the completion.
   public func ignoreOutput() -> Publishers.IgnoreOutput<Self> { Publishers.IgnoreOutput(upstream: self) }
 
-  /// Delivers the value if there is none.
-  public func replaceEmpty(with value: Output) -> Publishers.ReplaceEmpty<Self> {
-    Publishers.ReplaceEmpty(upstream: self, output: value)
+  /// Delivers the value if this publisher finishes without any.
+  public func replaceEmpty(with output: Output) -> Publishers.ReplaceEmpty<Self> {
+    Publishers.ReplaceEmpty(upstream: self, output: output)
   }
 }
 #endif

@@ -18,7 +18,7 @@ extension Publishers {
     public var receiveCompletion: ((Subscribers.Completion<Failure>) -> Void)?
     /// Called when the subscription is cancelled.
     public var receiveCancel: (() -> Void)?
-    /// Called with each demand.
+    /// Called with each demand, before it is passed on.
     public var receiveRequest: ((Subscribers.Demand) -> Void)?
 
     /// Makes the publisher, like the operator.
@@ -37,27 +37,10 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
-      let receiver = UpstreamSubscriber<Output, Failure> { value in
-        receiveOutput?(value)
-        downstream.send(value)
-        return .none
-      } onCompletion: { completion in
-        receiveCompletion?(completion)
-        downstream.finish(completion)
-      }
-      downstream.connect(
-        onDemand: { demand in
-          receiveRequest?(demand)
-          receiver.request(demand)
-        },
-        onCancel: {
-          receiveCancel?()
-          receiver.cancel()
-        })
-      receiveSubscription?(downstream)
-      subscriber.receive(subscription: downstream)
-      upstream.receive(subscriber: receiver)
+      let events = Events(
+        subscription: receiveSubscription, value: receiveOutput, completion: receiveCompletion,
+        cancel: receiveCancel, request: { [receiveRequest] demand, _ in receiveRequest?(demand) })
+      upstream.subscribe(Tap("HandleEvents", events, to: subscriber))
     }
   }
 
@@ -67,10 +50,10 @@ extension Publishers {
     public typealias Output = Upstream.Output
     /// The failure type.
     public typealias Failure = Upstream.Failure
-    /// The upstream publisher.
-    public let upstream: Upstream
     /// The text at the beginning of each line.
     public let prefix: String
+    /// The upstream publisher.
+    public let upstream: Upstream
     /// The stream that receives the lines; nil for standard output.
     public let stream: (any TextOutputStream)?
 
@@ -83,42 +66,131 @@ extension Publishers {
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let log = PrintLog(prefix: prefix, stream: stream)
-      upstream.handleEvents(
-        receiveSubscription: { _ in log.write("receive subscription: (\(Upstream.self))") },
-        receiveOutput: { log.write("receive value: (\($0))") },
-        receiveCompletion: { completion in
+      let events = Events<Output, Failure>(
+        subscription: { log.write("receive subscription: (\($0))") },
+        value: { log.write("receive value: (\($0))") },
+        completion: { completion in
           switch completion {
           case .finished: log.write("receive finished")
           case .failure(let error): log.write("receive error: (\(error))")
           }
         },
-        receiveCancel: { log.write("receive cancel") },
-        receiveRequest: { demand in log.write("request \(demand.max.map { "max: (\($0))" } ?? "unlimited")") }
-      ).receive(subscriber: subscriber)
+        cancel: { log.write("receive cancel") },
+        request: { demand, isSynchronous in
+          log.write(
+            "request \(demand.max.map { "max: (\($0))" } ?? "unlimited")\(isSynchronous ? " (synchronous)" : "")")
+        })
+      upstream.subscribe(Tap("Print", events, to: subscriber))
     }
   }
 }
 
 /// Writes complete lines.
-private struct PrintLog {
+private final class PrintLog {
   private let prefix: String
-  private let stream: Locked<(any TextOutputStream)?>
+  private let lock = Lock()
+  private var stream: (any TextOutputStream)?
 
   init(prefix: String, stream: (any TextOutputStream)?) {
     self.prefix = prefix.isEmpty ? "" : prefix + ": "
-    self.stream = Locked(stream)
+    self.stream = stream
   }
 
   func write(_ event: String) {
-    let line = prefix + event
-    stream.withLock { stream in
-      if stream == nil { Swift.print(line) } else { stream?.write(line + "\n") }
+    // A stream is other code: it is called outside the lock.
+    var stream = lock.withLock { self.stream }
+    if stream != nil { stream?.write(prefix + event + "\n") } else { Swift.print(prefix + event) }
+    lock.withLock { self.stream = stream }
+  }
+}
+
+/// Closures for the events of a subscription.
+private struct Events<Output, Failure: Error> {
+  var subscription: ((any Subscription) -> Void)?
+  var value: ((Output) -> Void)?
+  var completion: ((Subscribers.Completion<Failure>) -> Void)?
+  var cancel: (() -> Void)?
+  /// The second argument says whether the demand is the result of receiving a value.
+  var request: (Subscribers.Demand, Bool) -> Void
+}
+
+/// The place of an operator that only observes.
+///
+/// At its end it releases the closures, its upstream and its downstream.
+private final class Tap<Downstream: Subscriber>: Subscriber, Subscription, CustomStringConvertible {
+  private final class Contents {
+    let events: Events<Downstream.Input, Downstream.Failure>
+    let downstream: Downstream
+
+    init(_ events: Events<Downstream.Input, Downstream.Failure>, _ downstream: Downstream) {
+      (self.events, self.downstream) = (events, downstream)
     }
+  }
+
+  let description: String
+  private let state = LinkState()
+  private var contents: Contents?
+  private var upstream: (any Subscription)?
+
+  init(_ name: String, _ events: Events<Downstream.Input, Downstream.Failure>, to downstream: Downstream) {
+    description = name
+    contents = Contents(events, downstream)
+  }
+
+  func receive(subscription: any Subscription) {
+    guard let contents, !state.set(.claimed).contains(.claimed) else { return subscription.cancel() }
+    upstream = subscription
+    state.set(.open)
+    contents.events.subscription?(subscription)
+    contents.downstream.receive(subscription: self)
+  }
+
+  func receive(_ input: Downstream.Input) -> Subscribers.Demand {
+    guard state.enter(unless: .closed), let contents else { return .none }
+    defer { leave() }
+    contents.events.value?(input)
+    guard !state.flags.contains(.closed) else { return .none }
+    let more = contents.downstream.receive(input)
+    if more > .none { contents.events.request(more, true) }
+    return more
+  }
+
+  func receive(completion: Subscribers.Completion<Downstream.Failure>) {
+    guard state.enter(unless: .closed), let contents else { return }
+    defer { leave() }
+    contents.events.completion?(completion)
+    if !state.set(.closed).contains(.closed) { contents.downstream.receive(completion: completion) }
+  }
+
+  func request(_ demand: Subscribers.Demand) {
+    guard state.enter(unless: .closed), let contents else { return }
+    defer { leave() }
+    contents.events.request(demand, false)
+    upstream?.request(demand)
+  }
+
+  func cancel() {
+    guard state.enter(unless: .closed), let contents else { return }
+    defer { leave() }
+    guard !state.set(.closed).contains(.closed) else { return }
+    contents.events.cancel?()
+    upstream?.cancel()
+  }
+
+  private func leave() {
+    if state.leave() { (contents, upstream) = (nil, nil) }
   }
 }
 
 extension Publisher {
   /// Calls closures for the events of the chain, without changing them.
+  ///
+  /// - Parameters:
+  ///   - receiveSubscription: called with the subscription.
+  ///   - receiveOutput: called with each value, before it is delivered.
+  ///   - receiveCompletion: called with the completion, before it is delivered.
+  ///   - receiveCancel: called when the subscription is cancelled.
+  ///   - receiveRequest: called with each demand, before it is passed on.
   public func handleEvents(
     receiveSubscription: ((any Subscription) -> Void)? = nil, receiveOutput: ((Output) -> Void)? = nil,
     receiveCompletion: ((Subscribers.Completion<Failure>) -> Void)? = nil, receiveCancel: (() -> Void)? = nil,

@@ -2,7 +2,7 @@
 extension Publishers {
   /// The publisher that `merge` with one other returns.
   public struct Merge<A: Publisher, B: Publisher>: Publisher
-  where A.Output == B.Output, A.Failure == B.Failure {
+  where B.Output == A.Output, B.Failure == A.Failure {
     /// The output type.
     public typealias Output = A.Output
     /// The failure type.
@@ -19,13 +19,16 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      MergeMany([a.eraseToAnyPublisher(), b.eraseToAnyPublisher()]).receive(subscriber: subscriber)
+      subscriber.merge("Merge", upstreams: 2) { outlet in
+        outlet.add(a)
+        outlet.add(b)
+      }
     }
   }
 
   /// The publisher that `merge` with two others returns.
   public struct Merge3<A: Publisher, B: Publisher, C: Publisher>: Publisher
-  where A.Output == B.Output, A.Failure == B.Failure, A.Output == C.Output, A.Failure == C.Failure {
+  where B.Output == A.Output, B.Failure == A.Failure, C.Output == A.Output, C.Failure == A.Failure {
     /// The output type.
     public typealias Output = A.Output
     /// The failure type.
@@ -45,16 +48,19 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      MergeMany([a.eraseToAnyPublisher(), b.eraseToAnyPublisher(), c.eraseToAnyPublisher()]).receive(
-        subscriber: subscriber)
+      subscriber.merge("Merge", upstreams: 3) { outlet in
+        outlet.add(a)
+        outlet.add(b)
+        outlet.add(c)
+      }
     }
   }
 
   /// The publisher that `merge` with three others returns.
   public struct Merge4<A: Publisher, B: Publisher, C: Publisher, D: Publisher>: Publisher
   where
-    A.Output == B.Output, A.Failure == B.Failure, A.Output == C.Output, A.Failure == C.Failure, A.Output == D.Output,
-    A.Failure == D.Failure
+    B.Output == A.Output, B.Failure == A.Failure, C.Output == A.Output, C.Failure == A.Failure, D.Output == A.Output,
+    D.Failure == A.Failure
   {
     /// The output type.
     public typealias Output = A.Output
@@ -78,12 +84,16 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      MergeMany([a.eraseToAnyPublisher(), b.eraseToAnyPublisher(), c.eraseToAnyPublisher(), d.eraseToAnyPublisher()])
-        .receive(subscriber: subscriber)
+      subscriber.merge("Merge", upstreams: 4) { outlet in
+        outlet.add(a)
+        outlet.add(b)
+        outlet.add(c)
+        outlet.add(d)
+      }
     }
   }
 
-  /// Delivers the values of several publishers, in the order in which they arrive.
+  /// Delivers the values of several publishers of the same type, in the order in which they arrive.
   public struct MergeMany<Upstream: Publisher>: Publisher {
     /// The output type.
     public typealias Output = Upstream.Output
@@ -92,35 +102,92 @@ extension Publishers {
     /// The publishers.
     public let publishers: [Upstream]
 
-    /// Makes a publisher of several.
-    public init<S: Swift.Sequence<Upstream>>(_ publishers: S) { self.publishers = Array(publishers) }
+    /// Makes a publisher of several. Without any, it finishes at once.
+    public init<S: Swift.Sequence>(_ upstream: S) where S.Element == Upstream { publishers = Array(upstream) }
 
     /// Makes a publisher of several.
-    public init(_ publishers: Upstream...) { self.publishers = publishers }
+    public init(_ upstream: Upstream...) { publishers = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      Publishers.Sequence<[Upstream], Failure>(sequence: publishers).flatMap { $0 }.receive(subscriber: subscriber)
+      subscriber.merge("MergeMany", upstreams: publishers.count) { outlet in
+        for publisher in publishers { outlet.add(publisher) }
+      }
     }
+
+    /// Merges with another publisher.
+    public func merge(with other: Upstream) -> MergeMany<Upstream> { MergeMany(publishers + [other]) }
   }
 }
 
 extension Publisher {
-  /// Delivers the values of this and the others, in the order in which they arrive.
-  public func merge<P: Publisher>(with other: P) -> Publishers.Merge<Self, P>
+  /// Delivers the values of this and the other publisher, in the order in which they arrive.
+  ///
+  /// It finishes when both have finished. The first failure ends both.
+  public func merge<P: Publisher>(with other: P)
+    -> Publishers.Merge<Self, P>
   where P.Output == Output, P.Failure == Failure { Publishers.Merge(self, other) }
 
-  /// Delivers the values of this and the others, in the order in which they arrive.
-  public func merge<P: Publisher, Q: Publisher>(with first: P, _ second: Q) -> Publishers.Merge3<Self, P, Q>
-  where P.Output == Output, P.Failure == Failure, Q.Output == Output, Q.Failure == Failure {
-    Publishers.Merge3(self, first, second)
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher>(with b: B, _ c: C)
+    -> Publishers.Merge3<Self, B, C>
+  where B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure {
+    Publishers.Merge3(self, b, c)
   }
 
-  /// Delivers the values of this and the others, in the order in which they arrive.
-  public func merge<P: Publisher, Q: Publisher, R: Publisher>(with first: P, _ second: Q, _ third: R)
-    -> Publishers.Merge4<Self, P, Q, R>
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher, D: Publisher>(with b: B, _ c: C, _ d: D)
+    -> Publishers.Merge4<Self, B, C, D>
   where
-    P.Output == Output, P.Failure == Failure, Q.Output == Output, Q.Failure == Failure, R.Output == Output,
-    R.Failure == Failure
-  { Publishers.Merge4(self, first, second, third) }
+    B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure, D.Output == Output,
+    D.Failure == Failure
+  { Publishers.Merge4(self, b, c, d) }
+
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher, D: Publisher, E: Publisher>(with b: B, _ c: C, _ d: D, _ e: E)
+    -> Publishers.Merge5<Self, B, C, D, E>
+  where
+    B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure, D.Output == Output,
+    D.Failure == Failure, E.Output == Output, E.Failure == Failure
+  { Publishers.Merge5(self, b, c, d, e) }
+
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher, D: Publisher, E: Publisher, F: Publisher>(
+    with b: B, _ c: C, _ d: D, _ e: E, _ f: F
+  )
+    -> Publishers.Merge6<Self, B, C, D, E, F>
+  where
+    B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure, D.Output == Output,
+    D.Failure == Failure, E.Output == Output, E.Failure == Failure, F.Output == Output, F.Failure == Failure
+  { Publishers.Merge6(self, b, c, d, e, f) }
+
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher, D: Publisher, E: Publisher, F: Publisher, G: Publisher>(
+    with b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
+  )
+    -> Publishers.Merge7<Self, B, C, D, E, F, G>
+  where
+    B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure, D.Output == Output,
+    D.Failure == Failure, E.Output == Output, E.Failure == Failure, F.Output == Output, F.Failure == Failure,
+    G.Output == Output, G.Failure == Failure
+  { Publishers.Merge7(self, b, c, d, e, f, g) }
+
+  /// Delivers the values of this and the other publishers, in the order in which they arrive.
+  public func merge<B: Publisher, C: Publisher, D: Publisher, E: Publisher, F: Publisher, G: Publisher, H: Publisher>(
+    with b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
+  )
+    -> Publishers.Merge8<Self, B, C, D, E, F, G, H>
+  where
+    B.Output == Output, B.Failure == Failure, C.Output == Output, C.Failure == Failure, D.Output == Output,
+    D.Failure == Failure, E.Output == Output, E.Failure == Failure, F.Output == Output, F.Failure == Failure,
+    G.Output == Output, G.Failure == Failure, H.Output == Output, H.Failure == Failure
+  { Publishers.Merge8(self, b, c, d, e, f, g, h) }
+
+  /// Delivers the values of this and another publisher of the same type, to which more can be added.
+  public func merge(with other: Self) -> Publishers.MergeMany<Self> { Publishers.MergeMany([self, other]) }
 }
+
+extension Publishers.Merge: Equatable where A: Equatable, B: Equatable {}
+extension Publishers.Merge3: Equatable where A: Equatable, B: Equatable, C: Equatable {}
+extension Publishers.Merge4: Equatable where A: Equatable, B: Equatable, C: Equatable, D: Equatable {}
+extension Publishers.MergeMany: Equatable where Upstream: Equatable {}
 #endif

@@ -29,7 +29,11 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      sharedSubject().receive(subscriber: subscriber)
+      let subject = sharedSubject()
+      subject.subscribe(subscriber, through: "Multicast") { [self] value, link in
+        // The publisher is kept as long as somebody can receive from it.
+        withExtendedLifetime(self) { link.emit(value) }
+      }
     }
 
     public func connect() -> any Cancellable { upstream.subscribe(sharedSubject()) }
@@ -93,7 +97,7 @@ extension Publishers {
         state.generation += 1
         return state.generation
       }
-      upstream.handleEvents(receiveCancel: { [self] in subscriberCancelled() }).receive(subscriber: subscriber)
+      upstream.subscribe(AutoconnectSubscriber(downstream: subscriber) { [self] in subscriberCancelled() })
       if let begun { connect(begun) }
     }
 
@@ -123,7 +127,7 @@ extension Publishers {
   /// One upstream subscription for several subscribers. It begins with the first subscriber and is cancelled with the
   /// last. A value is delivered to the subscribers that have requested it when it arrives. Later subscribers receive
   /// only the completion.
-  public final class Share<Upstream: Publisher>: Publisher {
+  public final class Share<Upstream: Publisher>: Publisher, Equatable {
     /// The output type.
     public typealias Output = Upstream.Output
     /// The failure type.
@@ -141,6 +145,49 @@ extension Publishers {
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       shared.receive(subscriber: subscriber)
     }
+
+    /// Compares identities.
+    public static func == (left: Share, right: Share) -> Bool { left === right }
+  }
+}
+
+/// Forwards everything, and reports that its subscriber has cancelled.
+private struct AutoconnectSubscriber<Downstream: Subscriber>: Subscriber, CustomStringConvertible {
+  let downstream: Downstream
+  let onCancel: () -> Void
+  let combineIdentifier = CombineIdentifier()
+
+  var description: String { "Autoconnect" }
+
+  func receive(subscription: any Subscription) {
+    downstream.receive(subscription: CancellationReport(subscription, onCancel: onCancel))
+  }
+
+  func receive(_ input: Downstream.Input) -> Subscribers.Demand { downstream.receive(input) }
+
+  func receive(completion: Subscribers.Completion<Downstream.Failure>) { downstream.receive(completion: completion) }
+}
+
+/// A subscription that reports its cancellation, once.
+private final class CancellationReport: Subscription, CustomStringConvertible {
+  private let subscription: any Subscription
+  private let onCancel: Locked<(() -> Void)?>
+
+  init(_ subscription: any Subscription, onCancel: @escaping () -> Void) {
+    self.subscription = subscription
+    self.onCancel = Locked(onCancel)
+  }
+
+  var combineIdentifier: CombineIdentifier { subscription.combineIdentifier }
+
+  var description: String { "\(subscription)" }
+
+  func request(_ demand: Subscribers.Demand) { subscription.request(demand) }
+
+  func cancel() {
+    let report = onCancel.take()
+    subscription.cancel()
+    report?()
   }
 }
 

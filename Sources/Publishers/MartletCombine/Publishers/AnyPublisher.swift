@@ -1,18 +1,23 @@
 #if !canImport(Combine)
 /// A type-erased publisher.
-public struct AnyPublisher<Output, Failure: Error>: Publisher {
-  private let attach: (UpstreamSubscriber<Output, Failure>) -> Void
+public struct AnyPublisher<Output, Failure: Error>: Publisher, CustomStringConvertible,
+  CustomPlaygroundDisplayConvertible
+{
+  private let publisher: any Publisher<Output, Failure>
 
-  /// Erases the type of a publisher.
+  /// Erases the type of a publisher. An erased one is not erased again.
   public init<P: Publisher>(_ publisher: P) where P.Output == Output, P.Failure == Failure {
-    attach = { publisher.receive(subscriber: $0) }
+    self.publisher = (publisher as? Self)?.publisher ?? publisher
   }
 
+  /// `AnyPublisher`.
+  public var description: String { "AnyPublisher" }
+
+  /// `AnyPublisher`.
+  public var playgroundDescription: Any { description }
+
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
-    let receiver = downstream.makeUpstreamSubscriber()
-    subscriber.receive(subscription: downstream)
-    attach(receiver)
+    publisher.subscribe(subscriber)
   }
 }
 

@@ -1,7 +1,6 @@
 #if canImport(Combine)
 public import Combine
 #endif
-import Synchronization
 
 /// Delivers the result of asynchronous work. The work begins when a subscriber first requests a value. It runs once for
 /// every subscriber, and is cancelled with the subscription.
@@ -17,47 +16,17 @@ public struct TaskPublisher<Output: Sendable, Failure: Error>: Publisher {
   public init(_ work: @escaping @Sendable () async throws(Failure) -> Output) { self.work = work }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
-    let task = LazyTask()
-    let begin = { [work, weak downstream] in
-      guard let downstream else { return }
-      task.start {
+    CallbackPublisher<Output, Failure>("TaskPublisher", starting: .withTheFirstRequest) { [work] receiver in
+      let task = Task {
         do throws(Failure) {
-          downstream.send(try await work())
-          downstream.finish(.finished)
+          receiver.send(try await work())
+          receiver.finish(.finished)
         } catch {
-          downstream.finish(.failure(error))
+          receiver.finish(.failure(error))
         }
       }
-    }
-    downstream.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
-    subscriber.receive(subscription: downstream)
-  }
-}
-
-/// A task that starts at most once, and never after it was cancelled.
-///
-/// It refers to the subscription only while it runs: otherwise an unused subscription would keep itself alive.
-final class LazyTask: Sendable {
-  private enum State {
-    case ready
-    case running(Task<Void, Never>)
-    case cancelled
-  }
-
-  private let state = Mutex(State.ready)
-
-  func start(_ work: @escaping @Sendable () async -> Void) {
-    state.withLock { state in
-      if case .ready = state { state = .running(Task { await work() }) }
-    }
-  }
-
-  func cancel() {
-    state.withLock { state in
-      if case .running(let task) = state { task.cancel() }
-      state = .cancelled
-    }
+      return { task.cancel() }
+    }.receive(subscriber: subscriber)
   }
 }
 
@@ -78,16 +47,12 @@ public struct LatestPublisher<Output: Sendable>: Publisher {
   public init(_ makeValues: @escaping @Sendable () -> AsyncStream<Output>) { self.makeValues = makeValues }
 
   public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
-    let downstream = DownstreamSubscription<Output, Never>(to: subscriber)
-    let task = LazyTask()
-    let begin = { [makeValues, weak downstream] in
-      guard let downstream else { return }
-      task.start {
-        for await value in makeValues() { downstream.sendLatest(value) }
-        downstream.finish(.finished)
+    CallbackPublisher<Output, Never>("LatestPublisher", starting: .withTheFirstRequest) { [makeValues] receiver in
+      let task = Task {
+        for await value in makeValues() { receiver.sendLatest(value) }
+        receiver.finish(.finished)
       }
-    }
-    downstream.connect(onDemand: { _ in begin() }, onCancel: { task.cancel() })
-    subscriber.receive(subscription: downstream)
+      return { task.cancel() }
+    }.receive(subscriber: subscriber)
   }
 }

@@ -1,93 +1,9 @@
 #if !canImport(Combine)
 public import Dispatch
 
-/// A duration in whole nanoseconds, limited to the range of `Int`: the stride of `DispatchQueue` and
-/// ``ImmediateScheduler``. A literal is a number of seconds.
-public struct NanosecondStride: SchedulerTimeIntervalConvertible, SignedNumeric, Comparable, Hashable, Sendable {
-  /// The number of nanoseconds, with its sign.
-  public var magnitude: Int
-
-  private init(nanoseconds: Int) { magnitude = nanoseconds }
-
-  /// Makes a duration from one of Dispatch's. `.never` is the longest.
-  public init(_ timeInterval: DispatchTimeInterval) {
-    switch timeInterval {
-    case .seconds(let seconds): self = .seconds(seconds)
-    case .milliseconds(let milliseconds): self = .milliseconds(milliseconds)
-    case .microseconds(let microseconds): self = .microseconds(microseconds)
-    case .nanoseconds(let nanoseconds): self = .nanoseconds(nanoseconds)
-    case .never: self.init(nanoseconds: .max)
-    @unknown default: self.init(nanoseconds: .max)
-    }
-  }
-
-  /// Makes a duration in seconds.
-  public init(floatLiteral value: Double) { self = .seconds(value) }
-
-  /// Makes a duration in seconds.
-  public init(integerLiteral value: Int) { self = .seconds(value) }
-
-  /// Makes a duration in nanoseconds.
-  public init?<T: BinaryInteger>(exactly source: T) {
-    guard let nanoseconds = Int(exactly: source) else { return nil }
-    self.init(nanoseconds: nanoseconds)
-  }
-
-  /// The duration as a type of Dispatch.
-  public var timeInterval: DispatchTimeInterval { .nanoseconds(magnitude) }
-
-  public static func seconds(_ s: Int) -> Self { Self(nanoseconds: s.limitedTimes(1_000_000_000)) }
-
-  public static func seconds(_ s: Double) -> Self {
-    let nanoseconds = s * 1_000_000_000
-    return Self(nanoseconds: Int(exactly: nanoseconds.rounded()) ?? (nanoseconds < 0 ? .min : .max))
-  }
-
-  public static func milliseconds(_ ms: Int) -> Self { Self(nanoseconds: ms.limitedTimes(1_000_000)) }
-
-  public static func microseconds(_ us: Int) -> Self { Self(nanoseconds: us.limitedTimes(1_000)) }
-
-  public static func nanoseconds(_ ns: Int) -> Self { Self(nanoseconds: ns) }
-
-  /// The sum.
-  public static func + (left: Self, right: Self) -> Self {
-    let (sum, isTooLarge) = left.magnitude.addingReportingOverflow(right.magnitude)
-    return Self(nanoseconds: isTooLarge ? (right.magnitude < 0 ? .min : .max) : sum)
-  }
-
-  /// The difference.
-  public static func - (left: Self, right: Self) -> Self {
-    let (difference, isTooLarge) = left.magnitude.subtractingReportingOverflow(right.magnitude)
-    return Self(nanoseconds: isTooLarge ? (right.magnitude < 0 ? .max : .min) : difference)
-  }
-
-  /// The product of the numbers of nanoseconds.
-  public static func * (left: Self, right: Self) -> Self {
-    Self(nanoseconds: left.magnitude.limitedTimes(right.magnitude))
-  }
-
-  /// Multiplies the numbers of nanoseconds.
-  public static func *= (left: inout Self, right: Self) { left = left * right }
-
-  /// Compares lengths.
-  public static func < (left: Self, right: Self) -> Bool { left.magnitude < right.magnitude }
-}
-
-extension NanosecondStride: ExpressibleByFloatLiteral {}
-
-extension Int {
-  fileprivate func limitedTimes(_ factor: Int) -> Int {
-    let (product, isTooLarge) = multipliedReportingOverflow(by: factor)
-    return isTooLarge ? ((self < 0) == (factor < 0) ? .max : .min) : product
-  }
-}
-
 extension DispatchQueue: Scheduler {
   /// A point in the queue's time.
-  public struct SchedulerTimeType: Strideable, Hashable, Sendable {
-    /// The type of durations.
-    public typealias Stride = NanosecondStride
-
+  public struct SchedulerTimeType: Strideable, Hashable, Codable, Sendable {
     /// The time as a type of Dispatch.
     public var dispatchTime: DispatchTime
 
@@ -103,6 +19,18 @@ extension DispatchQueue: Scheduler {
 
     /// Hashes the time.
     public func hash(into hasher: inout Hasher) { hasher.combine(dispatchTime.rawValue) }
+
+    /// Reads the number of nanoseconds since the start of the system.
+    public init(from decoder: any Decoder) throws {
+      let nanoseconds = try decoder.singleValueContainer().decode(UInt64.self)
+      self.init(DispatchTime(uptimeNanoseconds: nanoseconds))
+    }
+
+    /// Writes the number of nanoseconds since the start of the system.
+    public func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(dispatchTime.uptimeNanoseconds)
+    }
   }
 
   /// The options for running work.
@@ -158,6 +86,87 @@ extension DispatchQueue: Scheduler {
     options: SchedulerOptions?, _ action: @escaping () -> Void
   ) -> any Cancellable {
     repeating(after: date, interval: interval, tolerance: tolerance, options: options, action)
+  }
+}
+
+extension DispatchQueue.SchedulerTimeType {
+  /// A duration in whole nanoseconds, limited to the range of `Int`. A plain number is a number of seconds.
+  public struct Stride: SchedulerTimeIntervalConvertible, ExpressibleByFloatLiteral, SignedNumeric, Comparable,
+    Hashable, Codable, Sendable
+  {
+    private enum CodingKeys: String, CodingKey {
+      case magnitude = "_nanoseconds"
+    }
+
+    private static let second = 1_000_000_000
+
+    /// The number of nanoseconds, with its sign.
+    public var magnitude: Int
+
+    private init(nanoseconds: Int) { magnitude = nanoseconds }
+
+    /// Makes a duration from one of Dispatch's. `.never` is the longest.
+    public init(_ timeInterval: DispatchTimeInterval) {
+      switch timeInterval {
+      case .seconds(let seconds): self = .seconds(seconds)
+      case .milliseconds(let milliseconds): self = .milliseconds(milliseconds)
+      case .microseconds(let microseconds): self = .microseconds(microseconds)
+      case .nanoseconds(let nanoseconds): self = .nanoseconds(nanoseconds)
+      case .never: self.init(nanoseconds: .max)
+      @unknown default: self.init(nanoseconds: .max)
+      }
+    }
+
+    /// Makes a duration in seconds.
+    public init(floatLiteral value: Double) { self = .seconds(value) }
+
+    /// Makes a duration in seconds.
+    public init(integerLiteral value: Int) { self = .seconds(value) }
+
+    /// Makes a duration in seconds, if it is not too long.
+    public init?<T: BinaryInteger>(exactly source: T) {
+      guard let seconds = Int(exactly: source) else { return nil }
+      self = .seconds(seconds)
+    }
+
+    /// The duration as a type of Dispatch.
+    public var timeInterval: DispatchTimeInterval { .nanoseconds(magnitude) }
+
+    public static func seconds(_ s: Int) -> Self { limited(Int128(s) * Int128(second)) }
+
+    public static func seconds(_ s: Double) -> Self {
+      let nanoseconds = s * Double(second)
+      return Self(nanoseconds: Int(exactly: nanoseconds.rounded()) ?? (nanoseconds < 0 ? .min : .max))
+    }
+
+    public static func milliseconds(_ ms: Int) -> Self { limited(Int128(ms) * 1_000_000) }
+
+    public static func microseconds(_ us: Int) -> Self { limited(Int128(us) * 1_000) }
+
+    public static func nanoseconds(_ ns: Int) -> Self { Self(nanoseconds: ns) }
+
+    private static func limited(_ nanoseconds: Int128) -> Self { Self(nanoseconds: Int(clamping: nanoseconds)) }
+
+    /// The sum.
+    public static func + (left: Self, right: Self) -> Self {
+      limited(Int128(left.magnitude) + Int128(right.magnitude))
+    }
+
+    /// The difference.
+    public static func - (left: Self, right: Self) -> Self {
+      limited(Int128(left.magnitude) - Int128(right.magnitude))
+    }
+
+    /// The product of the numbers of seconds: `.milliseconds(300) * 2` is 600 milliseconds.
+    public static func * (left: Self, right: Self) -> Self {
+      limited(Int128(left.magnitude) * Int128(right.magnitude) / Int128(second))
+    }
+
+    /// Multiplies the numbers of seconds.
+    public static func *= (left: inout Self, right: Self) { left = left * right }
+
+    /// Compares lengths.
+    public static func < (left: Self, right: Self) -> Bool { left.magnitude < right.magnitude }
   }
 }
 #endif

@@ -13,7 +13,7 @@ public protocol SchedulerTimeIntervalConvertible {
   static func nanoseconds(_ ns: Int) -> Self
 }
 
-/// Runs work now or later: a `DispatchQueue`, a `RunLoop` (import `MartletRunLoop`), or immediately on the caller's thread.
+/// Runs work now or later: a `DispatchQueue`, a `RunLoop` (import `MartletCombineFoundation`), or immediately on the caller's thread.
 ///
 /// The protocol is that of Combine. A scheduler for tests implements the three methods and its own clock.
 public protocol Scheduler<SchedulerTimeType> {
@@ -104,51 +104,5 @@ private final class Repetition<Context: Scheduler> {
   }
 
   func cancel() { _ = action.take() }
-}
-
-/// Runs work immediately, on the caller's thread.
-public struct ImmediateScheduler: Scheduler, Sendable {
-  /// There are no options.
-  public typealias SchedulerOptions = Never
-
-  /// A point in a time that does not pass.
-  public struct SchedulerTimeType: Strideable, Sendable {
-    /// A duration that is computed without waiting for it.
-    public typealias Stride = NanosecondStride
-
-    private let offset: Stride
-
-    fileprivate init(_ offset: Stride) { self.offset = offset }
-
-    public func distance(to other: SchedulerTimeType) -> Stride { other.offset - offset }
-
-    public func advanced(by n: Stride) -> SchedulerTimeType { SchedulerTimeType(offset + n) }
-  }
-
-  /// The shared instance.
-  public static let shared = ImmediateScheduler()
-
-  /// Always the same time.
-  public var now: SchedulerTimeType { SchedulerTimeType(0) }
-
-  /// Zero.
-  public var minimumTolerance: SchedulerTimeType.Stride { 0 }
-
-  /// Runs the work immediately.
-  public func schedule(options: Never?, _ action: @escaping () -> Void) { action() }
-
-  /// Runs the work immediately.
-  public func schedule(
-    after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: Never?, _ action: @escaping () -> Void
-  ) { action() }
-
-  /// Runs the work immediately, and only once.
-  public func schedule(
-    after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
-    options: Never?, _ action: @escaping () -> Void
-  ) -> any Cancellable {
-    action()
-    return AnyCancellable {}
-  }
 }
 #endif

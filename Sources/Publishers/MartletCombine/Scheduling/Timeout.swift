@@ -1,6 +1,4 @@
 #if !canImport(Combine)
-import Synchronization
-
 extension Publishers {
   /// The publisher that ``Publisher/timeout(_:scheduler:options:customError:)`` returns.
   public struct Timeout<Upstream: Publisher, Context: Scheduler>: Publisher {
@@ -32,81 +30,83 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let downstream = DownstreamSubscription<Output, Failure>(to: subscriber) { [scheduler, options] in
-        scheduler.schedule(options: options, $0)
-      }
-      let timer = TimeoutTimer(
-        downstream: downstream, interval: interval, scheduler: scheduler, options: options, customError: customError)
-      let receiver = UpstreamSubscriber<Output, Failure> { value in
-        timer.restart()
-        downstream.send(value)
-        return .none
-      } onCompletion: { completion in
-        timer.stop()
-        downstream.finish(completion)
-      }
-      timer.connect(receiver)
-      downstream.connect(
-        onDemand: { receiver.request($0) },
-        onCancel: {
-          timer.stop()
-          receiver.cancel()
-        })
-      subscriber.receive(subscription: downstream)
-      timer.restart()
-      upstream.receive(subscriber: receiver)
+      upstream.subscribe(
+        TimeoutRelay(
+          to: subscriber, timer: Alarm(interval: interval, scheduler: scheduler, options: options),
+          customError: customError
+        ) { [scheduler, options] in scheduler.schedule(options: options, $0) })
     }
   }
 }
 
-/// Measures the time since the last value.
-private final class TimeoutTimer<Output, Failure: Error, Context: Scheduler> {
-  private let downstream: DownstreamSubscription<Output, Failure>
-  private let interval: Context.SchedulerTimeType.Stride
-  private let scheduler: Context
-  private let options: Context.SchedulerOptions?
-  private let customError: (() -> Failure)?
-  private let generation = Mutex(0)
-  private let upstream = Locked<UpstreamSubscriber<Output, Failure>?>(nil)
+/// Ends upstream and the subscriber if no value arrives in time.
+private final class TimeoutRelay<Downstream: Subscriber, Context: Scheduler>: LaterRelay<Downstream> {
+  private let timer: Alarm<Context>
+  private var customError: (() -> Downstream.Failure)?
+  private var isRequested = false
 
   init(
-    downstream: DownstreamSubscription<Output, Failure>, interval: Context.SchedulerTimeType.Stride, scheduler: Context,
-    options: Context.SchedulerOptions?, customError: (() -> Failure)?
+    to downstream: Downstream, timer: Alarm<Context>, customError: (() -> Downstream.Failure)?,
+    schedule: @escaping (@escaping () -> Void) -> Void
   ) {
-    self.downstream = downstream
-    self.interval = interval
-    self.scheduler = scheduler
-    self.options = options
+    self.timer = timer
     self.customError = customError
+    super.init(to: downstream, name: "Timeout", schedule: schedule)
   }
 
-  func connect(_ receiver: UpstreamSubscriber<Output, Failure>) { upstream.withLock { $0 = receiver } }
-
-  func restart() {
-    let current = next()
-    scheduler.schedule(
-      after: scheduler.now.advanced(by: interval), tolerance: scheduler.minimumTolerance, options: options
-    ) { [weak self] in self?.fire(current) }
+  override func attached() {
+    restart()
+    super.attached()
   }
 
-  func stop() { _ = next() }
-
-  private func next() -> Int {
-    generation.withLock { generation in
-      generation += 1
-      return generation
+  private func restart() {
+    guard !lock.withLock({ isClosed }) else { return }
+    timer.set { [self] in
+      let makeError = lock.withLock { customError }
+      inlet.cancel()
+      finish(makeError.map { .failure($0()) } ?? .finished)
     }
   }
 
-  private func fire(_ current: Int) {
-    guard generation.withLock({ $0 == current }) else { return }
-    upstream.withLock { $0 }?.cancel()
-    downstream.finish(customError.map { .failure($0()) } ?? .finished)
+  override func request(_ demand: Subscribers.Demand) {
+    let isFirst = lock.withLock { () -> Bool in
+      defer { isRequested = true }
+      return !isRequested
+    }
+    if isFirst { restart() }
+    inlet.request(demand)
+  }
+
+  override func receive(_ input: Downstream.Input) -> Subscribers.Demand {
+    guard lock.withLock({ isReceiving }) else { return .none }
+    restart()
+    return super.receive(input)
+  }
+
+  override func end(_ completion: Subscribers.Completion<Downstream.Failure>) {
+    timer.stop()
+    super.end(completion)
+  }
+
+  override func didClose() {
+    timer.stop()
+    super.didClose()
+    let released = lock.withLock { customError.take() }
+    withExtendedLifetime(released) {}
   }
 }
 
 extension Publisher {
-  /// Fails with the error, or completes if there is none, when no value has arrived for this time.
+  /// Fails with the error, or finishes if there is none, when no value has arrived for this time.
+  ///
+  /// The time begins with the subscription, and anew with the first request and with each value. Values and the
+  /// completion are delivered on the scheduler.
+  ///
+  /// - Parameters:
+  ///   - interval: the maximum time between values.
+  ///   - scheduler: the scheduler that measures the time and delivers values and completion.
+  ///   - options: the options of the scheduled work.
+  ///   - customError: makes the error; nil to finish instead.
   public func timeout<S: Scheduler>(
     _ interval: S.SchedulerTimeType.Stride, scheduler: S, options: S.SchedulerOptions? = nil,
     customError: (() -> Failure)? = nil

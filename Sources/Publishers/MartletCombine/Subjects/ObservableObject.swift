@@ -1,4 +1,6 @@
 #if !canImport(Combine)
+import Synchronization
+
 /// An object with a publisher that delivers before the object changes.
 ///
 /// By default, the publisher delivers before any of the ``Published`` properties changes, including those of
@@ -24,7 +26,7 @@ public final class ObservableObjectPublisher: Publisher, Sendable {
   /// The publisher never fails.
   public typealias Failure = Never
 
-  private let subject = PassthroughSubject<Void, Never>()
+  private let subject = PassthroughSubject<Void, Never>(name: "ObservableObjectPublisher")
 
   /// Makes a publisher without subscribers.
   public init() {}
@@ -44,7 +46,8 @@ protocol ObservedProperty {
 }
 
 extension ObservableObjectPublisher {
-  /// The publishers of objects that have no published properties in which to store them.
+  /// The publishers of objects that show no published properties in which to store them: because they have none, or
+  /// because a mirror of their own hides them.
   private struct Unattached {
     private struct Entry {
       weak var object: AnyObject?
@@ -54,30 +57,44 @@ extension ObservableObjectPublisher {
     private var entries: [ObjectIdentifier: Entry] = [:]
     private var nextCleanUp = 64
 
-    mutating func publisher(of object: AnyObject) -> ObservableObjectPublisher {
-      let id = ObjectIdentifier(object)
-      if let entry = entries[id], entry.object === object { return entry.publisher }
+    func publisher(of object: AnyObject) -> ObservableObjectPublisher? {
+      guard let entry = entries[ObjectIdentifier(object)], entry.object === object else { return nil }
+      return entry.publisher
+    }
+
+    mutating func set(_ publisher: ObservableObjectPublisher, for object: AnyObject) {
       if entries.count >= nextCleanUp {
         entries = entries.filter { $0.value.object != nil }
         nextCleanUp = Swift.max(64, entries.count * 2)
       }
-      let publisher = ObservableObjectPublisher()
-      entries[id] = Entry(object: object, publisher: publisher)
-      return publisher
+      entries[ObjectIdentifier(object)] = Entry(object: object, publisher: publisher)
     }
   }
 
   private static let unattached = Locked(Unattached())
+  /// Whether any object has an unattached publisher: most programs never look for one.
+  private static let hasUnattached = Atomic(false)
 
   /// Returns the publisher of an object, which is stored in its published properties.
   fileprivate static func find(for object: AnyObject) -> ObservableObjectPublisher {
     let properties = observedProperties(of: object)
+    let isHidden = properties.isEmpty || object is any CustomReflectable
     return unattached.withLock { unattached in
-      guard !properties.isEmpty else { return unattached.publisher(of: object) }
-      let publisher = properties.lazy.compactMap(\.willChange).first ?? ObservableObjectPublisher()
+      let known = properties.lazy.compactMap(\.willChange).first ?? unattached.publisher(of: object)
+      let publisher = known ?? ObservableObjectPublisher()
       for property in properties where property.willChange == nil { property.setPublisher(to: publisher) }
+      if isHidden {
+        unattached.set(publisher, for: object)
+        hasUnattached.store(true, ordering: .relaxed)
+      }
       return publisher
     }
+  }
+
+  /// The publisher of an object that does not show its properties, if somebody has asked for it.
+  fileprivate static func findUnattached(for object: AnyObject) -> ObservableObjectPublisher? {
+    guard hasUnattached.load(ordering: .relaxed) else { return nil }
+    return unattached.withLock { $0.publisher(of: object) }
   }
 
   private static func observedProperties(of object: AnyObject) -> [any ObservedProperty] {
@@ -125,13 +142,17 @@ public struct Published<Value> {
     storage storage: ReferenceWritableKeyPath<Object, Published<Value>>
   ) -> Value {
     get { object[keyPath: storage].storage.value }
-    set { object[keyPath: storage].storage.set(newValue) }
+    set {
+      let property = object[keyPath: storage].storage
+      if property.willChange == nil { property.willChange = ObservableObjectPublisher.findUnattached(for: object) }
+      property.set(newValue)
+    }
   }
 
-  /// The publisher of the values. It can be set to allow `assign(to: &$name)`.
+  /// The publisher of the values. It can be passed to `assign(to: &$name)`; setting it has no effect, as in Combine.
   public var projectedValue: Publisher {
     get { Publisher(subject: storage.subject, storage: storage) }
-    set { if let other = newValue.storage { storage = other } }
+    set { _ = newValue }
   }
 
   /// Delivers the current value, and then every new one.
@@ -163,7 +184,8 @@ private final class PublishedStorage<Value>: Sendable {
   private struct State {
     var value: Value
     var willChange: ObservableObjectPublisher?
-    var feeds: [ObjectIdentifier: AnyCancellable] = [:]
+    var feeds: [Int: AnyCancellable] = [:]
+    var feedCount = 0
   }
 
   /// The property already has the new value while it is delivered.
@@ -171,7 +193,7 @@ private final class PublishedStorage<Value>: Sendable {
   private let state: Locked<State>
 
   init(_ value: Value) {
-    subject = CurrentValueSubject(value)
+    subject = CurrentValueSubject(value, name: "PublishedSubject")
     state = Locked(State(value: value))
   }
 
@@ -188,19 +210,18 @@ private final class PublishedStorage<Value>: Sendable {
   }
 
   func feed<P: Publisher>(from publisher: P) where P.Output == Value, P.Failure == Never {
-    let reference = WeakReference<UpstreamSubscriber<Value, Never>>()
-    let receiver = UpstreamSubscriber<Value, Never> { [weak self] value in
-      self?.set(value)
-      return .none
-    } onCompletion: { [weak self] _ in
-      if let receiver = reference.object {
-        _ = self?.state.withLock { $0.feeds.removeValue(forKey: ObjectIdentifier(receiver)) }
-      }
+    let number = state.withLock { state in
+      state.feedCount += 1
+      return state.feedCount
     }
-    reference.object = receiver
-    state.withLock { $0.feeds[ObjectIdentifier(receiver)] = AnyCancellable { receiver.cancel() } }
-    receiver.request(.unlimited)
-    publisher.receive(subscriber: receiver)
+    let sink = Subscribers.Sink<Value, Never> { [weak self] _ in
+      let ended = self?.state.withLock { $0.feeds.removeValue(forKey: number) }
+      withExtendedLifetime(ended) {}
+    } receiveValue: { [weak self] value in
+      self?.set(value)
+    }
+    state.withLock { $0.feeds[number] = AnyCancellable(sink) }
+    publisher.subscribe(sink)
   }
 }
 

@@ -14,139 +14,114 @@ extension Subject where Output == Void {
   public func send() { send(()) }
 }
 
-extension Subject {
-  /// Requests all values.
-  public func send(subscription: any Subscription) { subscription.request(.unlimited) }
+/// What a subject delivers to one subscriber.
+protocol SubjectSubscription<Output, Failure>: AnyObject {
+  associatedtype Output
+  associatedtype Failure: Error
+
+  /// The position in the subject's list, which guards it.
+  var position: Int { get set }
+
+  func receive(_ value: Output, number: Int)
+  func receive(_ completion: Subscribers.Completion<Failure>)
 }
 
-/// The subscribers of a subject, and its completion.
-private struct SubscriberList<Output, Failure: Error> {
-  private(set) var downstreams: [DownstreamSubscription<Output, Failure>] = []
-  private var ending: Subscribers.Completion<Failure>?
-
-  /// Adds a subscriber, which first receives the current value, if there is one.
-  mutating func add(_ downstream: DownstreamSubscription<Output, Failure>, current: Output? = nil) {
-    if let ending { return downstream.enqueue(ending) }
-    guard !downstream.isClosed else { return }
-    downstreams.append(downstream)
-    if let current { downstream.enqueue(current, withoutDemand: .keepLatest) }
-  }
-
-  mutating func remove(_ downstream: DownstreamSubscription<Output, Failure>?) {
-    downstreams.removeAll { $0 === downstream }
-  }
-
-  /// Returns the subscribers to which the value is to be delivered.
-  func enqueue(_ value: Output, withoutDemand: DownstreamSubscription<Output, Failure>.WithoutDemand)
-    -> [DownstreamSubscription<Output, Failure>]
-  {
-    for downstream in downstreams { downstream.enqueue(value, withoutDemand: withoutDemand) }
-    return downstreams
-  }
-
-  /// Returns the subscribers to which the completion is to be delivered.
-  mutating func end(_ completion: Subscribers.Completion<Failure>) -> [DownstreamSubscription<Output, Failure>] {
-    guard ending == nil else { return [] }
-    ending = completion
-    for downstream in downstreams { downstream.enqueue(completion) }
-    defer { downstreams = [] }
-    return downstreams
-  }
-}
-
-/// Delivers values to the subscribers that have requested them at that time, and does not store them.
+/// The subscribers of a subject, what is to be delivered to them, and the completion: the part that all subjects share.
+/// A lock of the subject guards it.
 ///
-/// Values of an attached publisher are requested when the first subscriber requests one.
-public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable {
-  private struct State {
-    var subscribers = SubscriberList<Output, Failure>()
-    var isWanted = false
-    var upstreams: [any Subscription] = []
+/// Values of several threads are delivered in one order to all subscribers. A value that a subscriber sends while it
+/// receives one is delivered at once: the other subscribers receive it first.
+struct SubjectState<Output, Failure: Error> {
+  enum Event {
+    /// A value with its number, which counts from 1.
+    case value(Output, number: Int)
+    case completion(Subscribers.Completion<Failure>)
+  }
 
-    mutating func takeUpstreams() -> [any Subscription] {
-      isWanted = true
-      defer { upstreams = [] }
-      return upstreams
+  typealias Line = DeliveryLine<Event>
+
+  private(set) var completion: Subscribers.Completion<Failure>?
+  private(set) var count = 0
+  private var line = Line()
+  private var subscriptions: [(any SubjectSubscription<Output, Failure>)?] = []
+  private var holes = 0
+  /// The subscriptions to attached publishers.
+  private(set) var upstreams: [any Subscription] = []
+
+  // MARK: - Subscribers
+
+  mutating func add(_ subscription: any SubjectSubscription<Output, Failure>) {
+    subscription.position = subscriptions.count
+    subscriptions.append(subscription)
+  }
+
+  /// Removes a subscriber in constant time: the list is only compacted when half of it is empty.
+  mutating func remove(_ subscription: any SubjectSubscription<Output, Failure>) {
+    let position = subscription.position
+    guard subscriptions.indices.contains(position), subscriptions[position] === subscription else { return }
+    subscriptions[position] = nil
+    holes += 1
+    guard holes > 16, holes * 2 > subscriptions.count else { return }
+    subscriptions.removeAll { $0 == nil }
+    for (index, remaining) in subscriptions.enumerated() { remaining?.position = index }
+    holes = 0
+  }
+
+  // MARK: - Events
+
+  /// Appends a value. Returns the turn to deliver, if it is this thread's.
+  mutating func append(_ value: Output) -> Line.Turn? {
+    guard completion == nil else { return nil }
+    count += 1
+    line.append(.value(value, number: count))
+    return line.begin()
+  }
+
+  mutating func append(_ completion: Subscribers.Completion<Failure>) -> Line.Turn? {
+    guard self.completion == nil else { return nil }
+    self.completion = completion
+    line.append(.completion(completion))
+    return line.begin()
+  }
+
+  /// Returns the next event, and who receives it.
+  mutating func next(_ turn: Line.Turn) -> (Event, [(any SubjectSubscription<Output, Failure>)?])? {
+    guard let event = line.next(turn) else { return nil }
+    if case .completion = event {
+      defer { (subscriptions, holes) = ([], 0) }
+      return (event, subscriptions)
     }
+    return (event, subscriptions)
   }
 
-  private let state = Locked(State())
+  // MARK: - Attached publishers
 
-  /// Makes a subject without subscribers.
-  public init() {}
+  mutating func attach(_ upstream: any Subscription) { upstreams.append(upstream) }
 
-  public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
-    downstream.connect(
-      onDemand: { [weak self] _ in
-        for upstream in self?.state.withLock({ $0.takeUpstreams() }) ?? [] { upstream.request(.unlimited) }
-      },
-      onCancel: { [weak self, weak downstream] in self?.state.withLock { $0.subscribers.remove(downstream) } })
-    subscriber.receive(subscription: downstream)
-    state.withLock { $0.subscribers.add(downstream) }
-    downstream.drain()
-  }
-
-  public func send(_ value: Output) {
-    let receivers = state.withLock { $0.subscribers.enqueue(value, withoutDemand: .discard) }
-    for downstream in receivers { downstream.drain() }
-  }
-
-  public func send(completion: Subscribers.Completion<Failure>) {
-    let receivers = state.withLock { $0.subscribers.end(completion) }
-    for downstream in receivers { downstream.drain() }
-  }
-
-  public func send(subscription: any Subscription) {
-    let isWanted = state.withLock { state in
-      if !state.isWanted { state.upstreams.append(subscription) }
-      return state.isWanted
-    }
-    if isWanted { subscription.request(.unlimited) }
+  mutating func detachAll() -> [any Subscription] {
+    defer { upstreams = [] }
+    return upstreams
   }
 }
 
-/// Stores a current value, which every new subscriber receives first.
-public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendable {
-  private struct State {
-    var current: Output
-    var subscribers = SubscriberList<Output, Failure>()
-  }
+/// A class with the state of a subject.
+protocol SubjectCore<Output, Failure>: AnyObject {
+  associatedtype Output
+  associatedtype Failure: Error
 
-  private let state: Locked<State>
+  var state: Locked<SubjectState<Output, Failure>> { get }
+}
 
-  /// Makes a subject with an initial value.
-  public init(_ value: Output) { state = Locked(State(current: value)) }
-
-  /// The current value. Setting it delivers it.
-  public var value: Output {
-    get { state.withLock { $0.current } }
-    set { send(newValue) }
-  }
-
-  public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let downstream = DownstreamSubscription<Output, Failure>(to: subscriber)
-    downstream.connect(onCancel: { [weak self, weak downstream] in
-      self?.state.withLock { $0.subscribers.remove(downstream) }
-    })
-    subscriber.receive(subscription: downstream)
-    state.withLock { $0.subscribers.add(downstream, current: $0.current) }
-    downstream.drain()
-  }
-
-  public func send(_ value: Output) {
-    let (receivers, old) = state.withLock { state in
-      let old = state.current
-      state.current = value
-      return (state.subscribers.enqueue(value, withoutDemand: .keepLatest), old)
+extension SubjectCore {
+  /// Delivers what is in line, if it is this thread's turn.
+  func deliver(_ turn: SubjectState<Output, Failure>.Line.Turn?) {
+    guard let turn else { return }
+    while let (event, receivers) = state.withLock({ $0.next(turn) }) {
+      switch event {
+      case .value(let value, let number): for receiver in receivers { receiver?.receive(value, number: number) }
+      case .completion(let completion): for receiver in receivers { receiver?.receive(completion) }
+      }
     }
-    withExtendedLifetime(old) {}  // Released outside the lock, because deinitializers may call other code.
-    for downstream in receivers { downstream.drain() }
-  }
-
-  public func send(completion: Subscribers.Completion<Failure>) {
-    let receivers = state.withLock { $0.subscribers.end(completion) }
-    for downstream in receivers { downstream.drain() }
   }
 }
 #endif

@@ -1,133 +1,159 @@
 #if !canImport(Combine)
-import Synchronization
-
-/// The values of a publisher, for `for try await`. One value is requested at a time.
-public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable {
+/// The values of a publisher that may fail, for `for try await`. Each call of `next()` requests one value, and there is
+/// no buffer: of a subject's values, those that come between two calls are lost. `buffer(size:prefetch:whenFull:)`
+/// before it keeps them.
+public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence {
   /// A value.
   public typealias Element = P.Output
 
-  fileprivate let publisher: P
+  private let publisher: P
+
+  /// Makes a sequence of the values of a publisher.
+  public init(_ publisher: P) { self.publisher = publisher }
 
   /// Makes an iterator, which subscribes to the publisher.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(publisher) }
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(receiver: ValueReceiver(publisher)) }
 
-  /// Requests one value after another.
+  /// Requests one value after another. Its release cancels the subscription.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    private let buffer: ValueBuffer<P.Output>
-    private let lifetime: AnyCancellable
+    fileprivate let receiver: ValueReceiver<P.Output, P.Failure>
 
-    fileprivate init(_ publisher: P) {
-      let source = Locked<UpstreamSubscriber<P.Output, P.Failure>?>(nil)
-      let buffer = ValueBuffer<P.Output> { request in
-        let receiver = source.withLock { $0 }
-        switch request {
-        case .more: receiver?.request(.max(1))
-        case .stop: receiver?.cancel()
-        }
-      }
-      let receiver = UpstreamSubscriber<P.Output, P.Failure> { value in
-        buffer.put(value)
-        return .none
-      } onCompletion: { completion in
-        if case .failure(let error) = completion { buffer.end(.failure(error)) } else { buffer.end(.success(nil)) }
-      }
-      source.withLock { $0 = receiver }
-      publisher.receive(subscriber: receiver)
-      self.buffer = buffer
-      lifetime = AnyCancellable {
-        receiver.cancel()
-        source.withLock { $0 = nil }
-      }
-    }
-
-    public mutating func next() async throws -> P.Output? {
-      defer { withExtendedLifetime(lifetime) {} }
-      return try await buffer.take()
-    }
+    /// Returns the next value; nil at the end, or if the task was cancelled, which ends it.
+    ///
+    /// - Throws: the publisher's failure, once.
+    public mutating func next() async throws -> P.Output? { try await receiver.next()?.get() }
   }
 }
 
-extension Publisher where Output: Sendable {
+/// The values of a publisher that cannot fail, for `for await`. Each call of `next()` requests one value, and there is
+/// no buffer: of a subject's values, those that come between two calls are lost. `buffer(size:prefetch:whenFull:)`
+/// before it keeps them.
+public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Failure == Never {
+  /// A value.
+  public typealias Element = P.Output
+
+  private let publisher: P
+
+  /// Makes a sequence of the values of a publisher.
+  public init(_ publisher: P) { self.publisher = publisher }
+
+  /// Makes an iterator, which subscribes to the publisher.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(receiver: ValueReceiver(publisher)) }
+
+  /// Requests one value after another. Its release cancels the subscription.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    fileprivate let receiver: ValueReceiver<P.Output, Never>
+
+    /// Returns the next value; nil at the end, or if the task was cancelled, which ends it.
+    public mutating func next() async -> P.Output? { await receiver.next()?.get() }
+  }
+}
+
+extension Publisher {
   /// The values as an asynchronous sequence: `for try await value in publisher.values`.
-  public var values: AsyncThrowingPublisher<Self> { AsyncThrowingPublisher(publisher: self) }
+  public var values: AsyncThrowingPublisher<Self> { AsyncThrowingPublisher(self) }
 }
 
-/// The values of a publisher that cannot fail, for `for await`. One value is requested at a time.
-public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Output: Sendable, P.Failure == Never {
-  /// A value.
-  public typealias Element = P.Output
-
-  fileprivate let values: AsyncThrowingPublisher<P>
-
-  /// Makes an iterator, which subscribes to the publisher.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: values.makeAsyncIterator()) }
-
-  /// Requests one value after another.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    fileprivate var base: AsyncThrowingPublisher<P>.AsyncIterator
-
-    public mutating func next() async -> P.Output? { try? await base.next() }
-  }
-}
-
-extension Publisher where Output: Sendable, Failure == Never {
+extension Publisher where Failure == Never {
   /// The values as an asynchronous sequence: `for await value in publisher.values`.
-  public var values: AsyncPublisher<Self> { AsyncPublisher(values: AsyncThrowingPublisher(publisher: self)) }
+  public var values: AsyncPublisher<Self> { AsyncPublisher(self) }
 }
 
-/// Holds values between a publisher and the task that awaits them.
-private final class ValueBuffer<Value: Sendable>: Sendable {
-  private struct State {
-    var values: [Value] = []
-    var ending: Result<Value?, any Error>?
-    var waiter: CheckedContinuation<Value?, any Error>?
+/// The end of an iterator's life, which cancels.
+private final class ValueReceiver<Value, Failure: Error>: Sendable {
+  private let inbox: ValueInbox<Value, Failure>
 
-    /// Returns the next value or the ending; nil if there is none yet.
-    mutating func takeReady() -> Result<Value?, any Error>? {
-      if !values.isEmpty { return .success(values.removeFirst()) }
-      defer { if ending != nil { ending = .success(nil) } }  // A failure is thrown once.
-      return ending
-    }
+  init<P: Publisher>(_ publisher: P) where P.Output == Value, P.Failure == Failure {
+    inbox = ValueInbox()
+    publisher.subscribe(inbox)
   }
 
-  private let state = Mutex(State())
-  private let upstream: @Sendable (UpstreamRequest) -> Void
+  deinit { inbox.cancel() }
 
-  enum UpstreamRequest {
-    case more
-    case stop
-  }
-
-  init(upstream: @escaping @Sendable (UpstreamRequest) -> Void) { self.upstream = upstream }
-
-  func put(_ value: Value) { change { if $0.ending == nil { $0.values.append(value) } } }
-
-  func end(_ ending: Result<Value?, any Error>) { change { $0.ending = $0.ending ?? ending } }
-
-  private func change(_ change: (inout State) -> Void) {
-    let answer = state.withLock { state -> (CheckedContinuation<Value?, any Error>, Result<Value?, any Error>)? in
-      change(&state)
-      guard let waiter = state.waiter, let ready = state.takeReady() else { return nil }
-      state.waiter = nil
-      return (waiter, ready)
-    }
-    if let (waiter, ready) = answer { waiter.resume(with: ready) }
-  }
-
-  func take() async throws -> Value? {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        let ready = state.withLock { state -> Result<Value?, any Error>? in
-          let ready = state.takeReady()
-          if ready == nil { state.waiter = continuation }
-          return ready
-        }
-        if let ready { continuation.resume(with: ready) } else { upstream(.more) }
-      }
+  func next() async -> Result<Value, Failure>? {
+    let call = ValueInbox<Value, Failure>.Call()
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { inbox.begin(call, $0) }
+      return inbox.result(of: call)
     } onCancel: {
-      upstream(.stop)
-      end(.success(nil))
+      inbox.cancel()
     }
+  }
+}
+
+/// Hands values over from a publisher to the calls that wait for them. A call requests one value.
+private final class ValueInbox<Value, Failure: Error>: Subscriber, Cancellable, Sendable {
+  /// A call of `next()`, which waits until it is resumed, and then finds its result here.
+  final class Call: Sendable {
+    fileprivate let result = Locked<Result<Value, Failure>?>(nil)
+    fileprivate let waiter = Locked<CheckedContinuation<Void, Never>?>(nil)
+
+    fileprivate func resume(with result: Result<Value, Failure>?) {
+      _ = self.result.replace(by: result)
+      waiter.take()?.resume()
+    }
+  }
+
+  private struct State {
+    var subscription: (any Subscription)?
+    var calls = FIFO<Call>()
+    /// The failure, until a call has thrown it.
+    var failure: Failure?
+    var isOver = false
+
+    mutating func end() -> ((any Subscription)?, FIFO<Call>) {
+      isOver = true
+      defer { (subscription, calls) = (nil, FIFO()) }
+      return (subscription, calls)
+    }
+  }
+
+  private let state = Locked(State())
+
+  func begin(_ call: Call, _ waiter: CheckedContinuation<Void, Never>) {
+    _ = call.waiter.replace(by: waiter)
+    let (subscription, isOver, failure) = state.withLock { state -> ((any Subscription)?, Bool, Failure?) in
+      if state.isOver { return (nil, true, state.failure.take()) }
+      state.calls.append(call)
+      return (state.subscription, false, nil)
+    }
+    if isOver { return call.resume(with: failure.map { .failure($0) }) }
+    subscription?.request(.max(1))
+  }
+
+  func result(of call: Call) -> Result<Value, Failure>? { call.result.take() }
+
+  func receive(subscription: any Subscription) {
+    let waiting = state.withLock { state -> Int? in
+      guard !state.isOver, state.subscription == nil else { return nil }
+      state.subscription = subscription
+      return state.calls.count
+    }
+    guard let waiting else { return subscription.cancel() }
+    if waiting > 0 { subscription.request(.max(waiting)) }
+  }
+
+  func receive(_ value: Value) -> Subscribers.Demand {
+    state.withLock { $0.subscription == nil ? nil : $0.calls.popFirst() }?.resume(with: .success(value))
+    return .none
+  }
+
+  func receive(completion: Subscribers.Completion<Failure>) {
+    var (_, calls) = state.withLock { $0.end() }
+    if case .failure(let error) = completion {
+      if let first = calls.popFirst() {
+        first.resume(with: .failure(error))
+      } else {
+        state.withLock { $0.failure = error }
+      }
+    }
+    while let call = calls.popFirst() { call.resume(with: nil) }
+  }
+
+  func cancel() {
+    var (subscription, calls) = state.withLock { $0.end() }
+    subscription?.cancel()
+    while let call = calls.popFirst() { call.resume(with: nil) }
   }
 }
 #endif

@@ -1,4 +1,62 @@
 #if !canImport(Combine)
+extension Subscribers {
+  /// Receives all values with closures, which are released at the end.
+  public final class Sink<Input, Failure: Error>: Subscriber, Cancellable, CustomStringConvertible {
+    private struct Closures {
+      let onValue: (Input) -> Void
+      let onCompletion: (Completion<Failure>) -> Void
+    }
+
+    private let lock = Lock()
+    /// Nil after the end.
+    private var closures: Closures?
+    private var subscription: (any Subscription)?
+
+    /// Makes a subscriber that calls the closures.
+    public init(
+      receiveCompletion: @escaping (Completion<Failure>) -> Void, receiveValue: @escaping (Input) -> Void
+    ) { closures = Closures(onValue: receiveValue, onCompletion: receiveCompletion) }
+
+    /// The closure that receives the values; one that does nothing after the end.
+    public var receiveValue: (Input) -> Void { lock.withLock { closures }?.onValue ?? { _ in } }
+
+    /// The closure that receives the completion; one that does nothing after the end.
+    public var receiveCompletion: (Completion<Failure>) -> Void { lock.withLock { closures }?.onCompletion ?? { _ in } }
+
+    /// `Sink`.
+    public var description: String { "Sink" }
+
+    /// Requests all values.
+    public func receive(subscription: any Subscription) {
+      let isAccepted = lock.withLock { () -> Bool in
+        guard closures != nil, self.subscription == nil else { return false }
+        self.subscription = subscription
+        return true
+      }
+      if isAccepted { subscription.request(.unlimited) } else { subscription.cancel() }
+    }
+
+    /// Calls the closure.
+    public func receive(_ value: Input) -> Demand {
+      lock.withLock { closures }?.onValue(value)
+      return .none
+    }
+
+    /// Calls the closure, once.
+    public func receive(completion: Completion<Failure>) { end().closures?.onCompletion(completion) }
+
+    /// Cancels the subscription, now or as soon as there is one.
+    public func cancel() { end().subscription?.cancel() }
+
+    private func end() -> (closures: Closures?, subscription: (any Subscription)?) {
+      lock.withLock { () -> (Closures?, (any Subscription)?) in
+        defer { (closures, subscription) = (nil, nil) }
+        return (closures, subscription)
+      }
+    }
+  }
+}
+
 extension Publisher {
   /// Attaches closures that receive the values and the completion.
   ///
@@ -6,15 +64,9 @@ extension Publisher {
   public func sink(
     receiveCompletion: @escaping (Subscribers.Completion<Failure>) -> Void, receiveValue: @escaping (Output) -> Void
   ) -> AnyCancellable {
-    let receiver = UpstreamSubscriber<Output, Failure> { value in
-      receiveValue(value)
-      return .none
-    } onCompletion: {
-      receiveCompletion($0)
-    }
-    receiver.request(.unlimited)
-    receive(subscriber: receiver)
-    return AnyCancellable { receiver.cancel() }
+    let sink = Subscribers.Sink(receiveCompletion: receiveCompletion, receiveValue: receiveValue)
+    subscribe(sink)
+    return AnyCancellable(sink)
   }
 }
 
@@ -25,52 +77,5 @@ extension Publisher where Failure == Never {
   public func sink(receiveValue: @escaping (Output) -> Void) -> AnyCancellable {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
-
-  /// Sets a property of an object to every value. The object is retained until the subscription is cancelled or
-  /// completes.
-  public func assign<Root: AnyObject>(
-    to property: ReferenceWritableKeyPath<Root, Output>, on object: Root
-  ) -> AnyCancellable {
-    sink { object[keyPath: property] = $0 }
-  }
-}
-
-/// Cancels an activity when it is cancelled or released: keep it while the activity is needed.
-public final class AnyCancellable: Cancellable, Hashable, Sendable {
-  private let action: Locked<(() -> Void)?>
-
-  /// Makes an object that calls the closure, at most once.
-  public init(_ cancel: @escaping () -> Void) { action = Locked(cancel) }
-
-  /// Makes an object that cancels another one.
-  public init(_ cancellable: some Cancellable) { action = Locked { cancellable.cancel() } }
-
-  public func cancel() { action.take()?() }
-
-  deinit { cancel() }
-
-  /// Appends this object to a collection.
-  public func store<Collection: RangeReplaceableCollection>(
-    in collection: inout Collection
-  ) where Collection.Element == AnyCancellable { collection.append(self) }
-
-  /// Inserts this object into a set.
-  public func store(in set: inout Set<AnyCancellable>) { set.insert(self) }
-
-  /// Compares identities.
-  public static func == (left: AnyCancellable, right: AnyCancellable) -> Bool { left === right }
-
-  /// Hashes the identity.
-  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-extension Cancellable {
-  /// Inserts an object into a set, which cancels the activity when it is released.
-  public func store(in set: inout Set<AnyCancellable>) { AnyCancellable(self).store(in: &set) }
-
-  /// Appends an object to a collection, which cancels the activity when it is released.
-  public func store<Collection: RangeReplaceableCollection>(
-    in collection: inout Collection
-  ) where Collection.Element == AnyCancellable { AnyCancellable(self).store(in: &collection) }
 }
 #endif

@@ -1,6 +1,6 @@
 import Foundation
 import MartletCombine
-import MartletRunLoop
+import MartletCombineFoundation
 
 let numbers = PassthroughSubject<Int, Never>()
 let onLoop: Publishers.ReceiveOn<PassthroughSubject<Int, Never>, RunLoop> = numbers.receive(on: RunLoop.main)

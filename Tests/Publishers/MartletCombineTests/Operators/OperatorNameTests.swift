@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import MartletCombine
-import MartletRunLoop
+import MartletCombineFoundation
 import Testing
 
 /// Names the types that operators return, like code written for Combine.

@@ -120,33 +120,3 @@ struct SharingTests {
     feed.cancel()
   }
 }
-
-@Suite("Print")
-struct PrintTests {
-  private final class Lines: TextOutputStream {
-    private(set) var text = ""
-    func write(_ string: String) { text += string }
-  }
-
-  @Test func everyEventIsPrintedOnALine() {
-    let lines = Lines()
-    let subject = PassthroughSubject<Int, Oops>()
-    let probe = subject.print("numbers", to: lines).probe(.max(2))
-    subject.send(1)
-    probe.subscription?.request(.unlimited)
-    subject.send(completion: .failure(Oops(number: 4)))
-    Just(2).print(to: lines).probe(.none).subscription?.cancel()
-
-    #expect(
-      lines.text == """
-        numbers: receive subscription: (PassthroughSubject<Int, Oops>)
-        numbers: request max: (2)
-        numbers: receive value: (1)
-        numbers: request unlimited
-        numbers: receive error: (Oops(number: 4))
-        receive subscription: (Just<Int>)
-        receive cancel
-
-        """)
-  }
-}

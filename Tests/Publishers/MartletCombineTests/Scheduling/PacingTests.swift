@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import MartletCombine
-import MartletRunLoop
+import MartletCombineFoundation
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import MartletCombine
-import MartletRunLoop
+import MartletCombineFoundation
 import TestSupport
 import Testing
 

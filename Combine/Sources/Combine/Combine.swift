@@ -1,0 +1,2 @@
+@_exported import MartletCombine
+@_exported import MartletCombineFoundation

@@ -1,0 +1,72 @@
+/// Decides which thread delivers. It is part of what a lock guards.
+///
+/// An event of another thread waits in line while one is being delivered, and is delivered by the thread that
+/// delivers. So no thread waits for a subscriber, and none can wait for itself. An event that is caused by a delivery,
+/// on the same thread, is delivered within it, as in Combine.
+///
+/// It does not know the events, because code of generic types that are not specialised takes much longer.
+struct DeliveryOrder {
+  /// The right to deliver, until the line is empty.
+  struct Turn {
+    fileprivate let outer: ThreadIdentity?
+  }
+
+  private(set) var waiting = 0
+  private var deliverer: ThreadIdentity?
+
+  /// Returns nil if another thread is delivering, which then delivers what is in line.
+  mutating func begin() -> Turn? {
+    let thread = ThreadIdentity.current
+    guard deliverer == nil || deliverer == thread else { return nil }
+    defer { deliverer = thread }
+    return Turn(outer: deliverer)
+  }
+
+  /// Begins at once with a new event, if no other is in line. With nil, the event has to be put in line.
+  mutating func beginWithNewEvent() -> Turn? {
+    if waiting == 0, let turn = begin() { return turn }
+    waiting += 1
+    return nil
+  }
+
+  /// An event has been put in line.
+  mutating func wait() { waiting += 1 }
+
+  /// Returns whether there is an event to deliver, which is then taken from the line. Otherwise the turn is over.
+  mutating func next(_ turn: Turn) -> Bool {
+    if waiting > 0 {
+      waiting -= 1
+      return true
+    }
+    deliverer = turn.outer
+    return false
+  }
+
+  /// Ends the turn if nothing is in line.
+  mutating func endIfIdle(_ turn: Turn) -> Bool {
+    if waiting == 0 { deliverer = turn.outer }
+    return waiting == 0
+  }
+
+  /// The line has been emptied.
+  mutating func removeAll() { waiting = 0 }
+}
+
+/// Events that are delivered one after another, in the order that ``DeliveryOrder`` decides.
+struct DeliveryLine<Event> {
+  typealias Turn = DeliveryOrder.Turn
+
+  private var order = DeliveryOrder()
+  private var line = FIFO<Event>()
+
+  mutating func append(_ event: Event) {
+    order.wait()
+    line.append(event)
+  }
+
+  /// Returns nil if another thread is delivering, which then delivers what is in line.
+  mutating func begin() -> Turn? { order.begin() }
+
+  /// Returns the next event to deliver. With nil, the turn is over.
+  mutating func next(_ turn: Turn) -> Event? { order.next(turn) ? line.popFirst() : nil }
+}

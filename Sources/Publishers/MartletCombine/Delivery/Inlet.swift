@@ -1,0 +1,106 @@
+#if !canImport(Combine)
+/// The subscription to an upstream. It can be used before the upstream has sent its own: requests are kept until then.
+class Inlet: Subscription, CustomStringConvertible {
+  private enum State {
+    case awaited(Subscribers.Demand)
+    case attached(any Subscription)
+    case ended
+  }
+
+  final let description: String
+  /// The position in an outlet's list, which guards it.
+  final var position = 0
+  private let lock = Lock()
+  private var state: State
+
+  init(name: String, asking demand: Subscribers.Demand = .none) {
+    description = name
+    state = .awaited(demand)
+  }
+
+  /// Keeps upstream's subscription. One that was not awaited is cancelled.
+  ///
+  /// - Returns: whether it was awaited.
+  @discardableResult
+  final func attach(_ subscription: any Subscription) -> Bool {
+    let demand = lock.withLock { () -> Subscribers.Demand? in
+      guard case .awaited(let demand) = state else { return nil }
+      state = .attached(subscription)
+      return demand
+    }
+    guard let demand else {
+      subscription.cancel()
+      return false
+    }
+    if demand > .none { subscription.request(demand) }
+    return true
+  }
+
+  final func request(_ demand: Subscribers.Demand) {
+    let subscription = lock.withLock { () -> (any Subscription)? in
+      switch state {
+      case .awaited(let early): state = .awaited(early + demand)
+      case .attached(let subscription): return subscription
+      case .ended: break
+      }
+      return nil
+    }
+    subscription?.request(demand)
+  }
+
+  final func cancel() { take().subscription?.cancel() }
+
+  /// Upstream has completed: its subscription is released.
+  ///
+  /// - Returns: whether it had not ended before.
+  final func end() -> Bool { take().isFirst }
+
+  /// Like ``end()``, for an upstream that must have sent its subscription before.
+  final func endIfAttached() -> Bool {
+    let isAwaited = lock.withLock { if case .awaited = state { true } else { false } }
+    return !isAwaited && end()
+  }
+
+  private func take() -> (subscription: (any Subscription)?, isFirst: Bool) {
+    lock.withLock {
+      defer { state = .ended }
+      switch state {
+      case .awaited: return (nil, true)
+      case .attached(let subscription): return (subscription, true)
+      case .ended: return (nil, false)
+      }
+    }
+  }
+}
+
+/// The subscriber of one of several upstreams, which an outlet makes for each of them.
+///
+/// Its closures belong to the outlet, and keep nothing but it: an upstream may keep its subscriber after the end.
+final class Intake<Input, Failure: Error>: Inlet, Subscriber {
+  private let onSubscription: () -> Void
+  private let onValue: (Input, Intake) -> Subscribers.Demand
+  private let onCompletion: (Subscribers.Completion<Failure>, Intake) -> Void
+
+  /// - Parameter demand: what is requested as soon as the upstream has sent its subscription.
+  init(
+    name: String, asking demand: Subscribers.Demand = .none, onSubscription: @escaping () -> Void = {},
+    onValue: @escaping (Input, Intake) -> Subscribers.Demand,
+    onCompletion: @escaping (Subscribers.Completion<Failure>, Intake) -> Void
+  ) {
+    self.onSubscription = onSubscription
+    self.onValue = onValue
+    self.onCompletion = onCompletion
+    super.init(name: name, asking: demand)
+  }
+
+  func receive(subscription: any Subscription) {
+    if attach(subscription) { onSubscription() }
+  }
+
+  func receive(_ input: Input) -> Subscribers.Demand { onValue(input, self) }
+
+  func receive(completion: Subscribers.Completion<Failure>) {
+    if end() { onCompletion(completion, self) }
+  }
+}
+#endif

@@ -1,0 +1,227 @@
+#if canImport(Combine)
+import Combine
+#endif
+
+/// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
+/// its demand and its lock. Publishers inherit it and add what they do with demand.
+///
+/// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryLine``
+/// says. Nothing is delivered after the completion or ``close()``, which release the downstream and what is in line.
+class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
+  private enum Event {
+    case value(Downstream.Input)
+    case completion(Subscribers.Completion<Downstream.Failure>)
+  }
+
+  private enum Stage {
+    /// The subscriber has not received its subscription.
+    case new
+    case open
+    /// The completion is in line.
+    case ending
+    case closed
+  }
+
+  /// The downstream in an object: code that is not specialised handles a reference faster than any value.
+  fileprivate final class Receiver {
+    let downstream: Downstream
+
+    init(_ downstream: Downstream) { self.downstream = downstream }
+  }
+
+  /// The right to deliver a value at once, to the subscriber.
+  struct Turn {
+    fileprivate let receiver: Receiver
+    fileprivate let turn: DeliveryOrder.Turn
+  }
+
+  /// Guards all properties, also those of subclasses.
+  final let lock = Lock()
+  /// How many values are requested, without those that were delivered or are in line. Guarded by ``lock``.
+  final var demand = Subscribers.Demand.none
+  private var receiver: Receiver?
+  private var stage = Stage.new
+  private var order = DeliveryOrder()
+  private var line = FIFO<Event>()
+  private var isDraining = false
+
+  /// The name of the publisher, which `print()` shows.
+  final let description: String
+
+  init(to downstream: Downstream, name: String) {
+    receiver = Receiver(downstream)
+    description = name
+  }
+
+  /// Whether the subscription has ended. Guarded by ``lock``.
+  final var isClosed: Bool { stage == .closed }
+
+  /// Whether the subscriber has its subscription, and no completion was sent. Guarded by ``lock``.
+  final var isOpen: Bool { stage == .open }
+
+  // MARK: - What subclasses override
+
+  /// The subscriber wants more values, which are added to ``demand``.
+  func request(_ demand: Subscribers.Demand) {
+    guard demand > .none else { return }
+    lock.withLock { if !isClosed { self.demand += demand } }
+  }
+
+  func cancel() { close() }
+
+  /// The subscriber has asked for more as it received a value. By default, this is a request.
+  func receiveDemand(_ more: Subscribers.Demand) { request(more) }
+
+  /// The subscription has ended. Subclasses release what they keep, and cancel what they receive from.
+  func didClose() {}
+
+  // MARK: - Delivering
+
+  /// Gives the subscription to the subscriber, and then delivers what other threads have put in line.
+  final func start() {
+    let turn = lock.withLock { () -> Turn? in
+      guard stage == .new, let receiver, let turn = order.begin() else { return nil }
+      stage = .open
+      return Turn(receiver: receiver, turn: turn)
+    }
+    guard let turn else { return }
+    turn.receiver.downstream.receive(subscription: self)
+    deliverLine(turn.turn)
+  }
+
+  /// Delivers a value, or drops it if it was not requested.
+  final func send(_ value: Downstream.Input) {
+    guard let turn = lock.withLock({ offer(value) }) else { return }
+    let more = turn.receiver.downstream.receive(value)
+    if more > .none { receiveDemand(more) }
+    deliverLine(turn.turn)
+  }
+
+  /// Completes after what is in line.
+  final func finish(_ completion: Subscribers.Completion<Downstream.Failure>) {
+    lock.withLock { enqueue(completion) }
+    deliver()
+  }
+
+  /// Accepts a value if it was requested. Call this while ``lock`` is held, and then deliver the value in the turn that
+  /// is returned. If it is nil, the value was dropped, or is in line and delivered by the one who delivers now.
+  final func offer(_ value: Downstream.Input) -> Turn? {
+    guard stage == .open, demand > .none, let receiver else { return nil }
+    demand -= 1
+    if let turn = order.beginWithNewEvent() { return Turn(receiver: receiver, turn: turn) }
+    line.append(.value(value))
+    return nil
+  }
+
+  /// Delivers a value that was accepted, calls the closure with what the subscriber asks for in return, if anything,
+  /// and delivers what has come into line.
+  final func deliver(
+    _ value: Downstream.Input, in turn: Turn, receivingDemand receive: (Subscribers.Demand) -> Void
+  ) {
+    let more = turn.receiver.downstream.receive(value)
+    if more > .none { receive(more) }
+    deliverLine(turn.turn)
+  }
+
+  /// Delivers stored values: as many as the closure returns, which is called while ``lock`` is held and looks at
+  /// ``demand``. It is iterative: a request that comes meanwhile is served by the same loop.
+  final func drain(_ next: () -> Downstream.Input?, delivered: () -> Void = {}) {
+    guard lock.withLock({ beginDraining() }) else { return }
+    while true {
+      var value: Downstream.Input?
+      let turn = lock.withLock { () -> Turn? in
+        value = isOpen ? next() : nil
+        isDraining = value != nil
+        return value.flatMap { offer($0) }
+      }
+      guard let value else { break }
+      if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
+      delivered()
+    }
+    deliver()
+  }
+
+  private func beginDraining() -> Bool {
+    defer { isDraining = true }
+    return !isDraining
+  }
+
+  /// Puts a value in line. Call this while ``lock`` is held, and ``deliver()`` afterwards: so the order of values is the
+  /// order of the changes that caused them.
+  ///
+  /// - Returns: whether the value was requested. One that was not is dropped.
+  @discardableResult
+  final func enqueue(_ value: Downstream.Input) -> Bool {
+    guard isOpen, demand > .none else { return false }
+    demand -= 1
+    order.wait()
+    line.append(.value(value))
+    return true
+  }
+
+  /// Puts the completion in line. Call this while ``lock`` is held, and ``deliver()`` afterwards.
+  final func enqueue(_ completion: Subscribers.Completion<Downstream.Failure>) {
+    guard !isClosed else { return }
+    order.wait()
+    line.append(.completion(completion))
+    if isOpen { stage = .ending }
+  }
+
+  /// Takes the values in line back, as if they had never been sent. Call this while ``lock`` is held, and release what
+  /// is returned afterwards.
+  final func withdrawLine() -> Any? {
+    guard isOpen, order.waiting > 0 else { return nil }
+    demand += order.waiting
+    return removeLine()
+  }
+
+  private func removeLine() -> Any? {
+    guard order.waiting > 0 else { return nil }
+    defer { line = FIFO() }
+    order.removeAll()
+    return line
+  }
+
+  /// Delivers what is in line, unless another thread is delivering, which then does it.
+  final func deliver() {
+    if let turn = lock.withLock({ order.waiting == 0 || stage == .new ? nil : order.begin() }) { deliverLine(turn) }
+  }
+
+  private func deliverLine(_ turn: DeliveryOrder.Turn) {
+    if !lock.withLock({ order.endIfIdle(turn) }) { deliverWaiting(turn) }
+  }
+
+  private func deliverWaiting(_ turn: DeliveryOrder.Turn) {
+    while let (receiver, event) = next(turn) {
+      switch event {
+      case .value(let value):
+        let more = receiver.downstream.receive(value)
+        if more > .none { receiveDemand(more) }
+      case .completion(let completion):
+        close()
+        receiver.downstream.receive(completion: completion)
+      }
+    }
+  }
+
+  private func next(_ turn: DeliveryOrder.Turn) -> (Receiver, Event)? {
+    lock.withLock {
+      // A closed outlet has an empty line.
+      guard order.next(turn), let event = line.popFirst(), let receiver else { return nil }
+      return (receiver, event)
+    }
+  }
+
+  /// Ends the subscription. Nothing is delivered any more.
+  final func close() {
+    var released: Any?
+    let receiver = lock.withLock { () -> Receiver? in
+      guard !isClosed else { return nil }
+      (stage, demand) = (.closed, .none)
+      released = removeLine()
+      return self.receiver.take()
+    }
+    if receiver != nil { didClose() }
+    withExtendedLifetime((receiver, released)) {}  // Released outside the lock: deinitializers may call other code.
+  }
+}

@@ -1,0 +1,149 @@
+#if !canImport(Combine)
+/// Delivers the values of several publishers in the order in which they arrive: `merge` and `flatMap`.
+///
+/// With unlimited demand, everything is requested from each publisher. Otherwise one value is, and the next one when it
+/// has been delivered, so that a slow subscriber slows all of them down. What arrives without demand waits.
+class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
+  typealias Child = Intake<Downstream.Input, Downstream.Failure>
+
+  private var children: [Inlet] = []
+  private var waiting = FIFO<(value: Downstream.Input, child: Inlet)>()
+  private var hasWaiting = false
+  /// The upstreams that have not finished, with those that are yet to come.
+  private var unfinished: Int
+
+  /// - Parameter upstreams: the number of upstreams; for `flatMap` one, which makes others.
+  init(to downstream: Downstream, name: String, upstreams: Int) {
+    unfinished = upstreams
+    super.init(to: downstream, name: name)
+    if upstreams == 0 { enqueue(.finished) }
+  }
+
+  /// A publisher has finished, and others have not.
+  func childFinished() {}
+
+  // MARK: - Upstreams
+
+  /// Subscribes to one of the publishers.
+  final func add<P: Publisher>(_ publisher: P) where P.Output == Downstream.Input, P.Failure == Downstream.Failure {
+    if let child = makeChild() { publisher.subscribe(child) }
+  }
+
+  /// - Parameter isAdditional: whether the number of upstreams increases.
+  /// - Returns: the subscriber of another publisher; nil at the end.
+  final func makeChild(isAdditional: Bool = false) -> Child? {
+    lock.withLock {
+      guard isOpen else { return nil }
+      let child = Child(
+        name: description, asking: demand == .unlimited ? .unlimited : .max(1),
+        onValue: { [self] value, child in receive(value, from: child) },
+        onCompletion: { [self] completion, child in remove(child, completion) })
+      child.position = children.count
+      children.append(child)
+      if isAdditional { unfinished += 1 }
+      return child
+    }
+  }
+
+  private func receive(_ value: Downstream.Input, from child: Inlet) -> Subscribers.Demand {
+    var next = Subscribers.Demand.none
+    let turn = lock.withLock { () -> Turn? in
+      guard demand > .none, !hasWaiting else {
+        if isOpen { keep(value, from: child) }
+        return nil
+      }
+      if demand != .unlimited { next = .max(1) }
+      return offer(value)
+    }
+    if let turn { deliver(value, in: turn, receivingDemand: request) }
+    return next
+  }
+
+  private func keep(_ value: Downstream.Input, from child: Inlet) {
+    waiting.append((value, child))
+    hasWaiting = true
+  }
+
+  private func remove(_ child: Inlet, _ completion: Subscribers.Completion<Downstream.Failure>) {
+    let isLast = lock.withLock { () -> Bool in
+      guard !isClosed else { return true }
+      if let last = children.popLast(), last !== child {
+        last.position = child.position
+        children[child.position] = last
+      }
+      return finishOne(completion)
+    }
+    deliver()
+    if !isLast { childFinished() }
+  }
+
+  /// An upstream has completed. Call this while ``lock`` is held, and ``deliver()`` afterwards.
+  ///
+  /// - Returns: whether it was the last one.
+  final func finishOne(_ completion: Subscribers.Completion<Downstream.Failure>) -> Bool {
+    if case .failure = completion {
+      enqueue(completion)
+      return true
+    }
+    unfinished -= 1
+    finishIfComplete()
+    return unfinished == 0
+  }
+
+  private func finishIfComplete() {
+    if unfinished == 0, !hasWaiting { enqueue(.finished) }
+  }
+
+  // MARK: - Downstream
+
+  override func request(_ demand: Subscribers.Demand) {
+    guard demand > .none else { return }
+    let (unlimited, isWaiting) = lock.withLock { () -> ([Inlet], Bool) in
+      guard isOpen else { return ([], false) }
+      let isLimited = self.demand != .unlimited
+      self.demand += demand
+      return (isLimited && self.demand == .unlimited ? children : [], hasWaiting)
+    }
+    if isWaiting { deliverWaiting() }
+    for child in unlimited { child.request(.unlimited) }
+  }
+
+  private func deliverWaiting() {
+    var resumed: Inlet?
+    drain {
+      guard demand > .none, let (value, child) = waiting.popFirst() else {
+        finishIfComplete()
+        return nil
+      }
+      hasWaiting = !waiting.isEmpty
+      resumed = demand == .unlimited ? nil : child
+      return value
+    } delivered: {
+      resumed?.request(.max(1))
+    }
+  }
+
+  override func didClose() {
+    var released: Any?
+    let children = lock.withLock { () -> [Inlet] in
+      if hasWaiting {
+        released = waiting
+        (waiting, hasWaiting) = (FIFO(), false)
+      }
+      defer { self.children = [] }
+      return self.children
+    }
+    for child in children.reversed() { child.cancel() }
+    withExtendedLifetime(released) {}
+  }
+}
+
+extension Subscriber {
+  /// Attaches this subscriber to several publishers, which the closure adds.
+  func merge(_ name: String, upstreams: Int, _ add: (MergeOutlet<Self>) -> Void) {
+    let outlet = MergeOutlet(to: self, name: name, upstreams: upstreams)
+    outlet.start()
+    add(outlet)
+  }
+}
+#endif

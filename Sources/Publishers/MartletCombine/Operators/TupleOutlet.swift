@@ -1,0 +1,159 @@
+#if !canImport(Combine)
+/// The values of one upstream of a tuple.
+class TupleColumn {
+  fileprivate(set) var isOver = false
+
+  var isEmpty: Bool { true }
+
+  /// Removes all values, and returns them.
+  func removeAll() -> Any? { nil }
+}
+
+final class Column<Value>: TupleColumn {
+  private var values = FIFO<Value>()
+  private let keepsLatest: Bool
+
+  init(keepsLatest: Bool) { self.keepsLatest = keepsLatest }
+
+  override var isEmpty: Bool { values.isEmpty }
+
+  override func removeAll() -> Any? {
+    defer { values = FIFO() }
+    return values
+  }
+
+  /// Adds a value. Returns the one that it replaces.
+  func add(_ value: Value) -> Value? {
+    defer { values.append(value) }
+    return keepsLatest ? values.popFirst() : nil
+  }
+
+  /// The value for the next tuple. The column is not empty.
+  func next() -> Value { (keepsLatest ? values.first : values.popFirst()).unsafelyUnwrapped }
+}
+
+/// Delivers one value of each upstream together: `zip`, which uses each value once, and `combineLatest`.
+///
+/// What is requested is requested from every upstream. So `zip` need not count, if its upstreams obey the demand;
+/// `combineLatest` drops what is not requested. The subscriber receives its subscription when all upstreams have sent
+/// theirs, so that no value is missed.
+final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {
+  private let usesOnce: Bool
+  private var columns: [TupleColumn] = []
+  private var intakes: [Inlet] = []
+  private var subscribe: [() -> Void] = []
+  private var unattached = 0
+  private var makeTuple: (() -> Downstream.Input)?
+
+  init(to downstream: Downstream, name: String, usingOnce usesOnce: Bool) {
+    self.usesOnce = usesOnce
+    super.init(to: downstream, name: name)
+    if usesOnce { demand = .unlimited }
+  }
+
+  // MARK: - Upstreams
+
+  /// Adds an upstream.
+  func column<P: Publisher>(_ publisher: P) -> Column<P.Output> where P.Failure == Downstream.Failure {
+    let column = Column<P.Output>(keepsLatest: !usesOnce)
+    let index = columns.count
+    let intake = Intake<P.Output, P.Failure>(
+      name: description, onSubscription: { [self] in attached() },
+      onValue: { [self] value, _ in
+        var replaced: P.Output?
+        defer { withExtendedLifetime(replaced) {} }
+        return receive(from: index) { replaced = column.add(value) }
+      },
+      onCompletion: { [self] completion, _ in end(index, completion) })
+    columns.append(column)
+    intakes.append(intake)
+    subscribe.append { publisher.subscribe(intake) }
+    return column
+  }
+
+  /// Subscribes to the upstreams, whose values the closure makes a tuple of.
+  func run(_ makeTuple: @escaping () -> Downstream.Input) {
+    self.makeTuple = makeTuple
+    unattached = intakes.count
+    let work = subscribe
+    subscribe = []
+    for subscribe in work where !lock.withLock({ isClosed }) { subscribe() }
+  }
+
+  private func attached() {
+    let isComplete = lock.withLock {
+      unattached -= 1
+      return unattached == 0
+    }
+    if isComplete { start() }
+  }
+
+  private func receive(from index: Int, _ store: () -> Void) -> Subscribers.Demand {
+    var tuple: Downstream.Input?
+    let turn = lock.withLock { () -> Turn? in
+      guard !isClosed else { return nil }
+      store()
+      tuple = nextTuple()
+      guard let tuple else { return nil }
+      defer { finishIfExhausted() }
+      return offer(tuple)
+    }
+    guard let tuple, let turn else { return .none }
+    var returned = Subscribers.Demand.none
+    deliver(tuple, in: turn) { more in
+      returned = more
+      add(more, except: index)
+    }
+    return returned
+  }
+
+  private func nextTuple() -> Downstream.Input? {
+    guard isOpen, demand > .none, let makeTuple, columns.allSatisfy({ !$0.isEmpty }) else { return nil }
+    return makeTuple()
+  }
+
+  private func end(_ index: Int, _ completion: Subscribers.Completion<Downstream.Failure>) {
+    let isOver = lock.withLock { () -> Bool in
+      guard !isClosed else { return false }
+      columns[index].isOver = true
+      if case .failure = completion { enqueue(completion) } else { return finishIfExhausted() }
+      return true
+    }
+    guard isOver else { return }
+    start()  // Even if not all have sent their subscriptions.
+    deliver()
+  }
+
+  /// Finishes if there can be no other tuple.
+  @discardableResult
+  private func finishIfExhausted() -> Bool {
+    guard columns.contains(where: { $0.isOver && $0.isEmpty }) || columns.allSatisfy({ !usesOnce && $0.isOver })
+    else { return false }
+    enqueue(.finished)
+    return true
+  }
+
+  // MARK: - Downstream
+
+  override func request(_ demand: Subscribers.Demand) {
+    if demand > .none { add(demand, except: nil) }
+  }
+
+  private func add(_ demand: Subscribers.Demand, except index: Int?) {
+    let intakes = lock.withLock {
+      if !isClosed { self.demand += demand }
+      return self.intakes
+    }
+    for (position, intake) in intakes.enumerated() where position != index { intake.request(demand) }
+  }
+
+  override func didClose() {
+    let (intakes, values, makeTuple) = lock.withLock {
+      defer { (self.intakes, columns, self.makeTuple) = ([], [], nil) }
+      return (self.intakes, columns.map { $0.removeAll() }, self.makeTuple)
+    }
+    for intake in intakes.reversed() { intake.cancel() }
+    withExtendedLifetime((values, makeTuple)) {}
+  }
+}
+#endif

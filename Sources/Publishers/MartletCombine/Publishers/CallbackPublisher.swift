@@ -1,0 +1,139 @@
+#if canImport(Combine)
+package import Combine
+#endif
+
+/// A publisher of what other code calls back with: a task, an observer, a timer. The work begins once for every
+/// subscriber, and is stopped when the subscription is cancelled.
+package struct CallbackPublisher<Output, Failure: Error>: Publisher {
+  /// When the work begins.
+  package enum Start {
+    case withTheSubscription
+    case withTheFirstRequest
+  }
+
+  /// Delivers to the subscriber, from any thread.
+  // SAFETY: the subscription guards its properties with its lock. The subscriber receives values on the thread of the
+  // callback, as in Combine: who uses a publisher decides which objects may cross threads.
+  package struct Receiver: @unchecked Sendable {
+    fileprivate let subscription: any CallbackSubscription<Output, Failure>
+
+    /// Delivers a value, or drops it if it was not requested.
+    package func send(_ value: Output) { subscription.send(value) }
+
+    /// Delivers a value, or keeps it until the next one if it has yet to be requested.
+    package func sendLatest(_ value: Output) { subscription.sendLatest(value) }
+
+    package func finish(_ completion: Subscribers.Completion<Failure>) { subscription.end(completion) }
+  }
+
+  private let name: String
+  private let start: Start
+  private let begin: (Receiver) -> () -> Void
+
+  /// - Parameter begin: begins the work, and returns what stops it.
+  package init(_ name: String, starting start: Start, _ begin: @escaping (Receiver) -> () -> Void) {
+    self.name = name
+    self.start = start
+    self.begin = begin
+  }
+
+  package func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+    let outlet = CallbackOutlet(to: subscriber, name: name, begin: begin)
+    if start == .withTheSubscription { outlet.beginOnce() }
+    outlet.start()
+  }
+}
+
+private protocol CallbackSubscription<Output, Failure>: AnyObject {
+  associatedtype Output
+  associatedtype Failure: Error
+
+  func send(_ value: Output)
+  func sendLatest(_ value: Output)
+  func end(_ completion: Subscribers.Completion<Failure>)
+}
+
+private final class CallbackOutlet<Downstream: Subscriber>: Outlet<Downstream>, CallbackSubscription {
+  typealias Output = Downstream.Input
+  typealias Failure = Downstream.Failure
+  typealias Receiver = CallbackPublisher<Downstream.Input, Downstream.Failure>.Receiver
+
+  private enum Work {
+    case ready((Receiver) -> () -> Void)
+    case beginning
+    case running(stop: () -> Void)
+    case over
+  }
+
+  private var work: Work
+  /// The newest value, if it has yet to be requested.
+  private var latest: Downstream.Input?
+  /// Waits for the newest value: the last state is not lost.
+  private var completion: Subscribers.Completion<Downstream.Failure>?
+
+  init(to downstream: Downstream, name: String, begin: @escaping (Receiver) -> () -> Void) {
+    work = .ready(begin)
+    super.init(to: downstream, name: name)
+  }
+
+  func beginOnce() {
+    let begin = lock.withLock { () -> ((Receiver) -> () -> Void)? in
+      guard case .ready(let begin) = work else { return nil }
+      work = .beginning
+      return begin
+    }
+    guard let begin else { return }
+    let stop = begin(Receiver(subscription: self))
+    let isOver = lock.withLock {
+      guard case .beginning = work else { return true }
+      work = .running(stop: stop)
+      return false
+    }
+    if isOver { stop() }
+  }
+
+  override func request(_ demand: Subscribers.Demand) {
+    guard demand > .none else { return }
+    super.request(demand)
+    lock.withLock {
+      guard let value = latest, enqueue(value) else { return }
+      latest = nil
+      if let completion { enqueue(completion) }
+    }
+    deliver()
+    beginOnce()
+  }
+
+  override func cancel() {
+    if case .running(let stop) = endWork() { stop() }
+    close()
+  }
+
+  func sendLatest(_ value: Downstream.Input) {
+    let old = lock.withLock { () -> Downstream.Input? in
+      defer { latest = isClosed || enqueue(value) ? nil : value }
+      return latest
+    }
+    withExtendedLifetime(old) {}
+    deliver()
+  }
+
+  func end(_ completion: Subscribers.Completion<Downstream.Failure>) {
+    let ended = lock.withLock { () -> Work in
+      defer { work = .over }
+      if latest == nil { enqueue(completion) } else { self.completion = completion }
+      return work
+    }
+    withExtendedLifetime(ended) {}
+    deliver()
+  }
+
+  private func endWork() -> Work {
+    let (ended, value) = lock.withLock { () -> (Work, Downstream.Input?) in
+      defer { (work, latest) = (.over, nil) }
+      return (work, latest)
+    }
+    withExtendedLifetime(value) {}
+    return ended
+  }
+}

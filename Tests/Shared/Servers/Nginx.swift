@@ -91,7 +91,7 @@ package final class Nginx: Sendable {
         \(server("\(ports.plain)", nil))
         \(server("\(ports.tls) ssl http2", "server"))
         \(server("\(ports.client) ssl", "server", "ssl_protocols TLSv1.2 TLSv1.3; ssl_client_certificate \(keys)/ca.pem; ssl_verify_client on;"))
-        \(server("\(ports.user) ssl http2", "server", "ssl_client_certificate \(keys)/ca.pem; ssl_verify_client optional;"))
+        \(server("\(ports.user) ssl http2", "server", "ssl_client_certificate \(keys)/ca.pem; ssl_verify_client optional; keepalive_timeout 1h;"))
         \(server("\(ports.stranger) ssl", "stranger"))
         \(server("\(ports.brief) ssl http2", "server", "keepalive_requests 20;"))
         \(server("\(ports.old) ssl", "server", "ssl_protocols TLSv1.2;"))

@@ -35,6 +35,7 @@ struct UserCertificateTests {
     var connection = ConnectionConfiguration()
     connection.tls.authorities = authority
     connection.versions = versions
+    connection.idleLifetime = .seconds(3600)  // no connection is closed because it is idle
     return SAPURLSession(configuration: SAPURLSession.plain, connection: connection, delegate: users)
   }
 
@@ -148,6 +149,7 @@ struct UserCertificateTests {
     var connection = ConnectionConfiguration()
     connection.tls.authorities = server.authority
     connection.connectionsPerHost = perHost
+    connection.idleLifetime = .seconds(3600)
     return SAPURLSession(configuration: SAPURLSession.plain, connection: connection)
   }
 

@@ -20,6 +20,7 @@ struct OtherIdentityTests {
   private func transport(_ change: (inout ConnectionConfiguration) -> Void = { _ in }) -> SocketTransport {
     var configuration = ConnectionConfiguration()
     configuration.proxy = .direct
+    configuration.idleLifetime = .seconds(3600)  // no connection is closed because it is idle
     configuration.tls.authorities = nginx.authority.certificate
     change(&configuration)
     return SocketTransport(configuration)
@@ -64,7 +65,10 @@ struct OtherIdentityTests {
 
   /// Waits for a state that the other side causes.
   private func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { await Task.yield() }
+    while try await !condition() {
+      try Task.checkCancellation()  // the test's time is up
+      await Task.yield()
+    }
   }
 
   // MARK: - Isolation

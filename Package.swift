@@ -110,7 +110,8 @@ let package = Package(
     .target(
       name: "SAPFoundation",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation", "MartletSemantics",
+        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",
+        "MartletSemantics",
         "MartletSignIn", "MartletSQLite", "MartletURLSession",
       ]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
@@ -172,7 +173,8 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Shared/Servers"),
-    .testTarget(name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletCombineFoundation", "TestSupport"]),
+    .testTarget(
+      name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletCombineFoundation", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",

@@ -91,7 +91,8 @@ struct MovedCodeTests {
   }
 
   @Test func theMainQueueDeliversInAProgramWithAnAsyncEntryPoint() async {
-    let onMain = await Just(1).receive(on: DispatchQueue.main).map { _ in Thread.isMainThread }.values.first { _ in true }
+    let onMain = await Just(1).receive(on: DispatchQueue.main).map { _ in Thread.isMainThread }.values.first { _ in true
+    }
     let onLoop = await Just(1).receive(on: RunLoop.main).map { _ in Thread.isMainThread }.values.first { _ in true }
 
     #expect(onMain == true && onLoop == true)

@@ -35,7 +35,8 @@ extension NotificationCenter {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Notification, S.Failure == Never {
-      CallbackPublisher<Notification, Never>("NotificationCenter Observer", starting: .withTheSubscription) { receiver in
+      CallbackPublisher<Notification, Never>("NotificationCenter Observer", starting: .withTheSubscription) {
+        receiver in
         let token = center.addObserver(forName: name, object: object, queue: nil) { receiver.send($0) }
         return { [center] in center.removeObserver(token) }
       }.receive(subscriber: subscriber)

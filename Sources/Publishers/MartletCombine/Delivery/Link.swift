@@ -22,7 +22,8 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
     case unlimited
   }
 
-  private final class Contents {
+  /// What is released at the end.
+  fileprivate final class Contents {
     let downstream: Downstream
     let step: Step
     let convert: (Failure) -> Downstream.Failure
@@ -49,14 +50,11 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
   /// The last value, until it is requested.
   private var last: Downstream.Input?
 
-  fileprivate init(
-    _ name: String, _ demand: Request, to downstream: Downstream, convert: @escaping (Failure) -> Downstream.Failure,
-    onFinish: @escaping (Link) -> Void, step: @escaping Step
-  ) {
+  fileprivate init(_ name: String, _ demand: Request, _ contents: Contents) {
     description = name
     self.demand = demand
     if case .same = demand { skip = .max(1) } else { skip = .none }
-    contents = Contents(downstream: downstream, step: step, convert: convert, onFinish: onFinish)
+    self.contents = contents
   }
 
   // MARK: - What steps call
@@ -193,7 +191,8 @@ extension Publisher {
     onFinish: @escaping (Link<Output, Failure, S>) -> Void = { $0.complete(.finished) },
     step: @escaping (Output, Link<Output, Failure, S>) -> Subscribers.Demand
   ) where S.Failure == Failure {
-    subscribe(Link(name, demand, to: subscriber, convert: { $0 }, onFinish: onFinish, step: step))
+    subscribe(
+      Link(name, demand, .init(downstream: subscriber, step: step, convert: { $0 }, onFinish: onFinish)))
   }
 
   /// Attaches a subscriber through an operator that fails with what its step throws.
@@ -202,7 +201,8 @@ extension Publisher {
     onFinish: @escaping (Link<Output, Failure, S>) -> Void = { $0.complete(.finished) },
     step: @escaping Link<Output, Failure, S>.Step
   ) where S.Failure == any Error {
-    subscribe(Link(name, demand, to: subscriber, convert: { $0 }, onFinish: onFinish, step: step))
+    subscribe(
+      Link(name, demand, .init(downstream: subscriber, step: step, convert: { $0 }, onFinish: onFinish)))
   }
 }
 #endif

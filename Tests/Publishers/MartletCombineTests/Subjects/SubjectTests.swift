@@ -72,7 +72,10 @@ struct SubjectTests {
       if value == 1 { passthrough.send(2) }
       seen.append("A\(value)")
     }
-    let second = passthrough.sink { _ in } receiveValue: { seen.append("B\($0)") }
+    let second = passthrough.sink { _ in
+    } receiveValue: {
+      seen.append("B\($0)")
+    }
 
     passthrough.send(1)
 
@@ -142,7 +145,11 @@ struct SubjectTests {
   }
 
   @Test func thousandsOfSubscribersLeaveInAnyOrder() {
-    let subscriptions = (0..<20_000).map { _ in passthrough.sink { _ in } receiveValue: { _ in } }
+    let subscriptions = (0..<20_000).map { _ in
+      passthrough.sink { _ in
+      } receiveValue: { _ in
+      }
+    }
     let last = passthrough.probe()
     for subscription in subscriptions.prefix(10_000) { subscription.cancel() }
     for subscription in subscriptions.suffix(10_000).reversed() { subscription.cancel() }
@@ -185,7 +192,11 @@ struct SubjectTests {
     let released = isReleased { owned in
       let made = CurrentValueSubject<Int, Oops>(1)
       subject = made
-      subscription = made.sink { _ in _ = owned } receiveValue: { _ in _ = (owned, made) }
+      subscription = made.sink { _ in
+        _ = owned
+      } receiveValue: { _ in
+        _ = (owned, made)
+      }
       switch ending {
       case "finished": made.send(completion: .finished)
       case "failed": made.send(completion: .failure(Oops(number: 1)))

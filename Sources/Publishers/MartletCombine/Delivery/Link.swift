@@ -118,7 +118,6 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
 
   // What is rare has functions that are not inlined: variables of generic types cost time at the begin of a function.
 
-  @inline(never)
   private func fail(_ error: any Error) -> Subscribers.Demand {
     guard let failure = error as? Downstream.Failure else { return .none }  // Other operators' steps do not throw.
     return complete(.failure(failure))
@@ -174,7 +173,6 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
     if state.leave() { release() }
   }
 
-  @inline(never)
   private func release() { (contents, upstream, last) = (nil, nil, nil) }
 }
 

@@ -146,8 +146,8 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     return !isDraining
   }
 
-  /// Puts a value in line. Call this while ``lock`` is held, and ``deliver()`` afterwards: so the order of values is the
-  /// order of the changes that caused them.
+  /// Puts a value in line. Call this while ``lock`` is held, and ``deliver()`` afterwards: so the order of values is
+  /// the order of the changes that caused them.
   ///
   /// - Returns: whether the value was requested. One that was not is dropped.
   @discardableResult

@@ -43,8 +43,8 @@ class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
     end(completion)
   }
 
-  /// Whether a value of upstream is to be accepted: the subscriber has its subscription, and upstream has not completed.
-  /// Guarded by ``lock``.
+  /// Whether a value of upstream is to be accepted: the subscriber has its subscription, and upstream has not
+  /// completed. Guarded by ``lock``.
   final var isReceiving: Bool { isOpen && !isOver }
 
   /// Delivers a value, and returns what the subscriber requests in return.

@@ -71,13 +71,10 @@ extension Publishers {
 /// Each action takes the next event in line. So the order is kept even if the scheduler runs actions concurrently, and
 /// a cancellation releases the values at once. The actions keep the subscriber until they have run.
 class LaterRelay<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
-  private enum Event {
-    case value(Downstream.Input)
-    case completion(Subscribers.Completion<Downstream.Failure>)
-  }
-
   private let schedule: (@escaping () -> Void) -> Void
-  private var events = FIFO<Event>()
+  private var values = FIFO<Downstream.Input>()
+  /// Follows the values.
+  private var completion: Subscribers.Completion<Downstream.Failure>?
 
   init(to downstream: Downstream, name: String, schedule: @escaping (@escaping () -> Void) -> Void) {
     self.schedule = schedule
@@ -85,32 +82,31 @@ class LaterRelay<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
   }
 
   override func receive(_ input: Downstream.Input) -> Subscribers.Demand {
-    if lock.withLock({ isReceiving }) { add(.value(input)) }
+    let isAccepted = lock.withLock {
+      if isReceiving { values.append(input) }
+      return isReceiving
+    }
+    if isAccepted { schedule { [self] in deliverNext() } }
     return .none
   }
 
-  override func end(_ completion: Subscribers.Completion<Downstream.Failure>) { add(.completion(completion)) }
-
-  private func add(_ event: Event) {
-    lock.withLock { if !isClosed { events.append(event) } }
+  override func end(_ completion: Subscribers.Completion<Downstream.Failure>) {
+    lock.withLock { if !isClosed { self.completion = completion } }
     schedule { [self] in deliverNext() }
   }
 
   private func deliverNext() {
-    var event: Event?
+    var value: Downstream.Input?
     let turn = lock.withLock { () -> Turn? in
-      event = events.popFirst()
-      switch event {
-      case .value(let value)?: return offer(value)
-      case .completion(let completion)?: enqueue(completion)
-      case nil: break
-      }
+      value = values.popFirst()
+      if let value { return offer(value) }
+      if let completion { enqueue(completion) }
       return nil
     }
-    switch event {
-    case .value(let value)?: if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
-    case .completion?: deliver()
-    case nil: break
+    if let value {
+      if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
+    } else {
+      deliver()
     }
   }
 
@@ -119,8 +115,8 @@ class LaterRelay<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
   override func didClose() {
     super.didClose()
     let released = lock.withLock {
-      defer { events = FIFO() }
-      return events
+      defer { values = FIFO() }
+      return values
     }
     withExtendedLifetime(released) {}
   }

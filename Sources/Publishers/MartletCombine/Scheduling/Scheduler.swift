@@ -13,7 +13,8 @@ public protocol SchedulerTimeIntervalConvertible {
   static func nanoseconds(_ ns: Int) -> Self
 }
 
-/// Runs work now or later: a `DispatchQueue`, a `RunLoop` (import `MartletCombineFoundation`), or immediately on the caller's thread.
+/// Runs work now or later: a `DispatchQueue`, a `RunLoop` (import `MartletCombineFoundation`), or immediately on the
+/// caller's thread.
 ///
 /// The protocol is that of Combine. A scheduler for tests implements the three methods and its own clock.
 public protocol Scheduler<SchedulerTimeType> {

@@ -70,6 +70,25 @@ struct BufferTests {
     #expect(probe.values == [1] && probe.failure == Oops(number: 1))
   }
 
+  @Test func aValueThatComesWhileItDeliversIsTheLast() {
+    let other = Source<Int, Oops>()
+    for publisher in [
+      source.buffer(size: 9, prefetch: .byRequest, whenFull: .dropNewest).eraseToAnyPublisher(),
+      source.merge(with: other).eraseToAnyPublisher(),
+    ] {
+      let probe = Probe<Int, Oops> { [source] value in
+        if value == 1 { source.send(4) }
+        return .none
+      }
+      publisher.subscribe(probe)
+      for number in 1...3 { source.send(number) }
+
+      probe.subscription?.request(.unlimited)
+
+      #expect(probe.values == [1, 2, 3, 4])
+    }
+  }
+
   @Test func manyValuesNeedNoDeepStack() {
     nonisolated(unsafe) var subscription: (any Subscription)?
     let probe = Probe<Int, Oops> { _ in

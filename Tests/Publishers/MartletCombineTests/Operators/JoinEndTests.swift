@@ -123,15 +123,15 @@ struct JoinEndTests {
   }
 
   @Test func aReplacedPublisherDeliversNothingThatWaits() {
-    let outer = Source<PassthroughSubject<Int, Oops>, Oops>()
-    let (one, other) = (PassthroughSubject<Int, Oops>(), PassthroughSubject<Int, Oops>())
+    let outer = Source<Numbers, Oops>()
+    let (one, other) = (Numbers(), Numbers())
     let seen = Log<Int>()
-    let subscription = Unchecked(outer).value.switchToLatest().sink { _ in
+    let subscription = outer.switchToLatest().sink { _ in
     } receiveValue: { value in
       seen.append(value)
       guard value == 1 else { return }
       // Another thread's value waits for this delivery. Then its publisher is replaced.
-      onAnotherThread { one.send(2) }
+      onAnotherThread { _ = one.send(2) }
       outer.send(other)
     }
     outer.send(one)

@@ -186,6 +186,46 @@ struct JoinLifetimeTests {
     #expect(isGone)
   }
 
+  /// A publisher that keeps its subscriber for ever.
+  private final class Clinging<Output>: Publisher {
+    typealias Failure = Never
+    private(set) var send: ((Output) -> Void)?
+
+    func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Never {
+      send = { _ = subscriber.receive($0) }
+      subscriber.receive(subscription: Subscriptions.empty)
+    }
+  }
+
+  @Test(arguments: 0..<9)
+  func aPublisherThatKeepsItsSubscriberKeepsNoValueOfIt(number: Int) {
+    let scheduler = ManualScheduler()
+    let source = Clinging<Owned>()
+    let never = Empty<Owned, Never>(completeImmediately: false)
+    let operators: [AnyPublisher<Int, Never>] = [
+      source.merge(with: never).map { _ in 1 }.eraseToAnyPublisher(),
+      source.zip(never).map { _ in 1 }.eraseToAnyPublisher(),
+      source.combineLatest(never).map { _ in 1 }.eraseToAnyPublisher(),
+      source.buffer(size: 9, prefetch: .byRequest, whenFull: .dropNewest).map { _ in 1 }.eraseToAnyPublisher(),
+      source.receive(on: scheduler).map { _ in 1 }.eraseToAnyPublisher(),
+      source.debounce(for: 5, scheduler: scheduler).map { _ in 1 }.eraseToAnyPublisher(),
+      source.throttle(for: 5, scheduler: scheduler, latest: true).map { _ in 1 }.eraseToAnyPublisher(),
+      source.collect(.byTime(scheduler, 5)).map { _ in 1 }.eraseToAnyPublisher(),
+      source.timeout(5, scheduler: scheduler).map { _ in 1 }.eraseToAnyPublisher(),
+    ]
+    // Some keep what is requested, others what is not.
+    for demand in [Subscribers.Demand.none, .unlimited] {
+      let probe = operators[number].probe(demand)
+
+      let isGone = isReleased { owned in
+        source.send?(owned)
+        probe.subscription?.cancel()
+      }
+
+      #expect(isGone)
+    }
+  }
+
   // MARK: - While work is scheduled
 
   /// A publisher that does not keep its subscriber.

@@ -72,6 +72,32 @@ struct SchedulingTests {
     #expect(probe.values == [1])
   }
 
+  /// A publisher that breaks the rules: it sends events before its subscription.
+  private struct Hasty: Publisher {
+    typealias Output = Int
+    typealias Failure = Oops
+
+    func receive<S: Subscriber>(subscriber: S) where S.Input == Int, S.Failure == Oops {
+      _ = subscriber.receive(1)
+      subscriber.receive(completion: .finished)
+      subscriber.receive(subscription: Subscriptions.empty)
+      _ = subscriber.receive(2)
+    }
+  }
+
+  @Test func eventsBeforeTheSubscriptionAreIgnored() {
+    let probes = [
+      Hasty().receive(on: ImmediateScheduler.shared).eraseToAnyPublisher(),
+      Hasty().subscribe(on: ImmediateScheduler.shared).eraseToAnyPublisher(),
+      Hasty().delay(for: 1, scheduler: ImmediateScheduler.shared).eraseToAnyPublisher(),
+      Hasty().debounce(for: 1, scheduler: ImmediateScheduler.shared).eraseToAnyPublisher(),
+      Hasty().throttle(for: 1, scheduler: ImmediateScheduler.shared, latest: true).eraseToAnyPublisher(),
+      Hasty().prefix(untilOutputFrom: Empty<Int, Never>()).eraseToAnyPublisher(),
+    ].map { $0.probe() }
+
+    #expect(probes.allSatisfy { $0.values == [2] && $0.completions.isEmpty })
+  }
+
   // MARK: - timeout
 
   @Test func theTimeBeginsAnewWithTheFirstRequest() {

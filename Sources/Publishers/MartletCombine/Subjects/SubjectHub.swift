@@ -1,0 +1,186 @@
+#if !canImport(Combine)
+/// The subscribers of a subject, its current value, and what is to be delivered: the part that all subjects share.
+///
+/// Values of several threads are delivered in one order to all subscribers. A value that a subscriber sends while it
+/// receives one is delivered at once: the other subscribers receive it first.
+// SAFETY: the lock guards all properties. Which values may cross threads is decided by who uses the subject, as in
+// Combine.
+final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
+  typealias Completion = Subscribers.Completion<Failure>
+
+  /// A subscriber of the subject.
+  final class Member {
+    fileprivate var position = 0
+    fileprivate let receive: (Output, Int) -> Void
+    fileprivate let end: (Completion) -> Void
+
+    /// - Parameters:
+    ///   - receive: receives a value with its number, which counts from 1.
+    ///   - end: receives the completion.
+    init(receive: @escaping (Output, Int) -> Void, end: @escaping (Completion) -> Void) {
+      (self.receive, self.end) = (receive, end)
+    }
+  }
+
+  private enum Event {
+    case value(Output, number: Int)
+    case completion(Completion)
+  }
+
+  private let lock = Lock()
+  private var current: Output?
+  private var count = 0
+  private var completion: Completion?
+  private var isOver = false
+  private var order = DeliveryOrder()
+  private var line = FIFO<Event>()
+  /// Members, and nil where one has left. Code that is not specialised handles plain references several times faster.
+  private var members: [AnyObject?] = []
+  private var left = 0
+  /// The subscriptions to attached publishers.
+  private var upstreams: [any Subscription] = []
+  private var requestsAll: Bool
+
+  /// - Parameters:
+  ///   - current: the current value, for a subject that has one.
+  ///   - requestsAll: whether everything is requested from attached publishers before a subscriber requests something.
+  init(current: Output? = nil, requestsAll: Bool) {
+    self.current = current
+    self.requestsAll = requestsAll
+  }
+
+  deinit { for upstream in upstreams { upstream.cancel() } }
+
+  // MARK: - Sending
+
+  /// Delivers a value to all members, unless the subject has completed.
+  ///
+  /// - Returns: whether it has not.
+  @discardableResult
+  func send(_ value: Output, storing: Bool = false) -> Bool {
+    var (receivers, number, replaced): ([AnyObject?], Int, Output?) = ([], 0, nil)
+    var isOpen = false
+    let turn = lock.withLock { () -> DeliveryOrder.Turn? in
+      guard !isOver else { return nil }
+      isOpen = true
+      if storing { (replaced, current) = (current, value) }
+      count += 1
+      guard let turn = order.beginWithNewEvent() else {
+        line.append(.value(value, number: count))
+        return nil
+      }
+      (receivers, number) = (members, count)
+      return turn
+    }
+    withExtendedLifetime(replaced) {}  // Released outside the lock, because deinitializers may call other code.
+    guard let turn else { return isOpen }
+    deliver(value, number, to: receivers)
+    deliverLine(turn)
+    return true
+  }
+
+  /// Completes for all members. Later calls have no effect.
+  func send(completion: Completion) {
+    let turn = lock.withLock { () -> DeliveryOrder.Turn? in
+      guard !isOver else { return nil }
+      (isOver, self.completion) = (true, completion)
+      order.wait()
+      line.append(.completion(completion))
+      return order.begin()
+    }
+    if let turn { deliverLine(turn) }
+  }
+
+  private func deliverLine(_ turn: DeliveryOrder.Turn) {
+    while let (event, receivers) = next(turn) {
+      switch event {
+      case .value(let value, let number): deliver(value, number, to: receivers)
+      case .completion(let completion):
+        for case let receiver? in receivers { unsafeDowncast(receiver, to: Member.self).end(completion) }
+      }
+    }
+  }
+
+  private func deliver(_ value: Output, _ number: Int, to receivers: [AnyObject?]) {
+    for case let receiver? in receivers { unsafeDowncast(receiver, to: Member.self).receive(value, number) }
+  }
+
+  private func next(_ turn: DeliveryOrder.Turn) -> (Event, [AnyObject?])? {
+    if lock.withLock({ order.endIfIdle(turn) }) { return nil }
+    return lock.withLock {
+      guard order.next(turn), let event = line.popFirst() else { return nil }
+      guard case .completion = event else { return (event, members) }
+      defer { (members, left) = ([], 0) }
+      return (event, members)
+    }
+  }
+
+  // MARK: - Members
+
+  /// Adds a member, unless the subject has completed.
+  ///
+  /// - Returns: the completion, if it has.
+  func add(_ member: Member) -> Completion? {
+    lock.withLock {
+      if !isOver {
+        member.position = members.count
+        members.append(member)
+      }
+      return completion
+    }
+  }
+
+  /// Removes a member in constant time: the list is only compacted when half of it is empty.
+  func remove(_ member: Member) {
+    lock.withLock {
+      guard members.indices.contains(member.position), members[member.position] === member else { return }
+      members[member.position] = nil
+      left += 1
+      guard left > 16, left * 2 > members.count else { return }
+      members.removeAll { $0 == nil }
+      for (index, remaining) in members.enumerated() {
+        if let remaining { unsafeDowncast(remaining, to: Member.self).position = index }
+      }
+      left = 0
+    }
+  }
+
+  // MARK: - The current value
+
+  /// The current value. A subject without one does not ask.
+  var value: Output {
+    get { lock.withLock { current }.unsafelyUnwrapped }
+    set {
+      let replaced = lock.withLock { () -> Output? in
+        defer { current = newValue }
+        return current
+      }
+      withExtendedLifetime(replaced) {}
+    }
+  }
+
+  /// Calls the closure with the current value and its number, while no other can be sent.
+  func withCurrent(_ use: (Output, Int) -> Void) {
+    lock.withLock { if let current { use(current, count) } }
+  }
+
+  // MARK: - Attached publishers
+
+  func attach(_ upstream: any Subscription) {
+    let requests = lock.withLock {
+      upstreams.append(upstream)
+      return requestsAll
+    }
+    if requests { upstream.request(.unlimited) }
+  }
+
+  /// A subscriber has requested something: then everything is requested from attached publishers.
+  func requestAll() {
+    let upstreams = lock.withLock { () -> [any Subscription] in
+      defer { requestsAll = true }
+      return requestsAll ? [] : self.upstreams
+    }
+    for upstream in upstreams { upstream.request(.unlimited) }
+  }
+}
+#endif

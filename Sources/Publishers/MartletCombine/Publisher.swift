@@ -1,4 +1,4 @@
-#if canImport(Combine)
+#if canImport(Darwin)
 @_exported public import Combine
 #else
 import Synchronization

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 import Dispatch
 public import Foundation
 public import MartletCombine

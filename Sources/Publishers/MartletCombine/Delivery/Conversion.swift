@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscriber of an operator that only converts or skips values, or converts failures. Downstream gets upstream's
 /// own subscription, so that such an operator costs no more than its conversion.
 final class Conversion<Input, Failure: Error, Downstream: Subscriber>: Subscriber, CustomStringConvertible {

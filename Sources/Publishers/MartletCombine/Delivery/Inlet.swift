@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscription to an upstream. It can be used before the upstream has sent its own: requests are kept until then.
 class Inlet: Subscription, CustomStringConvertible {
   private enum State {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The place of an operator with one upstream in a chain: the subscriber of its upstream, and the subscription of its
 /// downstream. The rules of Combine are here, so that an operator is a step without any: it says with ``emit(_:)``,
 /// ``skip``, ``emitLast(_:)`` or ``complete(_:)`` what becomes of a value. It may keep variables, because a link is

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 import Synchronization
 
 /// How far a link of a chain is, and how many calls are using its contents, in one atomic word. Each call enters before

@@ -1,6 +1,14 @@
-#if canImport(Combine)
+#if canImport(Darwin)
 import Combine
 #endif
+
+/// The right to deliver a value at once, to the subscriber. It is no generic type, because code that is not specialised
+/// looks those up each time.
+struct OutletTurn {
+  /// The receiver of the outlet.
+  fileprivate let receiver: AnyObject
+  fileprivate let turn: DeliveryOrder.Turn
+}
 
 /// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
 /// its demand and its lock. Publishers inherit it and add what they do with demand.
@@ -29,11 +37,7 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     init(_ downstream: Downstream) { self.downstream = downstream }
   }
 
-  /// The right to deliver a value at once, to the subscriber.
-  struct Turn {
-    fileprivate let receiver: Receiver
-    fileprivate let turn: DeliveryOrder.Turn
-  }
+  typealias Turn = OutletTurn
 
   /// Guards all properties, also those of subclasses.
   final let lock = Lock()
@@ -85,14 +89,14 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
       return Turn(receiver: receiver, turn: turn)
     }
     guard let turn else { return }
-    turn.receiver.downstream.receive(subscription: self)
+    downstream(of: turn).receive(subscription: self)
     deliverLine(turn.turn)
   }
 
   /// Delivers a value, or drops it if it was not requested.
   final func send(_ value: Downstream.Input) {
     guard let turn = lock.withLock({ offer(value) }) else { return }
-    let more = turn.receiver.downstream.receive(value)
+    let more = downstream(of: turn).receive(value)
     if more > .none { receiveDemand(more) }
     deliverLine(turn.turn)
   }
@@ -109,16 +113,18 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     guard stage == .open, demand > .none, let receiver else { return nil }
     demand -= 1
     if let turn = order.beginWithNewEvent() { return Turn(receiver: receiver, turn: turn) }
-    line.append(.value(value))
+    putInLine(value)
     return nil
   }
+
+  private func putInLine(_ value: Downstream.Input) { line.append(.value(value)) }
 
   /// Delivers a value that was accepted, calls the closure with what the subscriber asks for in return, if anything,
   /// and delivers what has come into line.
   final func deliver(
     _ value: Downstream.Input, in turn: Turn, receivingDemand receive: (Subscribers.Demand) -> Void
   ) {
-    let more = turn.receiver.downstream.receive(value)
+    let more = downstream(of: turn).receive(value)
     if more > .none { receive(more) }
     deliverLine(turn.turn)
   }
@@ -139,6 +145,10 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
       delivered()
     }
     deliver()
+  }
+
+  private func downstream(of turn: Turn) -> Downstream {
+    unsafeDowncast(turn.receiver, to: Receiver.self).downstream
   }
 
   private func beginDraining() -> Bool {

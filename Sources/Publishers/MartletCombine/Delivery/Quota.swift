@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 import Synchronization
 
 /// What a publisher of ready values may still deliver, in one atomic word. The request that raises it from none makes

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// An outlet with one upstream, of which it is the subscriber: for operators whose values come later or from another
 /// thread than those of upstream.
 ///

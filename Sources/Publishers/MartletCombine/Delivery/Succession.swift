@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscription of a publisher that attaches its downstream to one upstream after another. What downstream has
 /// requested and not received is requested from each new upstream. An upstream that completes while it is being
 /// attached is replaced in a loop, not recursively, so that any number of failures can follow one another.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)

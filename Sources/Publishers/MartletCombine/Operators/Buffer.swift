@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// What a buffer requests from upstream.
   public enum PrefetchStrategy: Hashable, Sendable {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `combineLatest` with one other returns.
   public struct CombineLatest<A: Publisher, B: Publisher>: Publisher

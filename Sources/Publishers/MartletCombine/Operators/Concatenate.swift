@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `append` and `prepend` return.
   public struct Concatenate<Prefix: Publisher, Suffix: Publisher>: Publisher

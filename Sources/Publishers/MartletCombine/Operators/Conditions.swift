@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/contains(_:)`` returns.
   public struct Contains<Upstream: Publisher>: Publisher where Upstream.Output: Equatable {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/mapError(_:)`` returns.
   public struct MapError<Upstream: Publisher, Failure: Error>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/filter(_:)`` returns.
   public struct Filter<Upstream: Publisher>: Publisher {

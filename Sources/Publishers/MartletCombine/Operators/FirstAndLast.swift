@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/first()`` returns.
   public struct First<Upstream: Publisher>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `flatMap` returns.
   public struct FlatMap<NewPublisher: Publisher, Upstream: Publisher>: Publisher

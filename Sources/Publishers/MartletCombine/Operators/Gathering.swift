@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/collect()`` returns.
   public struct Collect<Upstream: Publisher>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `map(\.property)` returns.
   public struct MapKeyPath<Upstream: Publisher, Output>: Publisher {

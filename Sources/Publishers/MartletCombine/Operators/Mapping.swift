@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/map(_:)->Publishers.Map<Self,T>`` returns.
   public struct Map<Upstream: Publisher, Output>: Publisher {

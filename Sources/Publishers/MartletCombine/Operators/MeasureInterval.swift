@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/measureInterval(using:options:)`` returns.
   public struct MeasureInterval<Upstream: Publisher, Context: Scheduler>: Publisher {

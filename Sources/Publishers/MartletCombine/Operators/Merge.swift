@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `merge` with one other returns.
   public struct Merge<A: Publisher, B: Publisher>: Publisher

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 // A merged publisher that is merged again becomes one publisher of all, and not a nested one.
 
 extension Publishers.Merge {

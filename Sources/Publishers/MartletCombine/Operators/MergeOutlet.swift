@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Delivers the values of several publishers in the order in which they arrive: `merge` and `flatMap`.
 ///
 /// With unlimited demand, everything is requested from each publisher. Otherwise one value is, and the next one when it

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/min(by:)`` and ``Publisher/max(by:)`` returns.
   public struct Comparison<Upstream: Publisher>: Publisher {

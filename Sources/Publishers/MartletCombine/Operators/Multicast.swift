@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// A publisher that delivers nothing until it is connected, so that several subscribers can be attached first.
 public protocol ConnectablePublisher<Output, Failure>: Publisher {
   /// Starts delivering values.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/dropFirst(_:)`` returns.
   public struct Drop<Upstream: Publisher>: Publisher {

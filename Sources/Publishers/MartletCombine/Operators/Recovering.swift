@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/catch(_:)`` returns.
   public struct Catch<Upstream: Publisher, NewPublisher: Publisher>: Publisher

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/switchToLatest()`` returns.
   public struct SwitchToLatest<P: Publisher, Upstream: Publisher>: Publisher

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The values of one upstream of a tuple.
 class TupleColumn {
   fileprivate(set) var isOver = false

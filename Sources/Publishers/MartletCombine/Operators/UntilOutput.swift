@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/prefix(untilOutputFrom:)`` returns.
   public struct PrefixUntilOutput<Upstream: Publisher, Other: Publisher>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that `zip` with one other returns.
   public struct Zip<A: Publisher, B: Publisher>: Publisher

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Makes a new publisher for every subscriber.
 public struct Deferred<DeferredPublisher: Publisher>: Publisher {
   /// The output type.

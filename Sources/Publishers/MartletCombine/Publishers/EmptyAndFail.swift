@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Delivers no value, and finishes immediately or never.
 public struct Empty<Output, Failure: Error>: Publisher, Equatable {
   /// Whether it finishes immediately.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Delivers one result to all subscribers, including later ones. The work begins at once. If it should begin on demand,
 /// use ``TaskPublisher``.
 public final class Future<Output, Failure: Error>: Publisher, Sendable {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Delivers one value and finishes.
 public struct Just<Output>: Publisher {
   /// The publisher never fails.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Optional {
   /// A publisher of the value, or of nothing: `optional.publisher`.
   public var publisher: Publisher { Publisher(self) }

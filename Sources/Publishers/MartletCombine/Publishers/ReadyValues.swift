@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscription of a publisher that has one value, which is delivered with the first request.
 final class ReadyValue<Downstream: Subscriber>: Subscription, CustomStringConvertible {
   let description: String

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Plays recorded values and a completion to each subscriber, as it requests them.
 public struct Record<Output, Failure: Error>: Publisher {
   /// The values and the completion.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Result {
   /// A publisher of the result: `result.publisher`.
   public var publisher: Publisher { Publisher(self) }

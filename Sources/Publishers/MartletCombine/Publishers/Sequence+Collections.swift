@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 // Operators on publishers of collections. They are applied at once, and return publishers of their results.
 
 extension Publishers.Sequence where Elements: Collection {

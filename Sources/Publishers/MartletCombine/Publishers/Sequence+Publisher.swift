@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Sequence {
   /// A publisher of the elements, for example of an array.
   public var publisher: Publishers.Sequence<Self, Never> { Publishers.Sequence(sequence: self) }

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Calls a closure once, after a time. Setting it again replaces the previous closure, which is then not called.
 ///
 /// It is scheduled as a repetition, because that can be cancelled. The closure is released when it has been called or

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/debounce(for:scheduler:options:)`` returns.
   public struct Debounce<Upstream: Publisher, Context: Scheduler>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Runs work immediately, on the caller's thread. Delays are ignored: its time does not pass.
 public struct ImmediateScheduler: Scheduler, Sendable {
   /// There are no options.

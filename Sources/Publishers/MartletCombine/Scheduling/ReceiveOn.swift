@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/receive(on:options:)`` returns.
   public struct ReceiveOn<Upstream: Publisher, Context: Scheduler>: Publisher {

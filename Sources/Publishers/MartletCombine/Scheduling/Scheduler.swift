@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// A duration that can be written in seconds and fractions of them: `.seconds(1)`, `.milliseconds(300)`.
 public protocol SchedulerTimeIntervalConvertible {
   /// Returns this number of seconds.

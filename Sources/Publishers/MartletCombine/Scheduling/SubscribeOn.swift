@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/subscribe(on:options:)`` returns.
   public struct SubscribeOn<Upstream: Publisher, Context: Scheduler>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/throttle(for:scheduler:latest:)`` returns.
   public struct Throttle<Upstream: Publisher, Context: Scheduler>: Publisher {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Publishers {
   /// The publisher that ``Publisher/timeout(_:scheduler:options:customError:)`` returns.
   public struct Timeout<Upstream: Publisher, Context: Scheduler>: Publisher {

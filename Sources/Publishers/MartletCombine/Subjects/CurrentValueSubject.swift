@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Stores a current value, which every new subscriber receives first. A subscriber that has requested nothing receives
 /// only the newest value when it does.
 ///
@@ -20,7 +20,7 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendabl
   public var value: Output {
     get { hub.value }
     set {
-      if !hub.send(newValue, storing: true) { hub.value = newValue }
+      if !hub.store(newValue) { hub.value = newValue }
     }
   }
 
@@ -28,7 +28,7 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendabl
     CurrentValueSubscription(hub, to: subscriber, name: name).begin(for: subscriber)
   }
 
-  public func send(_ value: Output) { hub.send(value, storing: true) }
+  public func send(_ value: Output) { _ = hub.store(value) }
 
   public func send(completion: Subscribers.Completion<Failure>) { hub.send(completion: completion) }
 

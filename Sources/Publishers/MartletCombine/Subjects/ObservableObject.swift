@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 import Synchronization
 
 /// An object with a publisher that delivers before the object changes.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// Delivers values to the subscribers that have requested them at that time, and does not store them.
 ///
 /// Values of an attached publisher are requested when the first subscriber requests one. Subjects may be used on any

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// A publisher whose values are sent by method calls.
 public protocol Subject<Output, Failure>: AnyObject, Publisher {
   /// Delivers a value to all subscribers.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscribers of a subject, its current value, and what is to be delivered: the part that all subjects share.
 ///
 /// Values of several threads are delivered in one order to all subscribers. A value that a subscriber sends while it
@@ -22,13 +22,19 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     }
   }
 
+  private final class Stored {
+    let value: Output
+
+    init(_ value: Output) { self.value = value }
+  }
+
   private enum Event {
     case value(Output, number: Int)
     case completion(Completion)
   }
 
   private let lock = Lock()
-  private var current: Output?
+  private var current: Stored?
   private var count = 0
   private var completion: Completion?
   private var isOver = false
@@ -45,7 +51,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   ///   - current: the current value, for a subject that has one.
   ///   - requestsAll: whether everything is requested from attached publishers before a subscriber requests something.
   init(current: Output? = nil, requestsAll: Bool) {
-    self.current = current
+    self.current = current.map { Stored($0) }
     self.requestsAll = requestsAll
   }
 
@@ -54,23 +60,25 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   // MARK: - Sending
 
   /// Delivers a value to all members, unless the subject has completed.
+  func send(_ value: Output) { _ = send(value, storing: nil) }
+
+  /// Stores a value and delivers it, unless the subject has completed.
   ///
   /// - Returns: whether it has not.
-  @discardableResult
-  func send(_ value: Output, storing: Bool = false) -> Bool {
-    var (receivers, number, replaced): ([AnyObject?], Int, Output?) = ([], 0, nil)
-    var isOpen = false
-    let turn = lock.withLock { () -> DeliveryOrder.Turn? in
-      guard !isOver else { return nil }
-      isOpen = true
-      if storing { (replaced, current) = (current, value) }
+  func store(_ value: Output) -> Bool { send(value, storing: Stored(value)) }
+
+  private func send(_ value: Output, storing stored: Stored?) -> Bool {
+    var receivers: [AnyObject?] = []
+    var replaced: AnyObject?
+    var number = 0
+    let (isOpen, turn) = lock.withLock { () -> (Bool, DeliveryOrder.Turn?) in
+      guard !isOver else { return (false, nil) }
+      if let stored { (replaced, current) = (current, stored) }
       count += 1
-      guard let turn = order.beginWithNewEvent() else {
-        line.append(.value(value, number: count))
-        return nil
-      }
       (receivers, number) = (members, count)
-      return turn
+      if let turn = order.beginWithNewEvent() { return (true, turn) }
+      putInLine(value)
+      return (true, nil)
     }
     withExtendedLifetime(replaced) {}  // Released outside the lock, because deinitializers may call other code.
     guard let turn else { return isOpen }
@@ -78,6 +86,8 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     deliverLine(turn)
     return true
   }
+
+  private func putInLine(_ value: Output) { line.append(.value(value, number: count)) }
 
   /// Completes for all members. Later calls have no effect.
   func send(completion: Completion) {
@@ -92,6 +102,10 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   }
 
   private func deliverLine(_ turn: DeliveryOrder.Turn) {
+    if !lock.withLock({ order.endIfIdle(turn) }) { deliverWaiting(turn) }
+  }
+
+  private func deliverWaiting(_ turn: DeliveryOrder.Turn) {
     while let (event, receivers) = next(turn) {
       switch event {
       case .value(let value, let number): deliver(value, number, to: receivers)
@@ -106,8 +120,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   }
 
   private func next(_ turn: DeliveryOrder.Turn) -> (Event, [AnyObject?])? {
-    if lock.withLock({ order.endIfIdle(turn) }) { return nil }
-    return lock.withLock {
+    lock.withLock {
       guard order.next(turn), let event = line.popFirst() else { return nil }
       guard case .completion = event else { return (event, members) }
       defer { (members, left) = ([], 0) }
@@ -149,10 +162,10 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
 
   /// The current value. A subject without one does not ask.
   var value: Output {
-    get { lock.withLock { current }.unsafelyUnwrapped }
+    get { lock.withLock { current }.unsafelyUnwrapped.value }
     set {
-      let replaced = lock.withLock { () -> Output? in
-        defer { current = newValue }
+      let replaced = lock.withLock { () -> Stored? in
+        defer { current = Stored(newValue) }
         return current
       }
       withExtendedLifetime(replaced) {}
@@ -161,7 +174,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
 
   /// Calls the closure with the current value and its number, while no other can be sent.
   func withCurrent(_ use: (Output, Int) -> Void) {
-    lock.withLock { if let current { use(current, count) } }
+    lock.withLock { if let current { use(current.value, count) } }
   }
 
   // MARK: - Attached publishers

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The subscription of a subject.
 class SubjectSubscription<Downstream: Subscriber>: Outlet<Downstream> {
   typealias Hub = SubjectHub<Downstream.Input, Downstream.Failure>

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// A protocol of activities that can be cancelled.
 public protocol Cancellable {
   /// Cancels the activity. Further calls have no effect.

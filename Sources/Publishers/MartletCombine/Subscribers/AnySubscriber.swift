@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// A type-erased subscriber, or one that is made of closures.
 public struct AnySubscriber<Input, Failure: Error>: Subscriber, CustomStringConvertible {
   /// The identifier of the subscriber that was erased.

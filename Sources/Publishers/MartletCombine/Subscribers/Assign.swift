@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Subscribers {
   /// Sets a property of an object to every value. It retains the object until the end.
   public final class Assign<Root, Input>: Subscriber, Cancellable, CustomStringConvertible {

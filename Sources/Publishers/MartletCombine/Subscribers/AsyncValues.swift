@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The values of a publisher that may fail, for `for try await`. Each call of `next()` requests one value, and there is
 /// no buffer: of a subject's values, those that come between two calls are lost. `buffer(size:prefetch:whenFull:)`
 /// before it keeps them.

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Subscribers {
   /// The number of values that a subscriber requests. It compares and calculates with other demands and with numbers.
   public struct Demand: Hashable, Sendable, Codable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 extension Subscribers {
   /// Receives all values with closures, which are released at the end.
   public final class Sink<Input, Failure: Error>: Subscriber, Cancellable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-#if !canImport(Combine)
+#if !canImport(Darwin)
 /// The namespace of subscriptions, as in Combine.
 public enum Subscriptions {
   /// A subscription of a publisher that delivers nothing any more: requests and cancellation have no effect.

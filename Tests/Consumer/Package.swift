@@ -6,7 +6,7 @@ import PackageDescription
 let programs = [
   ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sign-in", "MartletSignIn"),
   ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
-  ("combine", "MartletCombine"), ("run-loop", "MartletCombineFoundation"), ("sap", "SAPFoundation"),
+  ("combine", "MartletCombine"), ("combine-foundation", "MartletCombineFoundation"), ("sap", "SAPFoundation"),
   ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"), ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),
   ("sap-testing", "SAPFoundationTesting"),

@@ -241,14 +241,6 @@ package struct DigestAnswer: Sendable, Hashable {
     let digits = String(count, radix: 16)
     return String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }
-
-  /// Returns two hexadecimal digits.
-  package static func hexadecimal(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-}
-
-extension Data {
-  /// The bytes in hexadecimal digits.
-  var hexadecimal: String { map(DigestAnswer.hexadecimal).joined() }
 }
 
 extension DigestAnswer: CustomStringConvertible, CustomReflectable {

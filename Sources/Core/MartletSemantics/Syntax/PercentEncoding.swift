@@ -120,3 +120,8 @@ extension PercentEncoding {
     }
   }
 }
+
+extension Data {
+  /// The bytes as hexadecimal digits in lower case.
+  package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}

@@ -169,7 +169,7 @@ struct ProxyAuthentication: Sendable {
   }
 
   private static let randomText: @Sendable () -> String = {
-    (0..<16).map { _ in DigestAnswer.hexadecimal(UInt8.random(in: 0...255)) }.joined()
+    Data((0..<16).map { _ in UInt8.random(in: 0...255) }).hexadecimal
   }
 }
 

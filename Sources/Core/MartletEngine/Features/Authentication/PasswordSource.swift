@@ -220,7 +220,7 @@ public final class PasswordSource: CredentialSource {
 
   /// Returns 128 random bits.
   private static func clientNonce() -> String {
-    (0..<16).map { _ in DigestAnswer.hexadecimal(UInt8.random(in: 0...255)) }.joined()
+    Data((0..<16).map { _ in UInt8.random(in: 0...255) }).hexadecimal
   }
 }
 

@@ -17,7 +17,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # The number of minutes after which the tests of a package are ended, so that a hanging test fails the run.
 export TEST_MINUTES ?= 30
 
-# For demo, bench, check, docs, fuzz, test, interop and sanitize: make demo ARGS="--help", make test ARGS="--filter Redirect"
+# Passed to the program or script of a target that has one: make demo ARGS="--help", make test ARGS="--filter Redirect"
 ARGS ?=
 
 # The folder of other packages' repositories, for `make integrations`; without it they come from the network.

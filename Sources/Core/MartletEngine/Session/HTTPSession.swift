@@ -9,8 +9,8 @@ public import MartletSemantics
 ///
 /// A session is a value that is cheap to copy and can be used from any thread; all copies use the same transport and
 /// the same connections. Every verb throws ``HTTPError`` and nothing else, and ends soon after its task is cancelled. A
-/// status such as 404 is an error only for `download`, `value` and `pages`, or if the caller expects other statuses: see
-/// ``StatusExpectation``.
+/// status such as 404 is an error only for `download`, `value`, `pages` and `events`, or if the caller expects other
+/// statuses: see ``StatusExpectation``.
 public struct HTTPSession: Sendable {
   fileprivate let content: Content
 

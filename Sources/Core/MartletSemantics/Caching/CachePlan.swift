@@ -67,7 +67,7 @@ package enum CachePlan: Sendable, Hashable {
   ) -> CachePlan {
     var sent = reloading(request, policy: policy)
     guard !stored.isEmpty, request.method == .get, usesStored(request, policy: policy, directives: directives),
-      !request.fields.contains(ownConditions)
+      !request.fields.contains(.cacheConditions)
     else { return .forward(sent) }
     let isRange = request.fields.contains(.range)
     let part = VaryRule.select(for: request.fields, among: stored, in: partition) { $0.response.part != nil }
@@ -83,9 +83,6 @@ package enum CachePlan: Sendable, Hashable {
     sent.fields[.ifNoneMatch] = tags.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }.joined(separator: ", ")
     return .select(offered, sent)
   }
-
-  /// The caller's conditions; the cache then adds none of its own.
-  private static let ownConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince]
 
   /// Whether stored responses may be used for the request.
   private static func usesStored(_ request: RequestHead, policy: CachePolicy, directives: CacheControl) -> Bool {
@@ -165,7 +162,7 @@ private struct Decision {
   /// The request that validates the response. The caller's conditions are not changed, and a HEAD is sent without
   /// conditions, because it is as cheap.
   private var validation: RequestHead {
-    let hasOwn = request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
+    let hasOwn = request.fields.contains(.cacheConditions)
     return hasOwn || request.method == .head ? request : Validation.conditional(request, for: stored)
   }
 

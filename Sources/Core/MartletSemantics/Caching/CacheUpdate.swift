@@ -127,7 +127,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
         stored, with: response, requestTime: context.requestTime, responseTime: responseTime)
       // If the caller set conditions, the 304 is for the caller and refers to the caller's copy.
       guard context.sent != context.request, !hasConditions(context.request) else {
-        return hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
+        return StorageRule.hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
       }
       return hasConditions(context.sent) ? merged.map(CacheUpdate.confirm) ?? .repeatWithoutConditions : .ignore
     }
@@ -152,10 +152,6 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   }
 
   private static func hasConditions(_ request: RequestHead) -> Bool {
-    request.fields.contains(.ifNoneMatch) || request.fields.contains(.ifModifiedSince)
-  }
-
-  private static func hasValidator(_ response: ResponseHead) -> Bool {
-    response.fields.contains(.eTag) || response.fields.contains(.lastModified)
+    request.fields.contains(.cacheConditions)
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Evaluates range requests for a complete body (RFC 9110 §14).
 package enum RangeRule {
   /// The content of a `Range` field.

@@ -79,7 +79,7 @@ package enum StorageRule {
 
   private static func isUnderstood(_ status: HTTPStatus) -> Bool { !status.reasonPhrase.isEmpty }
 
-  private static func hasValidator(_ response: ResponseHead) -> Bool {
+  static func hasValidator(_ response: ResponseHead) -> Bool {
     response.fields.contains(.eTag) || response.fields.contains(.lastModified)
   }
 

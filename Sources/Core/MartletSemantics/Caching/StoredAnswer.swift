@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The response to a request, made from a stored one: its head, and the range of its body.
 package struct StoredAnswer: Sendable, Hashable {
   package let head: ResponseHead

@@ -69,3 +69,8 @@ package enum Validation {
     return updated
   }
 }
+
+extension FieldNames {
+  /// The conditions that a cache evaluates (RFC 9111 §4.3.2). It adds none of its own to a request that has them.
+  static let cacheConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince]
+}

@@ -13,7 +13,7 @@ struct OutletTurn {
 /// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
 /// its demand and its lock. Publishers inherit it and add what they do with demand.
 ///
-/// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryLine``
+/// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryOrder``
 /// says. Nothing is delivered after the completion or ``close()``, which release the downstream and what is in line.
 class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
   private enum Event {

@@ -1,7 +1,7 @@
 #if !canImport(Darwin)
 /// The values of a publisher that may fail, for `for try await`. Each call of `next()` requests one value, and there is
-/// no buffer: of a subject's values, those that come between two calls are lost. `buffer(size:prefetch:whenFull:)`
-/// before it keeps them.
+/// no buffer: of a subject's values, those that come between two calls are lost. To keep them, put
+/// `buffer(size:prefetch:whenFull:)` before `values`.
 public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence {
   /// A value.
   public typealias Element = P.Output
@@ -26,8 +26,8 @@ public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence {
 }
 
 /// The values of a publisher that cannot fail, for `for await`. Each call of `next()` requests one value, and there is
-/// no buffer: of a subject's values, those that come between two calls are lost. `buffer(size:prefetch:whenFull:)`
-/// before it keeps them.
+/// no buffer: of a subject's values, those that come between two calls are lost. To keep them, put
+/// `buffer(size:prefetch:whenFull:)` before `values`.
 public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Failure == Never {
   /// A value.
   public typealias Element = P.Output
@@ -59,7 +59,7 @@ extension Publisher where Failure == Never {
   public var values: AsyncPublisher<Self> { AsyncPublisher(self) }
 }
 
-/// The end of an iterator's life, which cancels.
+/// What an iterator holds: its release cancels the subscription.
 private final class ValueReceiver<Value, Failure: Error>: Sendable {
   private let inbox: ValueInbox<Value, Failure>
 

@@ -88,7 +88,7 @@ extension Subscribers.Demand: Comparable {
 }
 
 extension Subscribers.Demand {
-  /// Whether the demand is this number. Unlimited equals none.
+  /// Whether the demand is this number. An unlimited demand equals no number.
   public static func == (left: Self, right: Int) -> Bool { left.max == right }
 
   /// Whether the demand is another number, or unlimited.
@@ -106,7 +106,7 @@ extension Subscribers.Demand {
   /// Whether the demand is a number or more.
   public static func >= (left: Self, right: Int) -> Bool { left.max.map { $0 >= right } ?? true }
 
-  /// Whether the demand is this number. Unlimited equals none.
+  /// Whether the demand is this number. An unlimited demand equals no number.
   public static func == (left: Int, right: Self) -> Bool { right == left }
 
   /// Whether the demand is another number, or unlimited.

@@ -1,6 +1,5 @@
 public import MartletEngine
 public import MartletSemantics
-import Synchronization
 
 /// A transport whose responses come from a closure.
 ///

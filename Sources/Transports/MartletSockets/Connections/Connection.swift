@@ -67,7 +67,7 @@ final class Connection {
   var originAddresses: [IPAddress] = []
   /// The pending look-up of a name.
   var lookUp: Resolver.Pending?
-  /// The task that asks the caller for TLS settings.
+  /// The task that asks the caller: for a proxy's token or for TLS settings.
   var question: Task<Void, Never>?
   /// The handshake with a proxy that continues over another socket: the limit on its challenges spans all sockets.
   var interruptedTunnel: Tunnel?

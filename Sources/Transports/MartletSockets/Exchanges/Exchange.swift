@@ -84,18 +84,18 @@ final class Exchange: Sendable {
   var peer: String { origin.authority }
 }
 
-/// The way of the last request, which the next request most often shares. Finding it by the beginning of the URL is
+/// The destination of the last request, which the next request most often shares. Finding it by the beginning of the URL is
 /// much faster than making it.
 final class LastDestination: Sendable {
   private let last = Mutex<(start: [UInt8], destination: Exchange.Destination)?>(nil)
 
-  /// Keeps a way, unless its host has several notations.
+  /// Keeps a destination, unless its host has several notations.
   func keep(_ destination: Exchange.Destination) {
     guard !destination.origin.host.utf8.contains(UInt8(ascii: ":")) else { return }
     last.withLock { $0 = (Array(destination.origin.description.utf8), destination) }
   }
 
-  /// Returns the way of a URL that begins with the same scheme, host and port in their usual spelling; nil for others.
+  /// Returns the destination of a URL that begins with the same scheme, host and port in their usual spelling; nil for others.
   func destination(of url: URL) -> Exchange.Destination? {
     guard let (start, destination) = last.withLock({ $0 }) else { return nil }
     var text = url.absoluteString

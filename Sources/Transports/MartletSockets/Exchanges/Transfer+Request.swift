@@ -133,9 +133,9 @@ extension Transfer {
     add(.ask(question).measured(isLast ? metrics : nil))
   }
 
-  /// Ends the wait: the response has started, or ``ask(_:)`` was answered.
+  /// Continues the wait after the caller's check has accepted the server.
   ///
-  /// - Parameter answered: whether it was the answer to ``ask(_:)``.
+  /// - Parameter answered: whether this transfer's ``ask(_:isLast:)`` was answered.
   func resumeWait(answered: Bool) {
     if answered { isAsking = false }
     guard !isEnded else { return }

@@ -1,7 +1,7 @@
 @testable import MartletCombine
 import Testing
 
-@Suite("Locked")
+@Suite(.timeLimit(.minutes(5)))
 struct LockedTests {
   private struct Failure: Error {}
 

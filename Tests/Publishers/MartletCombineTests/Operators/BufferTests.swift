@@ -1,7 +1,7 @@
 import MartletCombine
 import Testing
 
-@Suite("Buffer")
+@Suite(.timeLimit(.minutes(5)))
 struct BufferTests {
   private let source = Source<Int, Oops>()
 

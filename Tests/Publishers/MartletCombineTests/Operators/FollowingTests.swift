@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Operators that attach one publisher after another: catch, retry, append and others.
-@Suite("Publishers that follow others")
+@Suite(.timeLimit(.minutes(5)))
 struct FollowingTests {
   typealias Numbers = Source<Int, Oops>
 

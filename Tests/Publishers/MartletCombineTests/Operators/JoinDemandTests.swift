@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What operators with several upstreams request, keep and drop.
-@Suite("Demand of joining operators")
+@Suite(.timeLimit(.minutes(5)))
 struct JoinDemandTests {
   typealias Numbers = Source<Int, Oops>
 

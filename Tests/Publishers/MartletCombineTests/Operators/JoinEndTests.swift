@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// How operators with several upstreams end.
-@Suite("The end of joining operators")
+@Suite(.timeLimit(.minutes(5)))
 struct JoinEndTests {
   typealias Numbers = Source<Int, Oops>
   typealias Join = @Sendable (Numbers, Numbers) -> AnyPublisher<Int, Oops>

@@ -8,7 +8,7 @@ extension Owned {
 
 /// What operators with several upstreams, and those with a scheduler, release at the end: closures and values, their
 /// upstreams and the publishers that they subscribe to, and the subscriber.
-@Suite("Lifetimes of operators with several upstreams or a scheduler")
+@Suite(.timeLimit(.minutes(5)))
 struct JoinLifetimeTests {
   typealias Numbers = Source<Int, Oops>
 

@@ -15,7 +15,7 @@ func onAnotherThread(_ work: @escaping () -> Void) {
 }
 
 /// Values of several threads arrive one after another, and completely.
-@Suite("Joining operators and threads", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct JoinThreadTests {
   typealias Numbers = PassthroughSubject<Int, Never>
 

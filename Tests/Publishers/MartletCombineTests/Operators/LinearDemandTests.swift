@@ -2,7 +2,7 @@ import MartletCombine
 import Testing
 
 /// What operators request from their upstream, return for each value, and deliver.
-@Suite("Demand of operators with one upstream")
+@Suite(.timeLimit(.minutes(5)))
 struct LinearDemandTests {
   enum End: CaseIterable {
     case finished, failed

@@ -8,7 +8,7 @@ extension Owned {
 
 /// What operators with one upstream release at the end: their closures and values, their upstream, their downstream and
 /// the publishers that they attach.
-@Suite("Lifetimes of operators with one upstream")
+@Suite(.timeLimit(.minutes(5)))
 struct LinearLifetimeTests {
   typealias Numbers = Source<Int, Oops>
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The rules of Combine for operators with one upstream.
-@Suite("Rules of operators with one upstream")
+@Suite(.timeLimit(.minutes(5)))
 struct LinearRuleTests {
   @Test func aSecondSubscriptionIsCancelled() {
     struct Twice: Publisher {

@@ -2,7 +2,7 @@ import MartletCombine
 import TestSupport
 import Testing
 
-@Suite("Operators that observe")
+@Suite(.timeLimit(.minutes(5)))
 struct ObservingTests {
   private final class Lines: TextOutputStream {
     private(set) var text = ""

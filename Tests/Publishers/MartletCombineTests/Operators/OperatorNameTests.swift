@@ -5,7 +5,7 @@ import MartletCombineFoundation
 import Testing
 
 /// Names the types that operators return, like code written for Combine.
-@Suite("Names of the publishers that operators return")
+@Suite(.timeLimit(.minutes(5)))
 struct OperatorNameTests {
   typealias Numbers = PassthroughSubject<Int, Oops>
   typealias Safe = Published<Int>.Publisher

@@ -1,7 +1,7 @@
 import MartletCombine
 import Testing
 
-@Suite("Operators")
+@Suite(.timeLimit(.minutes(5)))
 struct OperatorTests {
   @Test func valuesAreTransformedFilteredAndCounted() {
     let numbers = [1, 1, 2, 3, 3].publisher

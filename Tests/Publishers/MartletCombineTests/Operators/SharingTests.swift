@@ -2,7 +2,7 @@ import MartletCombine
 import TestSupport
 import Testing
 
-@Suite("Shared subscriptions")
+@Suite(.timeLimit(.minutes(5)))
 struct SharingTests {
   private let subject = PassthroughSubject<Int, Oops>()
 

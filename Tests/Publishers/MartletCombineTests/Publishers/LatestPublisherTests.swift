@@ -2,7 +2,7 @@ import MartletCombine
 import Synchronization
 import Testing
 
-@Suite("Latest publisher", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct LatestPublisherTests {
   @Test func aStreamIsCreatedWithTheFirstDemandOfEachSubscriber() async {
     let made = Mutex(0)

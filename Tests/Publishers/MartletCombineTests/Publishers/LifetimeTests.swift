@@ -3,7 +3,7 @@ import MartletCombine
 import Synchronization
 import Testing
 
-@Suite("Lifetimes", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
   @Test func aTaskBeginsWithTheFirstDemandOfEachSubscriber() async throws {
     let runs = Atomic(0)

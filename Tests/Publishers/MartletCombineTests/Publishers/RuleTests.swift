@@ -2,7 +2,7 @@ import MartletCombine
 import Testing
 
 /// The rules of Combine for publishers and subscribers, tested with several kinds of publishers.
-@Suite("Rules of publishers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RuleTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String

@@ -3,7 +3,7 @@ import MartletCombine
 import TestSupport
 import Testing
 
-@Suite("Sources of ready values")
+@Suite(.timeLimit(.minutes(5)))
 struct SourceTests {
   @Test func anElementIsTakenForEachRequestAndTheEndFollowsTheLast() {
     let taken = Log<Int>()

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Debounce, throttle, delay and timeout", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct PacingTests {
   private let scheduler = ManualScheduler()
   private let subject = PassthroughSubject<Int, Oops>()
@@ -183,7 +183,7 @@ struct PacingTests {
   }
 }
 
-@Suite("Schedulers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SchedulerTests {
   @Test func strideIsWrittenInSeconds() {
     typealias Stride = DispatchQueue.SchedulerTimeType.Stride

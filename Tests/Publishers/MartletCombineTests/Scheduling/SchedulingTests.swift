@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Operators that run everything on a scheduler, with a clock that the test sets.
-@Suite("Work on a scheduler")
+@Suite(.timeLimit(.minutes(5)))
 struct SchedulingTests {
   private let scheduler = ManualScheduler()
   private let source = Source<Int, Oops>()

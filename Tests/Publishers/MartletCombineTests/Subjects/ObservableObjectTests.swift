@@ -4,7 +4,7 @@ import MartletCombineFoundation
 import TestSupport
 import Testing
 
-@Suite("Observable objects", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ObservableObjectTests {
   private class Model: ObservableObject {
     @Published var title = "a"
@@ -136,7 +136,7 @@ struct ObservableObjectTests {
 }
 
 /// A typical model of a view, with published properties that are set by publishers.
-@Suite("View models", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ViewModelShapeTests {
   struct Item: Decodable, Equatable { let title: String }
 

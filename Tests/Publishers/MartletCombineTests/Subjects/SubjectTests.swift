@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Subjects", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubjectTests {
   private let passthrough = PassthroughSubject<Int, Oops>()
   private let current = CurrentValueSubject<Int, Oops>(0)

@@ -2,7 +2,7 @@ import MartletCombine
 import TestSupport
 import Testing
 
-@Suite("Subscribers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct SubscriberTests {
   private final class Source: Subscription {
     private(set) var calls: [String] = []

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Values of publishers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ValuesTests {
   @Test func oneValueIsRequestedAtATime() async {
     let requests = Log<Subscribers.Demand>()

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A queue of waiting elements. The one with the highest priority is next; of several, the oldest.
 package struct PriorityQueue<Element: Sendable>: Sendable {
   private struct Item {

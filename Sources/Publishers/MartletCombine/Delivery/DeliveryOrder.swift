@@ -51,22 +51,3 @@ struct DeliveryOrder {
   /// The line has been emptied.
   mutating func removeAll() { waiting = 0 }
 }
-
-/// Events that are delivered one after another, in the order that ``DeliveryOrder`` decides.
-struct DeliveryLine<Event> {
-  typealias Turn = DeliveryOrder.Turn
-
-  private var order = DeliveryOrder()
-  private var line = FIFO<Event>()
-
-  mutating func append(_ event: Event) {
-    order.wait()
-    line.append(event)
-  }
-
-  /// Returns nil if another thread is delivering, which then delivers what is in line.
-  mutating func begin() -> Turn? { order.begin() }
-
-  /// Returns the next event to deliver. With nil, the turn is over.
-  mutating func next(_ turn: Turn) -> Event? { order.next(turn) ? line.popFirst() : nil }
-}

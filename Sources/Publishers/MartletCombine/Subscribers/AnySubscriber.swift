@@ -103,4 +103,12 @@ extension Publisher {
     return AnyCancellable(subscriber)
   }
 }
+
+extension AnySubscriber: CustomReflectable, CustomPlaygroundDisplayConvertible {
+  /// Shows no properties: they are not part of the API.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+  /// The description.
+  public var playgroundDescription: Any { description }
+}
 #endif

@@ -65,4 +65,12 @@ extension Publisher where Failure == Never {
     return AnyCancellable(assign)
   }
 }
+
+extension Subscribers.Assign: CustomReflectable, CustomPlaygroundDisplayConvertible {
+  /// Shows no properties: they are not part of the API.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+  /// The description.
+  public var playgroundDescription: Any { description }
+}
 #endif

@@ -78,4 +78,12 @@ extension Publisher where Failure == Never {
     sink(receiveCompletion: { _ in }, receiveValue: receiveValue)
   }
 }
+
+extension Subscribers.Sink: CustomReflectable, CustomPlaygroundDisplayConvertible {
+  /// Shows no properties: they are not part of the API.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+
+  /// The description.
+  public var playgroundDescription: Any { description }
+}
 #endif

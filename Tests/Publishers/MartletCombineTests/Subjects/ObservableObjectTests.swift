@@ -55,6 +55,33 @@ struct ObservableObjectTests {
     #expect(probes.allSatisfy { $0.values.count == 1 })
   }
 
+  @Test func anObjectWhoseMirrorHidesItsPropertiesNotifies() {
+    final class Secretive: ObservableObject, CustomReflectable {
+      @Published var title = "a"
+      @Published var count = 0
+      var customMirror: Mirror { Mirror(self, children: [:]) }
+    }
+    let secretive = Secretive()
+    secretive.title = "before anybody asks"
+    let probe = secretive.objectWillChange.probe()
+
+    secretive.title = "b"
+    secretive.count = 1
+    secretive.count = 2
+
+    #expect(probe.values.count == 3)
+  }
+
+  @Test func settingTheProjectedValueHasNoEffect() {
+    let (one, other) = (Model(), Model())
+    other.title = "other"
+
+    one.$title = other.$title
+    one.title = "b"
+
+    #expect(one.title == "b" && other.title == "other")
+  }
+
   @Test func aCustomPublisherIsNotifiedExplicitlyOnly() {
     final class Manual: ObservableObject {
       let objectWillChange = PassthroughSubject<Void, Never>()

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 extension Publishers {
-  /// The publisher that ``Publisher/switchToLatest()`` returns.
+  /// The publisher that `switchToLatest()` returns.
   public struct SwitchToLatest<P: Publisher, Upstream: Publisher>: Publisher
   where P == Upstream.Output, P.Failure == Upstream.Failure {
     /// The output type.

@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import Martlet
 import MartletTesting
+import Synchronization
 
 /// Runs work in a task. Ctrl-C cancels the task.
 func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -36,10 +37,12 @@ func untilInterrupted<Value: Sendable>(_ work: @escaping @Sendable () async thro
   }
 }
 
-/// Presses Ctrl-C when the first bytes have arrived.
-struct ImpatientUser: EventListener {
+/// Presses Ctrl-C once, when the first bytes have arrived.
+final class ImpatientUser: EventListener {
+  private let hasPressed = Atomic(false)
+
   func receive(_ event: Event, in call: Call) {
-    if case .progress = event { kill(getpid(), SIGINT) }
+    if case .progress = event, !hasPressed.exchange(true, ordering: .relaxed) { kill(getpid(), SIGINT) }
   }
 }
 

@@ -116,7 +116,6 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
     do { return try contents.step(input, self) } catch { return fail(error) }
   }
 
-  @inline(never)  // variables of generic types take time at the beginning of the function that has them
   private func fail(_ error: any Error) -> Subscribers.Demand {
     guard let failure = error as? Downstream.Failure else { return .none }  // Other operators' steps do not throw.
     return complete(.failure(failure))

@@ -42,8 +42,10 @@ public final class Call: Work {
     parentContext = ParentContext(.current)
     self.use = use
     askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
-    label = asked?.options.label
-    responseTimeout = asked?.options.responseTimeout
+    // Read in their box: `asked?.options` would copy all of them.
+    let options = asked?.sharedOptions.box
+    label = options?.value.label
+    responseTimeout = options?.value.responseTimeout
     self.deadline = Mutex(deadline)
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue

@@ -40,8 +40,8 @@ struct InterceptorChain: Sendable {
   struct Rest<Value> {
     let position: Int
     let work: Later<Value>
-    /// How many interceptors prepared the attempt: only these review it. nil for all.
-    var preparedCount: Int?
+    /// How many interceptors prepared the attempt: only these review it.
+    var preparedCount = Int.max
   }
 
   /// The response of an interceptor, and how many had prepared the attempt by then, including itself.
@@ -70,6 +70,7 @@ struct InterceptorChain: Sendable {
     return nil
   }
 
+  @inline(never)  // its variables would take space in the frame of `AttemptLoop.run`
   private func prepare(
     _ request: inout DescribedRequest, after first: Rest<Preparation>, in call: Call
   ) async throws -> Answer? {
@@ -87,11 +88,11 @@ struct InterceptorChain: Sendable {
 
   /// Lets interceptors review an outcome until one of them does not accept it at once.
   ///
-  /// - Parameter preparedCount: how many interceptors prepared the attempt; only these review it. nil for all.
+  /// - Parameter preparedCount: how many interceptors prepared the attempt; only these review it.
   func judge(
-    _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int?, in call: Call
+    _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int, in call: Call
   ) -> Rest<Verdict>? {
-    for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount ?? .max {
+    for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount {
       if let work = reviewing[position].judge(outcome, attempt, call) {
         return Rest(position: position, work: work, preparedCount: preparedCount)
       }

@@ -14,7 +14,7 @@ struct DeliveryOrder {
   private(set) var waiting = 0
   private var deliverer: ThreadIdentity?
 
-  /// Returns nil if another thread is delivering, which then delivers what is in line.
+  /// Begins a turn. With nil, another thread is delivering, and takes the events in line along.
   mutating func begin() -> Turn? {
     let thread = ThreadIdentity.current
     guard deliverer == nil || deliverer == thread else { return nil }

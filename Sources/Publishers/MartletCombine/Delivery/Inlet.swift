@@ -81,7 +81,7 @@ final class Intake<Input, Failure: Error>: Inlet, Subscriber {
   private let onValue: (Input, Intake) -> Subscribers.Demand
   private let onCompletion: (Subscribers.Completion<Failure>, Intake) -> Void
 
-  /// - Parameter demand: what is requested as soon as the upstream has sent its subscription.
+  /// - Parameter demand: the demand that is sent as soon as the upstream's subscription arrives.
   init(
     name: String, asking demand: Subscribers.Demand = .none, onSubscription: @escaping () -> Void = {},
     onValue: @escaping (Input, Intake) -> Subscribers.Demand,

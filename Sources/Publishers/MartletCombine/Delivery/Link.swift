@@ -10,7 +10,7 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
   // time for every value, which takes ten times as long as all else.
   typealias Step = (Input, Link) throws -> Subscribers.Demand
 
-  /// What is requested from upstream.
+  /// The demand that goes upstream.
   enum Request {
     /// What downstream requests. A value that is skipped is replaced.
     case same
@@ -22,7 +22,7 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
     case unlimited
   }
 
-  /// What is released at the end.
+  /// Everything that the end releases.
   fileprivate final class Contents {
     let downstream: Downstream
     let step: Step
@@ -179,7 +179,7 @@ extension Publisher {
   ///
   /// - Parameters:
   ///   - name: the name of the operator, which `print()` shows.
-  ///   - demand: what is requested from this publisher.
+  ///   - demand: the demand that goes to this publisher.
   ///   - onFinish: what happens when this publisher has finished; by default, the operator finishes, too.
   ///   - step: what happens to a value.
   func subscribe<S: Subscriber>(

@@ -5,7 +5,7 @@ import Synchronization
 /// it touches the contents, and the last call that leaves after the end releases them. This costs less than a lock,
 /// and lets other code be called in between.
 struct LinkState: ~Copyable, Sendable {
-  /// What has happened.
+  /// The events in the life of a link.
   struct Flags: OptionSet {
     let rawValue: Int
 

@@ -3,8 +3,8 @@ import Synchronization
 /// A value behind a lock, which need not be Sendable: the values and closures of publishers, and objects of an app.
 ///
 /// A dump of it shows nothing, because the value may be a secret.
-// SAPFoundation and MartletCombineFoundation also compile this file, through a link. A generic class of another module is not
-// specialised, and each access to a task's state then took a thousand instructions.
+// SAPFoundation and MartletCombineFoundation also compile this file, through a link. A generic class of another module
+// is not specialised, and each access to a task's state then took a thousand instructions.
 final class Locked<Value>: Sendable {
   private let mutex: Mutex<Content<Value>>
 

@@ -14,7 +14,7 @@ struct OutletTurn {
 /// its demand and its lock. Publishers inherit it and add what they do with demand.
 ///
 /// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryOrder``
-/// says. Nothing is delivered after the completion or ``close()``, which release the downstream and what is in line.
+/// says. Nothing is delivered after the completion or ``close()``, which release the downstream and the events in line.
 class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
   private enum Event {
     case value(Downstream.Input)
@@ -101,14 +101,14 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     deliverLine(turn.turn)
   }
 
-  /// Completes after what is in line.
+  /// Completes after the events in line.
   final func finish(_ completion: Subscribers.Completion<Downstream.Failure>) {
     lock.withLock { enqueue(completion) }
     deliver()
   }
 
   /// Accepts a value if it was requested. Call this while ``lock`` is held, and then deliver the value in the turn that
-  /// is returned. If it is nil, the value was dropped, or is in line and delivered by the one who delivers now.
+  /// is returned. If it is nil, the value was dropped, or is in line for the thread that delivers now.
   final func offer(_ value: Downstream.Input) -> Turn? {
     guard stage == .open, demand > .none, let receiver else { return nil }
     demand -= 1
@@ -119,8 +119,8 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
 
   private func putInLine(_ value: Downstream.Input) { line.append(.value(value)) }
 
-  /// Delivers a value that was accepted, calls the closure with what the subscriber asks for in return, if anything,
-  /// and delivers what has come into line.
+  /// Delivers a value that was accepted, passes on the demand that the subscriber returns, if any, and delivers the
+  /// events that have come into line meanwhile.
   final func deliver(
     _ value: Downstream.Input, in turn: Turn, receivingDemand receive: (Subscribers.Demand) -> Void
   ) {
@@ -192,7 +192,7 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     return line
   }
 
-  /// Delivers what is in line, unless another thread is delivering, which then does it.
+  /// Delivers the events in line. If another thread is delivering, that thread does it.
   final func deliver() {
     if let turn = lock.withLock({ order.waiting == 0 || stage == .new ? nil : order.begin() }) { deliverLine(turn) }
   }

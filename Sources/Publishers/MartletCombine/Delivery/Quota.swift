@@ -13,7 +13,7 @@ struct Quota: ~Copyable, Sendable {
 
   var isClosed: Bool { word.load(ordering: .acquiring) == Self.closed }
 
-  /// Adds what is requested.
+  /// Adds a demand.
   ///
   /// - Returns: whether the caller delivers from now on.
   func add(_ demand: Subscribers.Demand) -> Bool {

@@ -2,7 +2,8 @@
 /// An outlet with one upstream, of which it is the subscriber: for operators whose values come later or from another
 /// thread than those of upstream.
 ///
-/// Operators that pass on one value for each do not count: upstream obeys the demand. Others count what is requested.
+/// An operator that passes on one value for each value it receives keeps no count, because upstream obeys the demand.
+/// Other operators count the demand.
 class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
   typealias Failure = Downstream.Failure
 
@@ -13,7 +14,7 @@ class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
 
   /// - Parameters:
   ///   - counts: whether values are delivered only if they are requested here; requests then do not reach upstream.
-  ///   - demand: what is requested from upstream before the subscriber has its subscription.
+  ///   - demand: the demand that goes upstream before the subscriber has its subscription.
   init(to downstream: Downstream, name: String, counting counts: Bool, asking demand: Subscribers.Demand = .none) {
     inlet = Inlet(name: name, asking: demand)
     self.counts = counts

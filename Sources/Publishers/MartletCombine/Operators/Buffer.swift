@@ -28,7 +28,7 @@ extension Publishers {
     public let upstream: Upstream
     /// The number of values that the buffer has room for.
     public let size: Int
-    /// What is requested from upstream.
+    /// The demand that goes upstream.
     public let prefetch: PrefetchStrategy
     /// What happens with a value for which there is no room.
     public let whenFull: BufferingStrategy<Failure>
@@ -144,7 +144,7 @@ extension Publisher {
   ///
   /// - Parameters:
   ///   - size: the number of values that the buffer has room for.
-  ///   - prefetch: what is requested from upstream: as many values as there is room for, or any number.
+  ///   - prefetch: the demand that goes upstream: as many values as there is room for, or any number.
   ///   - whenFull: what happens with a value for which there is no room. A custom error is delivered with the next
   ///     request, after the values that are requested with it.
   public func buffer(

@@ -21,7 +21,7 @@ extension Publishers {
   }
 }
 
-/// Delivers the values of the latest publisher. What is requested and not delivered is requested from each new one.
+/// Delivers the values of the latest publisher. Each new one gets the demand that is left.
 private final class SwitchOutlet<Child: Publisher, Downstream: Subscriber>: Outlet<Downstream>
 where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure {
   private var upstream: Inlet?

@@ -34,7 +34,7 @@ final class Column<Value>: TupleColumn {
 
 /// Delivers one value of each upstream together: `zip`, which uses each value once, and `combineLatest`.
 ///
-/// What is requested is requested from every upstream. So `zip` need not count, if its upstreams obey the demand;
+/// Every upstream gets the whole demand. So `zip` need not count, if its upstreams obey the demand;
 /// `combineLatest` drops what is not requested. The subscriber receives its subscription when all upstreams have sent
 /// theirs, so that no value is missed.
 final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {

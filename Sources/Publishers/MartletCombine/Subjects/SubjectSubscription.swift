@@ -26,8 +26,7 @@ class SubjectSubscription<Downstream: Subscriber>: Outlet<Downstream> {
     self.member = member
     guard let completion = hub?.add(member) else { return start() }
     leave()
-    subscriber.receive(subscription: Subscriptions.empty)
-    subscriber.receive(completion: completion)
+    subscriber.receive(onlyCompletion: completion)
   }
 
   override func didClose() { leave() }

@@ -207,7 +207,7 @@ open class BasicCredentialStorage: BasicCredentialStoring {
   public init(store: any CodableStoring = CodableStorage()) { storage = store }
 
   open func store(credential: BasicCredential, for url: URL) throws {
-    try storage.put(credential, for: url.storageKey(Self.keyPrefix))
+    try storage.put(credential, for: url.storageKey(Self.keyPrefix), listedBelow: Self.keyPrefix)
   }
 
   open func credential(for url: URL) throws -> BasicCredential? {
@@ -216,8 +216,8 @@ open class BasicCredentialStorage: BasicCredentialStoring {
 
   open func delete(for url: URL) throws { try storage.remove(for: url.storageKey(Self.keyPrefix)) }
 
-  /// Deletes all credentials if the store can list its keys (``CodableStorage``); otherwise does nothing.
-  open func clear() { storage.removeAll(below: Self.keyPrefix) }
+  /// Deletes all credentials, also those of earlier runs of the program. For this the store has a list of their keys.
+  open func clear() { storage.removeAll(listedBelow: Self.keyPrefix) }
 
   /// The prefix of all keys.
   static let keyPrefix = "basic-credential "

@@ -7,7 +7,7 @@ extension SAPURLSession {
   /// …/mobileservices/sessions/logout`.
   ///
   /// It also empties the stores of observers, including unregistered ones. Values from an earlier run of the program
-  /// are removed there, too, if the store can list its keys (``CodableStorage``).
+  /// are removed there, too.
   ///
   /// It needs no network. Work that began before the sign-out leaves no data if it completes later. Logins, tokens and
   /// passwords are discarded, and the tasks that wait for them fail with `URLError.userAuthenticationRequired`; cookies

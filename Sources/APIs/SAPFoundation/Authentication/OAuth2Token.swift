@@ -108,12 +108,14 @@ open class OAuth2TokenStorage: OAuth2TokenStore {
   /// Returns the key of a URL's token: the same for all URLs with its scheme, host and port.
   public static func key(for url: URL) -> String { url.storageKey(keyPrefix) }
 
-  open func store(token: OAuth2Token, for url: URL) throws { try store.put(token, for: keyHandler(url)) }
+  open func store(token: OAuth2Token, for url: URL) throws {
+    try store.put(token, for: keyHandler(url), listedBelow: Self.keyPrefix)
+  }
 
   open func token(for url: URL) throws -> OAuth2Token? { try store.get(OAuth2Token.self, for: keyHandler(url)) }
 
   open func deleteToken(for url: URL) throws { try store.remove(for: keyHandler(url)) }
 
-  /// Deletes all tokens if the store can list its keys (``CodableStorage``); otherwise does nothing.
-  open func clear() { store.removeAll(below: Self.keyPrefix) }
+  /// Deletes all tokens, also those of earlier runs of the program. For this the store has a list of their keys.
+  open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 }

@@ -182,12 +182,14 @@ open class UserIdentityStorage: UserIdentityStoring {
   /// Returns the key of a URL's certificate: the same for all URLs with its scheme, host and port.
   public class func key(for url: URL) -> String { url.storageKey(keyPrefix) }
 
-  open func store(identity: Data, for url: URL) throws { try store.put(identity, for: keyHandler(url)) }
+  open func store(identity: Data, for url: URL) throws {
+    try store.put(identity, for: keyHandler(url), listedBelow: Self.keyPrefix)
+  }
 
   open func identity(for url: URL) throws -> Data? { try store.get(Data.self, for: keyHandler(url)) }
 
   open func delete(for url: URL) throws { try store.remove(for: keyHandler(url)) }
 
-  /// Deletes all certificates if the store can list its keys (``CodableStorage``); otherwise does nothing.
-  open func clear() { store.removeAll(below: Self.keyPrefix) }
+  /// Deletes all certificates, also those of earlier runs of the program. For this the store has a list of their keys.
+  open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 }

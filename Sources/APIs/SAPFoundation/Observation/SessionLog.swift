@@ -23,8 +23,13 @@ package enum SessionLog {
   }
 
   /// Deletes a value at a sign-out. A failure is logged, and the sign-out continues.
-  static func failure(deleting name: String, _ delete: () throws -> Void) {
-    do { try delete() } catch { write(.error, nil, "a sign-out could not delete \(name) from its store: \(error)") }
+  @discardableResult
+  static func failure(deleting name: String, _ delete: () throws -> Void) -> Bool {
+    do { try delete() } catch {
+      write(.error, nil, "a sign-out could not delete \(name) from its store: \(error)")
+      return true
+    }
+    return false
   }
 
   /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. If a key

@@ -157,14 +157,16 @@ open class CSRFTokenStorage: CSRFTokenStoring {
   /// - Parameter store: the store of the tokens; in memory by default.
   public init(store: any CodableStoring = CodableStorage()) { self.store = store }
 
-  open func store(token: String, for url: URL) throws { try store.put(token, for: Self.key(url)) }
+  open func store(token: String, for url: URL) throws {
+    try store.put(token, for: Self.key(url), listedBelow: Self.keyPrefix)
+  }
 
   open func token(for url: URL) throws -> String? { try store.get(String.self, for: Self.key(url)) }
 
   open func deleteToken(for url: URL) throws { try store.remove(for: Self.key(url)) }
 
-  /// Deletes all tokens if the store can list its keys (``CodableStorage``); otherwise does nothing.
-  open func clear() { store.removeAll(below: Self.keyPrefix) }
+  /// Deletes all tokens, also those of earlier runs of the program. For this the store has a list of their keys.
+  open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 
   /// The prefix of all keys.
   static let keyPrefix = "csrf-token "

@@ -78,16 +78,6 @@ open class CodableStorage: CodableStoring {
   public func keys() throws -> Set<String> { try store.keys() }
 }
 
-extension CodableStoring {
-  /// Removes all values whose keys have a prefix, if the storage can list its keys.
-  func removeAll(below prefix: String) {
-    guard let storage = self as? CodableStorage else { return }
-    SessionLog.failure(deleting: "\(prefix)…") {
-      for key in try storage.keys() where key.hasPrefix(prefix) { try storage.remove(for: key) }
-    }
-  }
-}
-
 /// Encodes values as property lists. Each value is the only element of an array, because a property list has to be an
 /// array or a dictionary.
 open class PlistCoder: CoderProtocol {

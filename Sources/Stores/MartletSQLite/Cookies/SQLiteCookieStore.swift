@@ -1,6 +1,5 @@
 public import MartletEngine
 public import MartletSemantics
-import Synchronization
 
 /// A ``Martlet/CookieStore`` in a SQLite file.
 ///
@@ -21,7 +20,10 @@ import Synchronization
 /// Each cookie has a checksum; a damaged one is treated as missing, and never sent.
 ///
 /// Session cookies are kept in memory, for this store only, unless ``SessionCookies/persistent`` is set. Errors are
-/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. Reads run off the caller's actor.
+/// ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy.
+///
+/// The store has a copy of all cookies in memory. A read looks whether the file was changed since, which takes a few
+/// microseconds, and reads it again only then.
 public struct SQLiteCookieStore: CookieStore {
   /// Where session cookies are stored.
   public enum SessionCookies: Sendable, Hashable {
@@ -31,10 +33,7 @@ public struct SQLiteCookieStore: CookieStore {
     case persistent
   }
 
-  private let database: Database
-  private let keepsAll: Bool
-  /// The cookies that are not in the file.
-  private let session = SessionCookieMemory()
+  private let file: CookieFile
 
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
   ///
@@ -47,122 +46,41 @@ public struct SQLiteCookieStore: CookieStore {
     at file: URL, sessionCookies: SessionCookies = .transient,
     onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
   ) throws(HTTPError) {
-    keepsAll = sessionCookies == .persistent
-    var schema = CookieTable.schema
-    if !keepsAll { schema.opening += CookieTable.dropSessionCookies }
-    database = try Database(at: file, schema, onSetAside: onSetAside)
+    self.file = try CookieFile(at: file, keepsSessionCookies: sessionCookies == .persistent, onSetAside: onSetAside)
   }
 
-  @concurrent public func cookies(in site: String) async throws -> [Cookie] {
-    try await read { Self.joined(try $0.cookies(in: site), $1[site, default: []]) }
-  }
+  @concurrent public func cookies(in site: String) async throws -> [Cookie] { try file.current()[site] }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
-    try await database.write { [session, keepsAll] connection in
-      let table = CookieTable(connection)
-      let stored = try table.cookies(in: site)
-      let transient = session.sites[site] ?? []
-      var cookies = Self.joined(stored, transient)
-      let result = change(&cookies)
-      try table.replace(stored, by: keepsAll ? cookies : cookies.filter { !$0.isSession }, in: site)
-      if !keepsAll { session.prepare(cookies.filter(\.isSession), in: site) }
-      return result
-    } ended: { [session] isStored in
-      session.finish(isStored)
-    }
+    try await file.write { try $0.update(site, change) }
   }
 
-  @concurrent public func count() async throws -> Int {
-    try await read { try $0.count() + $1.values.reduce(0) { $0 + $1.count } }
-  }
+  @concurrent public func count() async throws -> Int { try file.current().count }
 
-  @concurrent public func allCookies() async throws -> [String: [Cookie]] {
-    try await read { try $0.all().merging($1, uniquingKeysWith: Self.joined) }
-  }
+  @concurrent public func allCookies() async throws -> [String: [Cookie]] { try file.current().sites }
 
-  public func removeAll() async throws {
-    try await database.removeAll { [session] connection in
-      try CookieTable(connection).removeAll()
-      session.prepareToRemoveAll()
-      return true
-    } ended: { [session] isRemoved in
-      session.prepareToRemoveAll()
-      session.finish(isRemoved)
-    }
-  }
-
-  /// Merges the cookies of the file and of the memory, keeping one of each identity. Another process may have stored a
-  /// persistent cookie that is a session cookie here: the one set last counts.
-  private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
-    guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
-    let cookies = Dictionary((stored + transient).map { ($0.identity, $0) }) { one, other in
-      one.lastAccessed > other.lastAccessed ? one : other
-    }
-    return Array(cookies.values)
-  }
-
-  /// Reads a consistent state of the file and the memory.
-  private func read<R: Sendable>(
-    _ work: @Sendable (CookieTable, _ session: [String: [Cookie]]) throws -> R
-  ) async throws -> R {
-    if let before = session.settled {
-      let result = try await database.read { try work(CookieTable($0), before.sites) }
-      if session.settled?.generation == before.generation { return result }
-    }
-    // A change of both is in progress: read after it.
-    return try await database.readAfterWrites { [session] in try work(CookieTable($0), session.sites) }
-  }
+  public func removeAll() async throws { try await file.write { try $0.removeAll() } }
 }
 
-/// The session cookies of a store, by site, that are not in its file.
-///
-/// A change may affect both the file and this memory. It is prepared before the transaction of the file ends, and
-/// applied after it; in between, the two are inconsistent and `settled` is nil.
-final class SessionCookieMemory: Sendable {
-  /// The cookies in memory, and the number of changes so far.
-  struct Settled {
-    let sites: [String: [Cookie]]
-    let generation: Int
+extension SQLiteCookieStore: ImmediateCookieStore {
+  package var revision: CookieRevision { (try? file.current())?.revision ?? .unknown }
+
+  package func currentCookies(in site: String) -> [Cookie] { file.copied(site) }
+}
+
+// MARK: - For callers that cannot suspend
+
+extension SQLiteCookieStore {
+  /// Returns all cookies by site.
+  package func blockingCookies() throws(HTTPError) -> CookieSnapshot { try file.current() }
+
+  /// Changes the cookies of a site, like ``update(_:_:)``. It waits at most five seconds for other writes.
+  package func blockingUpdate<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) throws -> Result {
+    try file.blockingWrite { try $0.update(site, change) }
   }
 
-  private struct State {
-    var sites: [String: [Cookie]] = [:]
-    var prepared: [String: [Cookie]]?
-    var generation = 0
-  }
-
-  private let state = Mutex(State())
-
-  /// The cookies in memory; nil while a change is in progress.
-  var settled: Settled? {
-    state.withLock { $0.prepared == nil ? Settled(sites: $0.sites, generation: $0.generation) : nil }
-  }
-
-  /// The cookies in memory, for the writer, which is the only one that changes them.
-  var sites: [String: [Cookie]] { state.withLock { $0.sites } }
-
-  /// Prepares to replace the cookies of a site.
-  func prepare(_ cookies: [Cookie], in site: String) {
-    state.withLock { state in
-      guard Set(state.sites[site] ?? []) != Set(cookies) else { return }
-      var sites = state.sites
-      sites[site] = cookies.isEmpty ? nil : cookies
-      state.prepared = sites
-    }
-  }
-
-  /// Prepares to remove all cookies.
-  func prepareToRemoveAll() { state.withLock { $0.prepared = [:] } }
-
-  /// Applies or discards the prepared change.
-  func finish(_ isKept: Bool) {
-    state.withLock { state in
-      guard let prepared = state.prepared else { return }
-      if isKept { state.sites = prepared }
-      state.prepared = nil
-      state.generation += 1
-    }
-  }
+  /// Removes all cookies.
+  package func blockingRemoveAll() throws { try file.blockingWrite { try $0.removeAll() } }
 }

@@ -43,21 +43,12 @@ struct Database: Sendable {
 
   /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must not
   /// have other side effects.
-  ///
-  /// - Parameter ended: called before the next write begins. It gets whether the work was committed.
-  func write<R: Sendable>(
-    _ work: @Sendable (DatabaseConnection) throws -> R, ended: @Sendable (_ isStored: Bool) -> Void = { _ in }
-  ) async throws(HTTPError) -> R {
+  func write<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     do {
-      return try await writer.write(work, ended: ended)
+      return try await writer.write(work)
     } catch {
       throw Self.wrap(error, opener.file)
     }
-  }
-
-  /// Reads on the writing connection, after all earlier writes.
-  func readAfterWrites<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
-    try await write(work)
   }
 
   /// Removes everything.
@@ -65,21 +56,17 @@ struct Database: Sendable {
   /// It works on a full disk, too: the file is then deleted and replaced by an empty one. Files of this store that were
   /// set aside are deleted, too.
   ///
-  /// - Parameters:
-  ///   - step: removes a part in one transaction, and returns whether nothing is left.
-  ///   - ended: called before the next write begins. It gets whether everything was removed.
-  func removeAll(
-    _ step: @Sendable (DatabaseConnection) throws -> Bool, ended: @Sendable (_ isRemoved: Bool) -> Void = { _ in }
-  ) async throws(HTTPError) {
+  /// - Parameter step: removes a part in one transaction, and returns whether nothing is left.
+  func removeAll(_ step: @Sendable (DatabaseConnection) throws -> Bool) async throws(HTTPError) {
     do {
-      try await writer.removeAll(step, ended: ended)
+      try await writer.removeAll(step)
       closeIdleConnections()
     } catch {
       throw Self.wrap(error, opener.file)
     }
   }
 
-  /// Removes everything synchronously, like ``removeAll(_:ended:)``.
+  /// Removes everything synchronously, like ``removeAll(_:)``.
   func blockingRemoveAll(_ step: (DatabaseConnection) throws -> Bool) throws(HTTPError) {
     do {
       while try !blockingWrite(step) {}
@@ -129,8 +116,23 @@ struct Database: Sendable {
     } catch { throw Self.wrap(error, opener.file) }
   }
 
+  /// Reads synchronously if the file has changed since the last read through this watch; otherwise returns nil.
+  func blockingRead<R>(
+    ifChangedSince watch: FileWatch, _ work: (DatabaseConnection) throws -> R
+  ) throws(HTTPError) -> R? {
+    do {
+      var failures = FailureCount()
+      while true {
+        let identity = opener.identity
+        do { return try watch.read(opener, work) } catch {
+          writers.give(back: try opener.open(replacing: failures.isDamage(error) ? identity : nil))
+        }
+      }
+    } catch { throw Self.wrap(error, opener.file) }
+  }
+
   /// Writes synchronously on the caller's thread, for callers that cannot suspend. It waits at most five seconds for
-  /// other writes. Otherwise like ``write(_:ended:)``.
+  /// other writes. Otherwise like ``write(_:)``.
   func blockingWrite<R>(_ work: (DatabaseConnection) throws -> R) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
@@ -150,7 +152,7 @@ struct Database: Sendable {
     return result
   }
 
-  /// Writes in one transaction what only makes sense in this file. It fails, unlike ``write(_:ended:)``, if the file was
+  /// Writes in one transaction what only makes sense in this file. It fails, unlike ``write(_:)``, if the file was
   /// deleted, replaced or damaged: what follows is up to the next write.
   func maintain<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     do {
@@ -205,16 +207,10 @@ actor Writer {
 
   /// Runs the work in one transaction. If the file is damaged, or its name refers to another file because it was
   /// deleted or replaced, a file is opened anew and the work is repeated.
-  func write<R>(_ work: (DatabaseConnection) throws -> R, ended: (Bool) -> Void) throws -> R {
-    var isStored = false
-    defer { ended(isStored) }
+  func write<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
     var failures = FailureCount()
     while true {
-      do {
-        let result = try transaction(work)
-        isStored = true
-        return result
-      } catch {
+      do { return try transaction(work) } catch {
         try replace(connection?.identity ?? .none, isDamaged: failures.isDamage(error))
       }
     }
@@ -230,17 +226,14 @@ actor Writer {
     return result
   }
 
-  func removeAll(_ step: (DatabaseConnection) throws -> Bool, ended: (Bool) -> Void) throws {
-    var isRemoved = false
-    defer { ended(isRemoved) }
+  func removeAll(_ step: (DatabaseConnection) throws -> Bool) throws {
     do {
-      while try !write(step, ended: { _ in }) {}
+      while try !write(step) {}
     } catch let failure as SQLiteFailure where failure.isFull {
       connection = nil
       try opener.discard()
     }
     opener.file.removeSetAside(of: opener.schema.application)
-    isRemoved = true
   }
 
   func discardIfStuck() throws {

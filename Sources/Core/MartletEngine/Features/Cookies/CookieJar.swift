@@ -134,7 +134,7 @@ public final class CookieJar: Sendable {
   // MARK: - Requests
 
   /// Whether the store never waits.
-  var endsAtDeadline: Bool { immediate != nil }
+  var endsAtDeadline: Bool { Deadline.ends(backing) }
 
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: Cookie.Context = .init()) async throws -> [Cookie] {
@@ -151,7 +151,12 @@ public final class CookieJar: Sendable {
     guard let immediate else {
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
     }
-    guard let revision = immediate.revision else { return .now([:]) }
+    let revision: Int
+    switch immediate.revision {
+    case .empty: return .now([:])
+    case .number(let number): revision = number
+    case .unknown: return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
+    }
     let lookup = CookieLookup(request: request, context: context, mark: mark, revision: revision, time: now())
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }

@@ -51,51 +51,82 @@ public protocol CookieStore: Sendable {
   func removeAll() async throws
 }
 
-/// A store that never suspends and always knows whether it has cookies.
-package protocol ImmediateCookieStore: CookieStore, AnyObject {
-  /// A number that grows with every change; nil if there are no cookies.
-  var revision: Int? { get }
+/// A store that has its cookies in memory: looking at them never suspends.
+package protocol ImmediateCookieStore: CookieStore {
+  /// The state of the cookies now.
+  var revision: CookieRevision { get }
 
-  /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``.
+  /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``, as they were at the last look at the revision or
+  /// later.
   func currentCookies(in site: String) -> [Cookie]
+}
+
+/// The state of a store's cookies.
+package enum CookieRevision {
+  /// There are no cookies.
+  case empty
+  /// There are cookies. The number grows with every change.
+  case number(Int)
+  /// The store cannot look at once. Its other methods can, or throw the reason.
+  case unknown
+}
+
+/// The cookies of a store in memory, by site.
+package struct CookieSnapshot: Sendable {
+  package private(set) var sites: [String: [Cookie]] = [:]
+  package private(set) var count = 0
+  private var number = 0
+
+  package init() {}
+
+  package var revision: CookieRevision { count == 0 ? .empty : .number(number) }
+
+  /// Returns the cookies of a site.
+  package subscript(site: String) -> [Cookie] { sites[site] ?? [] }
+
+  /// Changes the cookies of a site.
+  package mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
+    var cookies = sites[site] ?? []
+    count -= cookies.count
+    let result = change(&cookies)
+    count += cookies.count
+    number += 1
+    sites[site] = cookies.isEmpty ? nil : cookies
+    return result
+  }
+
+  /// Replaces all cookies.
+  package mutating func replace(by sites: [String: [Cookie]]) {
+    self.sites = sites.filter { !$0.value.isEmpty }
+    count = sites.values.reduce(0) { $0 + $1.count }
+    number += 1
+  }
 }
 
 /// Stores cookies in memory while the store exists. This is the default of ``CookieJar``.
 public final class MemoryCookieStore: ImmediateCookieStore {
-  private struct State {
-    var sites: [String: [Cookie]] = [:]
-    var count = 0
-    var revision = 0
-  }
-
-  private let state = Mutex(State())
+  private let state = Mutex(CookieSnapshot())
 
   /// Makes an empty store.
   public init() {}
 
   public func cookies(in site: String) async throws -> [Cookie] { currentCookies(in: site) }
 
-  package func currentCookies(in site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
+  package func currentCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
-    state.withLock { state in
-      var cookies = state.sites[site] ?? []
-      state.count -= cookies.count
-      let result = change(&cookies)
-      state.count += cookies.count
-      state.revision += 1
-      state.sites[site] = cookies.isEmpty ? nil : cookies
-      return result
-    }
+    state.withLock { $0.update(site, change) }
   }
 
-  package var revision: Int? { state.withLock { $0.count == 0 ? nil : $0.revision } }
+  package var revision: CookieRevision { state.withLock { $0.revision } }
 
   public func count() async throws -> Int { state.withLock { $0.count } }
 
   public func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
 
-  public func removeAll() async throws { state.withLock { $0 = State(revision: $0.revision + 1) } }
+  public func removeAll() async throws { state.withLock { $0.replace(by: [:]) } }
 }
+
+@_spi(Transports) extension MemoryCookieStore: DeadlineAware {}

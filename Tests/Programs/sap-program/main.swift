@@ -1,22 +1,57 @@
 import SAPFoundation
 
-// A program with a SAPURLSession whose cache is in a folder, for tests that need a separate process. It prints the
-// result for each URL, and ends directly afterwards.
+// A program with a SAPURLSession, for tests that need a separate process. The session has the default configuration, or
+// a cache in a folder. It is made when a command first needs it. The program ends directly after the last command.
 //
-//     sap-program FOLDER [clear] URL...
+//     sap-program default|ephemeral|FOLDER COMMAND...
+//
+//     URL                 requests it, and prints status and text, or the code of the error
+//     clear               calls the documented lines that clear the session's configuration
+//     clear-shared        calls the lines that generated apps have for a sign-out
+//     sign-out            calls clearCredentials()
+//     set-cookie=N=V@HOST stores a permanent cookie in HTTPCookieStorage.shared
+//     delete-cookie=N     deletes it there
+//     cookies             prints the session's cookies
+//     password=USER:PASS  answers later challenges with a permanent credential
 let arguments = CommandLine.arguments.dropFirst()
-guard let folder = arguments.first else { exit(2) }
-let configuration = URLSessionConfiguration.default
-configuration.urlCache = URLCache(memoryCapacity: 0, diskCapacity: 10 << 20, directory: URL(filePath: folder))
-let session = SAPURLSession(configuration: configuration)
+guard let kind = arguments.first else { exit(2) }
 
-for argument in arguments.dropFirst() {
-  guard argument != "clear" else {
-    session.configuration.urlCache?.removeAllCachedResponses()
-    session.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
-    continue
+/// Answers challenges with the credential that was named, otherwise as the session does.
+final class Delegate: SAPURLSessionDelegate {
+  let credential = Shared<URLCredential?>(nil)
+
+  func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (SAPURLSession.AuthChallengeDisposition) -> Void
+  ) {
+    completionHandler(credential.value.map { .use($0) } ?? .performDefaultHandling)
   }
-  guard let url = URL(string: argument) else { exit(2) }
+}
+
+/// A value that callbacks on other threads use.
+final class Shared<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var current: Value
+
+  init(_ value: Value) { current = value }
+
+  var value: Value {
+    get { lock.withLock { current } }
+    set { lock.withLock { current = newValue } }
+  }
+}
+
+let delegate = Delegate()
+
+@MainActor func makeSession() -> SAPURLSession {
+  let configuration: URLSessionConfiguration = kind == "ephemeral" ? .ephemeral : .default
+  if !["default", "ephemeral"].contains(kind) {
+    configuration.urlCache = URLCache(memoryCapacity: 0, diskCapacity: 10 << 20, directory: URL(filePath: kind))
+  }
+  return SAPURLSession(configuration: configuration, delegate: delegate)
+}
+
+func request(_ url: URL, in session: SAPURLSession) {
   let isOver = DispatchSemaphore(value: 0)
   session.dataTask(with: url) { data, response, error in
     let text = data.map { String(decoding: $0, as: UTF8.self) }
@@ -25,4 +60,44 @@ for argument in arguments.dropFirst() {
     isOver.signal()
   }.resume()
   isOver.wait()
+}
+
+func setCookie(_ text: String) {
+  let parts = text.split(whereSeparator: { "=@".contains($0) }).map(String.init)
+  let cookie = HTTPCookie(properties: [
+    .name: parts[0], .value: parts[1], .domain: parts[2], .path: "/", .expires: Date(timeIntervalSinceNow: 3600),
+  ])
+  if let cookie { HTTPCookieStorage.shared.setCookie(cookie) }
+}
+
+var made: SAPURLSession?
+for argument in arguments.dropFirst() {
+  let (command, value) = {
+    let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+    return argument.contains("://") ? (argument, "") : (parts[0], parts.count > 1 ? parts[1] : "")
+  }()
+  let sessionNeeded = !["clear-shared", "set-cookie", "delete-cookie"].contains(command)
+  if sessionNeeded, made == nil { made = makeSession() }
+  switch command {
+  case "clear":
+    made?.configuration.urlCache?.removeAllCachedResponses()
+    made?.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
+  case "clear-shared":
+    URLCache.shared.removeAllCachedResponses()
+    HTTPCookieStorage.shared.removeCookies(since: .distantPast)
+  case "sign-out": made?.clearCredentials()
+  case "set-cookie": setCookie(value)
+  case "delete-cookie":
+    for cookie in HTTPCookieStorage.shared.cookies ?? [] where cookie.name == value {
+      HTTPCookieStorage.shared.deleteCookie(cookie)
+    }
+  case "cookies":
+    print(made?.configuration.httpCookieStorage?.cookies?.map { "\($0.name)=\($0.value)" }.joined(separator: " ") ?? "")
+  case "password":
+    let parts = value.split(separator: ":").map(String.init)
+    delegate.credential.value = URLCredential(user: parts[0], password: parts[1], persistence: .permanent)
+  default:
+    guard let url = URL(string: argument), let made else { exit(2) }
+    request(url, in: made)
+  }
 }

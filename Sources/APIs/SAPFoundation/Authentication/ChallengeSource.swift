@@ -87,6 +87,7 @@ final class ChallengeSource: CredentialSource {
     let (rejection, last) = state.withLock { ($0.rejection, $0.last) }
     let space = URLProtectionSpace(question)
     let storage = session.foundationConfiguration.urlCredentialStorage
+    if let refused, storage === URLCredentialStorage.shared { KeptCredentials.remove(refused, for: space) }
     let proposed = last ?? refused ?? storage?.credential(for: space)
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, proposedCredential: proposed, previousFailureCount: question.failureCount,
@@ -142,18 +143,6 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendabl
   func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
 }
 
-extension URLCredentialStorage {
-  /// Returns the credential of the first user. It compares the properties of protection spaces, because on Linux two
-  /// equal spaces do not compare as equal.
-  fileprivate func credential(for space: URLProtectionSpace) -> URLCredential? {
-    let known = allCredentials.first { known, _ in
-      known.host == space.host && known.port == space.port && known.protocol == space.protocol
-        && known.realm == space.realm && known.authenticationMethod == space.authenticationMethod
-    }
-    return known?.value.min { $0.key < $1.key }?.value
-  }
-}
-
 extension Rejection {
   /// Returns the rejection without the challenges of its strongest scheme; nil if none are left.
   fileprivate func withoutStrongest() -> Rejection? {
@@ -176,6 +165,12 @@ final class SessionCredentials: Sendable {
     /// The storage that has a `.permanent` credential, too.
     let storage: URLCredentialStorage?
     let space: URLProtectionSpace
+
+    /// Removes the credential from the storage.
+    func remove() {
+      storage?.remove(credential, for: space)
+      if storage === URLCredentialStorage.shared { KeptCredentials.remove(for: space) }
+    }
   }
 
   /// The use of a credential: a credential given for Digest is not sent as a password.
@@ -210,6 +205,7 @@ final class SessionCredentials: Sendable {
       guard credential.persistence != .none else { return }
       let storage = credential.persistence == .permanent ? storage : nil
       storage?.set(credential, for: space)
+      if storage === URLCredentialStorage.shared { KeptCredentials.store(credential, for: space) }
       entries[key] = Entry(credential: credential, storage: storage, space: space)
     }
   }
@@ -219,7 +215,7 @@ final class SessionCredentials: Sendable {
     entries.withLock { entries in
       guard let old = entries[key], old.credential === refused else { return }
       entries[key] = nil
-      old.storage?.remove(old.credential, for: old.space)
+      old.remove()
     }
   }
 
@@ -227,7 +223,7 @@ final class SessionCredentials: Sendable {
   func removeAll() {
     signOut.set()
     entries.withLock { entries in
-      for old in entries.values { old.storage?.remove(old.credential, for: old.space) }
+      for old in entries.values { old.remove() }
       entries = [:]
     }
   }

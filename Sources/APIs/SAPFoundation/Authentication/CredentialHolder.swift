@@ -23,6 +23,7 @@ extension SAPURLSession {
     signOut.set()
     cookieStorage?.removeCookies(since: .distantPast)
     credentials.removeAll()
+    if foundationConfiguration.urlCredentialStorage === URLCredentialStorage.shared { KeptCredentials.removeAll() }
     acceptedPasswords.removeAll()
     (transport.base as? any ChallengingTransport)?.removeAnswers()
     let (observers, former) = state.withLock { state in

@@ -29,17 +29,26 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 /// assigned to a configuration in the same way. It is the same on Apple's platforms.
 public final class SAPHTTPCookieStorage: Sendable {
   let jar: CookieJar
-  private let cookieJarStore: StoredCookies
+  private let cookieJarStore: any BlockingCookieStore
 
   /// Makes a storage.
   ///
   /// - Parameters:
   ///   - persistentStorage: stores the cookies permanently; none by default. Cookies are secrets.
   ///   - options: the options; by default session cookies are removed when the program ends.
-  public init(persistentStorage: (any CodableStoring)? = nil, options: SAPHTTPCookieStorageOptions = .default) {
-    cookieJarStore = StoredCookies(persistentStorage, options)
-    jar = CookieJar(store: cookieJarStore)
+  public convenience init(
+    persistentStorage: (any CodableStoring)? = nil, options: SAPHTTPCookieStorageOptions = .default
+  ) {
+    self.init(StoredCookies(persistentStorage, options))
   }
+
+  init(_ store: some BlockingCookieStore) {
+    cookieJarStore = store
+    jar = CookieJar(store: store)
+  }
+
+  /// Adopts changes that other code has made in the meantime.
+  func synchronize() { cookieJarStore.synchronize() }
 
   /// The permanent store of the cookies; nil for none.
   public var persistentStorage: (any CodableStoring)? { cookieJarStore.storage }
@@ -89,11 +98,23 @@ public final class SAPHTTPCookieStorage: Sendable {
   /// Stores a cookie, and replaces the one with its name, domain and path. A cookie that could never be sent is not
   /// stored. With `.never`, no cookie is stored.
   public func setCookie(_ cookie: HTTPCookie) {
-    guard cookieAcceptPolicy != .never, let cookie = try? Cookie(cookie).checked(jar.publicSuffixes) else { return }
-    change(cookie.domain) { list, limits in
+    guard cookieAcceptPolicy != .never else { return }
+    put(cookie, by: cookieJarStore.change)
+  }
+
+  /// Stores a cookie by the rules of this storage.
+  ///
+  /// - Parameter change: changes the cookies of a site.
+  func put(
+    _ cookie: HTTPCookie, by change: (_ site: String, _ body: (inout [Cookie]) -> Void) throws -> Void
+  ) rethrows {
+    guard let cookie = try? Cookie(cookie).checked(jar.publicSuffixes) else { return }
+    try change(jar.site(of: cookie.domain)) { cookies in
+      var list = CookieList(cookies)
       list.put(cookie)
       list.removeExpired(.now)
-      list.trim(cookie.domain, to: limits.perDomain)
+      list.trim(cookie.domain, to: jar.limits.perDomain)
+      cookies = list.cookies
     }
   }
 
@@ -115,8 +136,8 @@ public final class SAPHTTPCookieStorage: Sendable {
   public func deleteCookie(_ cookie: HTTPCookie) {
     let cookie = Cookie(cookie)
     guard let domain = HostName.canonical(cookie.domain) else { return }
-    change(domain) { list, _ in
-      list.remove { $0.name == cookie.name && $0.domain == domain && $0.path == cookie.path }
+    cookieJarStore.change(jar.site(of: domain)) { cookies in
+      cookies.removeAll { $0.name == cookie.name && $0.domain == domain && $0.path == cookie.path }
     }
   }
 
@@ -124,15 +145,7 @@ public final class SAPHTTPCookieStorage: Sendable {
   /// cookies in later responses to requests that began before are not stored.
   public func removeCookies(since date: Date) {
     if date == .distantPast { jar.signOut.set() }
-    cookieJarStore.remove { $0.created >= date }
-  }
-
-  private func change(_ domain: String, _ body: (inout CookieList, Cookie.Limits) -> Void) {
-    cookieJarStore.change(jar.site(of: domain)) { cookies in
-      var list = CookieList(cookies)
-      body(&list, jar.limits)
-      cookies = list.cookies
-    }
+    cookieJarStore.remove(since: date)
   }
 }
 

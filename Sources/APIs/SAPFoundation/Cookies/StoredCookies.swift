@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A queue writes the copies one after another. Each copy has the state at the time of writing, so the last copy has
 /// the last change.
-final class StoredCookies: CookieStore {
+final class StoredCookies: BlockingCookieStore {
   private struct State {
     var sites: [String: [Cookie]] = [:]
     var policy = HTTPCookie.AcceptPolicy.always
@@ -46,6 +46,8 @@ final class StoredCookies: CookieStore {
 
   // MARK: - Synchronous methods
 
+  func synchronize() {}
+
   func read(_ site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
 
   func all(at now: Date) -> [Cookie] {
@@ -56,9 +58,9 @@ final class StoredCookies: CookieStore {
     if apply(site, body).isChanged { blockingWrite() }
   }
 
-  func remove(where condition: (Cookie) -> Bool) {
+  func remove(since date: Date) {
     state.withLock { state in
-      state.sites = state.sites.mapValues { $0.filter { !condition($0) } }.filter { !$0.value.isEmpty }
+      state.sites = state.sites.mapValues { $0.filter { $0.created < date } }.filter { !$0.value.isEmpty }
     }
     blockingWrite()
   }
@@ -91,7 +93,7 @@ final class StoredCookies: CookieStore {
 
   func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
 
-  func removeAll() async throws { remove { _ in true } }
+  func removeAll() async throws { remove(since: .distantPast) }
 
   // MARK: - The copy
 

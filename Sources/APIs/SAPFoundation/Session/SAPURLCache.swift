@@ -14,7 +14,8 @@ import Synchronization
 ///
 /// On Linux a `URLCache` with a directory and a `diskCapacity` has the same effect, except that an unusable directory
 /// is only logged, not an error. All sessions with the same cache or the same directory share it, also in other
-/// processes. By default a session stores responses in memory, and does not share them.
+/// processes. Sessions of the default configuration share one in the program's cache folder; those of the ephemeral one
+/// store responses in memory, each its own.
 ///
 /// Removing takes effect at once, in this run and the next, and also for responses that are being received. Single
 /// responses are not returned, because a response's fields decide which request may use it.
@@ -25,12 +26,20 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
   public let cache: HTTPCache
   /// Removes responses from stores that cannot do so at once.
   let removal = CacheRemoval()
+  /// The shared cache of Foundation or of the app in whose place this one is; usually nil.
+  private let replaced: URLCache?
 
   /// Makes a `URLCache` from a cache of the engine.
-  public init(_ cache: HTTPCache) {
-    self.cache = cache
-    super.init(memoryCapacity: 0, diskCapacity: 0, diskPath: nil)
+  public convenience init(_ cache: HTTPCache) { self.init(cache, inPlaceOf: nil) }
+
+  init(_ cache: HTTPCache, inPlaceOf replaced: URLCache?) {
+    (self.cache, self.replaced) = (cache, replaced)
+    super.init(
+      memoryCapacity: replaced?.memoryCapacity ?? 0, diskCapacity: replaced?.diskCapacity ?? 0, diskPath: nil)
   }
+
+  /// The capacity on disk that no app has chosen, in bytes.
+  static let standardCapacity = 256 << 20
 
   /// Makes a cache that stores responses in a SQLite file, `responses.sqlite`, for any number of sessions and
   /// processes.
@@ -43,26 +52,40 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
   /// - Throws: `HTTPError` of kind `.file`, which names the file and the remedy.
   public init(directory: URL, diskCapacity: Int = 256 << 20) throws(HTTPError) {
     cache = try DiskCaches.cache(in: directory, capacity: diskCapacity)
+    replaced = nil
     super.init(memoryCapacity: 0, diskCapacity: diskCapacity, diskPath: directory.path)
   }
 
   /// Removes all responses.
-  public override func removeAllCachedResponses() { removal.remove(.all, from: cache) }
+  public override func removeAllCachedResponses() {
+    removal.remove(.all, from: cache)
+    replaced?.removeAllCachedResponses()
+    replaced?.setMark()
+  }
 
   /// Removes all responses: the date at which a response was first stored is not known.
   public override func removeCachedResponses(since date: Date) { removeAllCachedResponses() }
 
   /// Removes the responses of the request's URL.
   public override func removeCachedResponse(for request: URLRequest) {
+    replaced?.removeCachedResponse(for: request)
     guard let url = request.url else { return }
     removal.remove(.url(CacheKey(url).url), from: cache)
   }
 
-  /// Returns nil: a response's fields decide which request may use it.
-  public override func cachedResponse(for request: URLRequest) -> CachedURLResponse? { nil }
+  // MARK: - What Foundation's sessions and the app store
 
-  /// Does nothing: only responses of servers are stored.
-  public override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {}
+  /// Returns nil: a response's fields decide which request may use it. The shared cache returns what
+  /// ``storeCachedResponse(_:for:)`` has stored.
+  public override func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
+    replaced?.cachedResponse(for: request)
+  }
+
+  /// Does nothing: only responses of servers are stored. The shared cache stores the response for Foundation's sessions
+  /// and the app, not for those of this module.
+  public override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
+    replaced?.storeCachedResponse(cachedResponse, for: request)
+  }
 }
 
 /// The caches on disk that are in use. There is one for each directory, so that no session stores a response again that
@@ -134,57 +157,3 @@ final class CacheRemoval: ImmediateInterceptor {
     SessionLog.write(.error, "URLCache", "the cache could not be emptied, and is not used until it is: \(error)")
   }
 }
-
-extension URLSessionConfiguration {
-  /// The cache of a session with this configuration; nil if caching is disabled. It is the `SAPURLCache` that was
-  /// assigned. If the assigned `URLCache` has a directory, the cache is on disk. Otherwise it is a new one in memory
-  /// with the capacity of the `URLCache`.
-  var sessionCache: SAPURLCache? {
-    guard let urlCache else { return nil }
-    if let shared = urlCache as? SAPURLCache { return shared }
-    if urlCache.diskCapacity > 0, let directory = urlCache.namedDirectory {
-      do { return try SAPURLCache(directory: directory, diskCapacity: urlCache.diskCapacity) } catch {
-        SessionLog.write(.error, "URLCache", "responses are stored in memory: \(error)")
-      }
-    }
-    let isDefault = urlCache === URLCache.shared
-    return SAPURLCache(
-      HTTPCache(store: isDefault ? MemoryCacheStore() : MemoryCacheStore(capacity: Int64(urlCache.memoryCapacity))))
-  }
-}
-
-#if os(Linux)
-extension URLCache {
-  /// Makes a cache with a directory, like Foundation's initializer on Apple's platforms.
-  ///
-  /// - Parameters:
-  ///   - memoryCapacity: the maximum number of bytes in memory.
-  ///   - diskCapacity: the maximum number of bytes in the directory.
-  ///   - directory: the directory of responses on disk. Without one, a ``SAPURLSession`` stores them in memory.
-  public convenience init(memoryCapacity: Int, diskCapacity: Int, directory: URL? = nil) {
-    self.init(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, diskPath: directory?.path)
-  }
-
-  /// The directory that was passed when the cache was made. With nil, Foundation uses a default directory.
-  ///
-  /// Foundation has no property for it, so it is read by reflection. The default directory is one with the program's
-  /// name in `org.swift.foundation.URLCache`.
-  fileprivate var namedDirectory: URL? {
-    var mirror: Mirror? = Mirror(reflecting: self)
-    while let current = mirror {
-      if let found = current.children.first(where: { $0.label == "cacheDirectory" })?.value as? URL {
-        let isDefault =
-          found.absoluteURL.deletingLastPathComponent().lastPathComponent == "org.swift.foundation.URLCache"
-        return isDefault ? nil : found
-      }
-      mirror = current.superclassMirror
-    }
-    return nil
-  }
-}
-#else
-extension URLCache {
-  /// nil: Foundation has no property for it. Assign a ``SAPURLCache`` instead.
-  fileprivate var namedDirectory: URL? { nil }
-}
-#endif

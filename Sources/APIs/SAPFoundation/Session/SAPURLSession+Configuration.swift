@@ -33,11 +33,12 @@ extension SessionConfiguration {
 }
 
 extension URLSessionConfiguration {
-  /// The cookie storage of a session with this configuration: the one that was assigned, or a new one; nil if cookies
-  /// are disabled.
+  /// The cookie storage of a session with this configuration: the one that was assigned; that of the default
+  /// configuration, if Foundation's is the shared one; otherwise a new one. It is nil if cookies are disabled.
   var sessionCookies: SAPHTTPCookieStorage? {
-    guard foundationCookieStorage != nil, httpCookieAcceptPolicy != .never, httpShouldSetCookies else { return nil }
-    return sapCookieStorage ?? SAPHTTPCookieStorage()
+    guard let foundationCookieStorage, httpCookieAcceptPolicy != .never, httpShouldSetCookies else { return nil }
+    if let sapCookieStorage { return sapCookieStorage }
+    return foundationCookieStorage === HTTPCookieStorage.shared ? DefaultCookies.storage : SAPHTTPCookieStorage()
   }
 }
 

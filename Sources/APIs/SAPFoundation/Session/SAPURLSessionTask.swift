@@ -82,6 +82,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   private func begin() {
+    session.cookieStorage?.synchronize()
     let canStart = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current

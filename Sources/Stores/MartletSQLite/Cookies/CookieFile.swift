@@ -8,9 +8,22 @@ final class CookieFile: Sendable {
   private let database: Database
   private let keepsSessionCookies: Bool
   private let watch = FileWatch()
-  private let copy = Mutex(CookieSnapshot())
+  private let copy = Mutex(Copy())
   /// Runs the writes of this store one after another, on threads that may block.
   private let queue = DispatchQueue(label: "martlet-sqlite-cookies")
+
+  private struct Copy {
+    var cookies = CookieSnapshot()
+    /// Whether a change of the file and of session cookies is in progress. Until it is complete, the copy is not read
+    /// from the file again, so that it has either the state before or the state after.
+    var isChanging = false
+
+    /// Replaces the cookies of the file.
+    mutating func replace(_ stored: [String: [Cookie]], besideSessionCookies: Bool) {
+      let session = besideSessionCookies ? cookies.sites.mapValues { $0.filter(\.isSession) } : [:]
+      cookies.replace(by: stored.merging(session, uniquingKeysWith: CookieFile.joined))
+    }
+  }
 
   init(
     at url: URL, keepsSessionCookies: Bool, onSetAside: @escaping @Sendable (SetAsideFile) -> Void
@@ -23,19 +36,25 @@ final class CookieFile: Sendable {
 
   /// Returns the current cookies.
   func current() throws(HTTPError) -> CookieSnapshot {
-    // The copy changes while the watch is locked, so that an earlier state of the file never replaces a later one.
+    if !copy.withLock({ $0.isChanging }) {
+      try read { if !$0.isChanging { $0.replace($1, besideSessionCookies: $2) } }
+    }
+    return copy.withLock { $0.cookies }
+  }
+
+  /// Reads the file if it has changed. The copy is changed while the watch is locked, so that an earlier state of the
+  /// file never replaces a later one.
+  private func read(
+    _ apply: (inout Copy, _ stored: [String: [Cookie]], _ besideSessionCookies: Bool) -> Void
+  ) throws(HTTPError) {
     _ = try database.blockingRead(ifChangedSince: watch) { connection in
       let stored = try CookieTable(connection).all()
-      copy.withLock { copy in
-        let session = copy.sites.mapValues { $0.filter(\.isSession) }
-        copy.replace(by: keepsSessionCookies ? stored : stored.merging(session, uniquingKeysWith: Self.joined))
-      }
+      copy.withLock { apply(&$0, stored, !keepsSessionCookies) }
     }
-    return copy.withLock { $0 }
   }
 
   /// Returns the cookies of a site without a look at the file.
-  func copied(_ site: String) -> [Cookie] { copy.withLock { $0[site] } }
+  func copied(_ site: String) -> [Cookie] { copy.withLock { $0.cookies[site] } }
 
   /// Runs a change on the queue of writes.
   func write<Result: Sendable>(
@@ -52,13 +71,10 @@ final class CookieFile: Sendable {
   }
 
   /// Changes the cookies of a site in one transaction. Called on the queue of writes.
-  ///
-  /// A session cookie gets into the copy before the transaction ends, and out of it afterwards, so that a cookie that
-  /// moves between the two is never missing.
   func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) throws(HTTPError) -> Result {
     let transient = keepsSessionCookies ? [] : copied(site).filter(\.isSession)
-    var (left, isCopied) = (transient, false)
-    defer { if isCopied || left != transient { setSessionCookies(left, in: site) } }
+    var left = transient
+    defer { endChange { $0.update(site) { $0 = Self.joined($0.filter { !$0.isSession }, left) } } }
     let (result, session) = try database.blockingWrite { connection in
       let table = CookieTable(connection)
       let stored = try table.cookies(in: site)
@@ -66,34 +82,46 @@ final class CookieFile: Sendable {
       let result = change(&cookies)
       try table.replace(stored, by: keepsSessionCookies ? cookies : cookies.filter { !$0.isSession }, in: site)
       let session = keepsSessionCookies ? [] : cookies.filter(\.isSession)
-      if session != transient {
-        setSessionCookies(Self.joined(transient, session), in: site)
-        isCopied = true
-      }
+      if session != transient { copy.withLock { $0.isChanging = true } }
       return (result, session)
     }
     left = session
     return result
   }
 
-  private func setSessionCookies(_ cookies: [Cookie], in site: String) {
-    copy.withLock { copy in
-      copy.update(site) { $0 = Self.joined($0.filter { !$0.isSession }, cookies) }
-    }
-  }
-
   /// Removes all cookies. Called on the queue of writes.
   func removeAll() throws(HTTPError) {
-    copy.withLock { $0.replace(by: [:]) }
+    copy.withLock { copy in
+      copy.cookies.replace(by: [:])
+      copy.isChanging = true
+    }
+    defer { endChange { _ in } }
     try database.blockingRemoveAll { connection in
       try CookieTable(connection).removeAll()
       return true
     }
   }
 
+  /// Completes a change of session cookies, together with that of the file.
+  private func endChange(_ change: (inout CookieSnapshot) -> Void) {
+    guard copy.withLock({ $0.isChanging }) else { return }
+    watch.forget()
+    try? read { copy, stored, besideSessionCookies in
+      change(&copy.cookies)
+      copy.replace(stored, besideSessionCookies: besideSessionCookies)
+      copy.isChanging = false
+    }
+    // a file that cannot be read: its next reader gets the error
+    copy.withLock { copy in
+      guard copy.isChanging else { return }
+      change(&copy.cookies)
+      copy.isChanging = false
+    }
+  }
+
   /// Merges the cookies of the file and of the memory, keeping one of each identity. Another process may have stored a
   /// persistent cookie that is a session cookie here: the one set last counts.
-  private static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
+  static func joined(_ stored: [Cookie], _ transient: [Cookie]) -> [Cookie] {
     guard !stored.isEmpty, !transient.isEmpty else { return stored + transient }
     let cookies = Dictionary((stored + transient).map { ($0.identity, $0) }) { one, other in
       one.lastAccessed > other.lastAccessed ? one : other

@@ -27,4 +27,7 @@ final class FileWatch: Sendable {
       return result
     }
   }
+
+  /// Lets the next read do its work in any case.
+  func forget() { state.withLock { $0.version = nil } }
 }

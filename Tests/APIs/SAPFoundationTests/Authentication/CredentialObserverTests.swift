@@ -377,7 +377,7 @@ struct DestinationTests {
     var settings = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "com.example.app")
 
     let (destinations, error) = await load(
-      SAPcpmsDestinations(sapURLSession: SAPURLSession(), settingsParameters: settings))
+      SAPcpmsDestinations(sapURLSession: SAPURLSession(configuration: .ephemeral), settingsParameters: settings))
 
     #expect(error == nil)
     #expect(destinations == ["images": "/backend"])
@@ -391,7 +391,7 @@ struct DestinationTests {
     service.answer("/list", with: .json(#"[{"name":"a","path":"/x"},{"name":"b","path":"/y"}]"#))
     service.answer("/list", with: .odataError(.v4, status: 403, code: "A", message: "Not for you"))
     service.answer("/list", with: .text("what?"))
-    let destinations = SAPcpmsDestinations(sapURLSession: SAPURLSession(), destinationsServiceUrl: url)
+    let destinations = SAPcpmsDestinations(sapURLSession: .uncached(), destinationsServiceUrl: url)
 
     #expect(await load(destinations).0 == ["a": "/x", "b": "/y"])
     #expect(await load(destinations).1?.localizedDescription == "Not for you")

@@ -71,7 +71,7 @@ struct LoginObserverTests {
     case saml, otp
 
     fileprivate func session(_ page: Page) -> SAPURLSession {
-      let session = SAPURLSession()
+      let session = SAPURLSession(configuration: .ephemeral)
       switch self {
       case .saml: session.register(SAMLObserver(authenticator: page))
       case .otp: session.register(OTPObserver(authenticator: page))
@@ -255,7 +255,7 @@ struct LoginObserverTests {
 
   @Test func aChallengeThatWasStoredIsNotBelieved() async throws {
     let server = try LoopbackLogins()
-    let configuration = URLSessionConfiguration.default
+    let configuration = URLSessionConfiguration.ephemeral
     let before = SAPURLSession(configuration: configuration)
     let shared: URLSessionConfiguration = before.configuration
     _ = await before.get(server.url("/saml/picture"))  // stores the page

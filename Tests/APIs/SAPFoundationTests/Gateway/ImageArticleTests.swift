@@ -69,7 +69,7 @@ private let jpeg = Data([0xFF, 0xD8, 0xFF, 0xE0] + Array(repeating: 7, count: 99
 struct ImageArticleTests {
   private let service: MobileServices
   private let url: URL
-  private let session = SAPURLSession()
+  private let session = SAPURLSession(configuration: .ephemeral)
 
   init() throws {
     service = try MobileServices(.init(media: ["coffee": Media(jpeg)]))
@@ -140,12 +140,14 @@ struct PlaceholderTests {
     let service = try MobileServices()
     let logged = Shared<[String]>([])
 
-    let shown = await SAPURLSession().getImage(for: service.url("/backend/Images('x')/$value"), decode: Picture.init)
-      .handleEvents(receiveCompletion: { completion in
-        if case .failure(let error) = completion { logged.change { $0.append(error.localizedDescription) } }
-      })
-      .replaceError(with: .placeholder)
-      .end()
+    let shown = await SAPURLSession(configuration: .ephemeral).getImage(
+      for: service.url("/backend/Images('x')/$value"), decode: Picture.init
+    )
+    .handleEvents(receiveCompletion: { completion in
+      if case .failure(let error) = completion { logged.change { $0.append(error.localizedDescription) } }
+    })
+    .replaceError(with: .placeholder)
+    .end()
 
     #expect(shown.get() == .placeholder)
     #expect(logged.value == ["Resource not found for the segment 'Images'."])
@@ -160,7 +162,7 @@ struct ImageCacheTests {
 
   @Test func anImageOfADayIsShownWithoutTheNetwork() async throws {
     let service = try MobileServices(.init(media: ["a": Media(jpeg)]))
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let url = service.url("/backend/Images('a')/$value")
     #expect(await image(url, session) == Picture(size: 1000))
 
@@ -174,7 +176,7 @@ struct ImageCacheTests {
 
   @Test func noStoreIsNotStored() async throws {
     let service = try MobileServices(.init(media: ["a": Media(jpeg, cacheControl: "no-store")]))
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let url = service.url("/backend/Images('a')/$value")
     for _ in 0..<2 { #expect(await image(url, session) != nil) }
     #expect(service.requests.count == 2)
@@ -182,7 +184,7 @@ struct ImageCacheTests {
 
   @Test func aStaleImageIsConfirmedByItsTag() async throws {
     let service = try MobileServices(.init(media: ["a": Media(jpeg, cacheControl: "no-cache")]))
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let url = service.url("/backend/Images('a')/$value")
     for _ in 0..<2 { #expect(await image(url, session) == Picture(size: 1000)) }
     #expect(service.requests.last?.fields.contains(.ifNoneMatch) == true)
@@ -194,7 +196,7 @@ struct ImageCacheTests {
   @Test func whatIsStaleIsShownOfflineIfTheServerAllows() async throws {
     let service = try MobileServices(
       .init(media: ["a": Media(jpeg, cacheControl: "max-age=0, stale-if-error=3600")]))
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let url = service.url("/backend/Images('a')/$value")
     #expect(await image(url, session) != nil)
     service.stop()
@@ -250,7 +252,7 @@ struct ViewModelTests {
 
   @Test func viewModelPublishesTheImageAndWhyThereIsNone() async throws {
     let service = try MobileServices(.init(media: ["b": Media(jpeg)]))
-    let model = ImageViewModel(session: SAPURLSession())
+    let model = ImageViewModel(session: SAPURLSession(configuration: .ephemeral))
     let (images, messages) = (model.$image.dropFirst().values, model.$message.compactMap { $0 }.values)
 
     model.fetch(service.url("/backend/Images('b')/$value"))
@@ -271,7 +273,7 @@ struct ViewModelTests {
     let service = try MobileServices(.init(media: ["b": Media(jpeg)]))
     let gate = Gate()
     service.answer("/slow", with: .data(jpeg + [1]).held(by: gate))
-    let (cell, session) = (Cell(), SAPURLSession())
+    let (cell, session) = (Cell(), SAPURLSession(configuration: .ephemeral))
 
     cell.show(service.url("/slow"), from: session)
     _ = try await service.request(1)
@@ -285,7 +287,7 @@ struct ViewModelTests {
 
   @Test func equalURLsAskTheServerOnce() async throws {
     let service = try MobileServices(.init(media: ["b": Media(jpeg)]))
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let url = service.url("/backend/Images('b')/$value")
     let cells = (0..<10).map { _ in Cell() }
     // The first response opens a session: a request with its cookie is not equal to one that began before.

@@ -31,7 +31,8 @@ struct OnboardingTests {
 
     let settings = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "app")
     openings.value[0](
-      ApplicationOnboardingSession(sapURLSession: SAPURLSession(), settingsParameters: settings), nil)
+      ApplicationOnboardingSession(
+        sapURLSession: SAPURLSession(configuration: .ephemeral), settingsParameters: settings), nil)
 
     #expect(ends.value == 3 && manager.onboardingSession?.name == "orders")
     #expect(await error(manager) == nil && openings.value.count == 1)
@@ -47,7 +48,7 @@ struct OnboardingTests {
     let fails = Shared(true)
     let manager = Manager { done in
       if fails.value { return done(nil, TestFailure(name: "no network")) }
-      done(ApplicationOnboardingSession(sapURLSession: SAPURLSession()), nil)
+      done(ApplicationOnboardingSession(sapURLSession: SAPURLSession(configuration: .ephemeral)), nil)
     }
     #expect(await error(manager) as? TestFailure == TestFailure(name: "no network"))
     fails.change { $0 = false }
@@ -62,7 +63,7 @@ struct OnboardingTests {
     manager.open { error in errors.change { $0.append(error as? OnboardingError) } }
 
     manager.reset()
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     openings.value[0](ApplicationOnboardingSession(sapURLSession: session), nil)
 
     #expect(errors.value == [.ended])

@@ -209,7 +209,7 @@ struct FinalAnswerTests {
 @Suite("Registering", .timeLimit(.minutes(5)), .serialized)
 struct RegistrationTests {
   @Test func observersAreACopyInTheOrderOfRegistration() {
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let (one, two) = (ObserverProbe(), ObserverProbe())
     session.register(one)
     let before = session.observers

@@ -168,7 +168,7 @@ struct DownloadTests {
   }
 
   @Test func dataThatAreNoneFailTheTask() async {
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let result = await run { session.downloadTask(withResumeData: Data("nonsense".utf8), completionHandler: $0) }
 
     #expect(result.error as? SAPURLSessionError == .invalidRequest)

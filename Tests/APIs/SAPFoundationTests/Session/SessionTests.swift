@@ -10,22 +10,8 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("Default session", .timeLimit(.minutes(5)))
-struct DefaultSessionTests {
-  @Test func itHasTheDefaultConfigurationAndNoDelegate() async throws {
-    let server = try LoopbackServer { _ in .text("hello") }
-    let session = SAPURLSession()
-
-    let outcome = await session.outcome(of: server.url("/"))
-
-    #expect(outcome.text == "hello")
-    #expect(session.delegate == nil)
-    #expect(session.isValid)
-    #expect(session.observers.isEmpty)
-    #expect(
-      session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
-  }
-
+@Suite("The life of a session", .timeLimit(.minutes(5)))
+struct SessionLifeTests {
   @Test func itIsReleasedWhenItsTasksHaveCompleted() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
     let released = Gate()
@@ -212,7 +198,7 @@ struct DelegateTests {
 struct StreamTaskTests {
   @Test func aSessionHasNoTaskWithoutARequest() {
     // `streamTask(withHostName:port:)` is not declared: every existing task has a request.
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let request = URLRequest(url: URL(filePath: "/"))
     let tasks = [
       session.dataTask(with: request), session.dataTask(with: request) { _, _, _ in },
@@ -242,7 +228,7 @@ struct ContextTests {
   }
 
   @Test func aMarkMayBeReadWhileMarksAreChanged() async throws {
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     let task = session.dataTask(with: URLRequest(url: URL(filePath: "/")))
     session.context["user"] = "anna"
     task.context["count"] = 1
@@ -257,7 +243,7 @@ struct ContextTests {
   }
 
   @Test func noChangeOfAMarkIsLost() async {
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<8 {
         group.addTask { for count in 0..<100 { session.context["\(number) \(count)"] = true } }
@@ -267,7 +253,7 @@ struct ContextTests {
   }
 
   @Test func aSessionsMarkIsItsOwn() async {
-    let (one, other) = (SAPURLSession(), SAPURLSession())
+    let (one, other) = (SAPURLSession(configuration: .ephemeral), SAPURLSession(configuration: .ephemeral))
     one.context["user"] = "anna"
 
     #expect(one.context["user"] as? String == "anna")
@@ -276,7 +262,7 @@ struct ContextTests {
   }
 
   @Test func itMayBeUsedFromManyTasksAtOnce() async {
-    let task = SAPURLSession().dataTask(with: URLRequest(url: URL(filePath: "/")))
+    let task = SAPURLSession(configuration: .ephemeral).dataTask(with: URLRequest(url: URL(filePath: "/")))
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<100 { group.addTask { task.context["\(number)"] = number } }
     }

@@ -73,7 +73,9 @@ struct ShortRequestTests {
   @Test func aRequestWithoutURLFails() async {
     var request = URLRequest(url: URL(filePath: "/"))
     request.url = nil
-    #expect(await SAPURLSession().outcome(of: request).error as? SAPURLSessionError == .invalidRequest)
+    #expect(
+      await SAPURLSession(configuration: .ephemeral).outcome(of: request).error as? SAPURLSessionError
+        == .invalidRequest)
   }
 
   @Test func theResponseHasItsFieldsAndLength() async throws {

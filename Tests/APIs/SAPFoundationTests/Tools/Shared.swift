@@ -10,7 +10,7 @@ import FoundationNetworking
 extension SAPURLSession {
   /// A session with these observers.
   static func observed(by observers: any SAPURLSessionObserving...) -> SAPURLSession {
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     for observer in observers { session.register(observer) }
     return session
   }

@@ -148,14 +148,13 @@ public final class CookieJar: Sendable {
   /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
   /// immediate.
   func line(for request: HTTPRequest, in context: Cookie.Context) -> Immediate<HTTPFields> {
-    guard let immediate else {
-      return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
-    }
+    guard let immediate else { return later(request.url, in: context) }
     let revision: Int
     switch immediate.revision {
     case .empty: return .now([:])
     case .number(let number): revision = number
-    case .unknown: return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
+    case .unknown:
+      return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
     }
     let lookup = CookieLookup(request: request, context: context, mark: mark, revision: revision, time: now())
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
@@ -168,6 +167,10 @@ public final class CookieJar: Sendable {
     let sent = SentCookies(chosen, of: cookies, in: site, line: line, for: lookup)
     if let sent { memory.accesses.withLock { $0.keep(sent) } }
     return .now(line)
+  }
+
+  private func later(_ url: URL, in context: Cookie.Context) -> Immediate<HTTPFields> {
+    .later { CookieList.line(try await self.cookies(for: url, in: context)) }
   }
 
   /// Stores the times at which the site's cookies were sent, and returns the sent value. A failure does not change that

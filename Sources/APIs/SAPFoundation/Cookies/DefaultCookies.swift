@@ -1,0 +1,184 @@
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+
+/// The cookies of all sessions of the default configuration: in a file that all processes of the program share, with
+/// the changes of `HTTPCookieStorage.shared` adopted. Session cookies are in memory, for the process.
+final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
+  private struct State {
+    var shared: SharedCookies
+    /// Whether the cookies could not be removed. While this is so, the file is not used.
+    var isRemovalDue = false
+    var policy = HTTPCookie.AcceptPolicy.always
+  }
+
+  private let file: SQLiteCookieStore
+  private let state: Locked<State>
+  /// The storage on these cookies, which adopts cookies by its rules.
+  private let owner = Locked<Weak>(Weak())
+
+  private struct Weak { weak var storage: SAPHTTPCookieStorage? }
+
+  private init(_ file: SQLiteCookieStore) {
+    self.file = file
+    state = Locked(State(shared: SharedCookies(.shared, wasMarked: ProgramMark.cookies.isSet)))
+  }
+
+  /// The storage of all sessions of the default configuration. If there can be no file, the cookies are in memory, and
+  /// the log says so.
+  static let storage: SAPHTTPCookieStorage = {
+    do {
+      guard let url = ProgramFolder.data.file("cookies.sqlite") else {
+        throw HTTPError(.file, "the user has no folder for data: set XDG_DATA_HOME or HOME", phase: .preparing)
+      }
+      let cookies = DefaultCookies(try SQLiteCookieStore(at: url))
+      let storage = SAPHTTPCookieStorage(cookies)
+      cookies.owner.withLock { $0.storage = storage }
+      // an app may empty the shared storage without another request before it ends
+      atexit { DefaultCookies.storage.synchronize() }
+      return storage
+    } catch {
+      SessionLog.write(.warning, "SAPHTTPCookieStorage", "cookies are kept in memory only: \(error)")
+      return SAPHTTPCookieStorage()
+    }
+  }()
+
+  // MARK: - What the storage has
+
+  var storage: (any CodableStoring)? { nil }
+
+  var options: SAPHTTPCookieStorageOptions {
+    get { .default }
+    set {
+      guard newValue != .default else { return }
+      SessionLog.write(
+        .warning, "SAPHTTPCookieStorage",
+        "the default storage has no options: assign a SAPHTTPCookieStorage(persistentStorage:options:)")
+    }
+  }
+
+  var policy: HTTPCookie.AcceptPolicy {
+    get { state.withLock { $0.policy } }
+    set { state.withLock { $0.policy = newValue } }
+  }
+
+  // MARK: - Reading
+
+  func read(_ site: String) -> [Cookie] { current()[site] }
+
+  func all(at now: Date) -> [Cookie] { current().sites.values.joined().filter { !$0.isExpired(at: now) } }
+
+  var revision: CookieRevision {
+    synchronize()
+    return isUsable() ? file.revision : .empty
+  }
+
+  func currentCookies(in site: String) -> [Cookie] { isUsable() ? file.currentCookies(in: site) : [] }
+
+  func cookies(in site: String) async throws -> [Cookie] { try checked().blockingCookies()[site] }
+
+  func count() async throws -> Int { try checked().blockingCookies().count }
+
+  func allCookies() async throws -> [String: [Cookie]] { try checked().blockingCookies().sites }
+
+  private func current() -> CookieSnapshot {
+    do { return try checked().blockingCookies() } catch {
+      log("read", error)
+      return CookieSnapshot()
+    }
+  }
+
+  // MARK: - Changing
+
+  func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
+    do { try checked().blockingUpdate(site, body) } catch { log("stored", error) }
+  }
+
+  func update<Result: Sendable>(
+    _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
+  ) async throws -> Result {
+    let file = try checked()
+    if policy == .never {
+      var copy = try file.blockingCookies()[site]
+      return change(&copy)
+    }
+    return try await file.update(site, change)
+  }
+
+  func remove(since date: Date) {
+    guard date != .distantPast else { return removeShared() }
+    for (site, cookies) in current().sites where cookies.contains(where: { $0.created >= date }) {
+      change(site) { $0.removeAll { $0.created >= date } }
+    }
+  }
+
+  func removeAll() async throws {
+    removeShared()
+    _ = try checked()
+  }
+
+  /// Removes all cookies, also those of the shared storage.
+  private func removeShared() {
+    state.withLock { state in
+      state.shared.removeAll()
+      state.isRemovalDue = true
+    }
+    synchronize()
+    _ = isUsable()
+  }
+
+  // MARK: - The shared storage, and removals that failed
+
+  func synchronize() {
+    guard let storage = owner.withLock({ $0.storage }) else { return }
+    state.withLock { state in
+      guard let changes = state.shared.changes() else { return }
+      if state.shared.isMarked { ProgramMark.cookies.set() }
+      if changes.areRemoved {
+        storage.jar.signOut.set()
+        state.isRemovalDue = true
+      }
+      adopt(changes, by: storage, &state)
+    }
+  }
+
+  private func adopt(_ changes: SharedCookies.Changes, by storage: SAPHTTPCookieStorage, _ state: inout State) {
+    do { try removeIfDue(&state) } catch { return log("removed", error) }
+    guard state.policy != .never else { return }
+    do {
+      if !changes.removed.isEmpty {
+        for (site, cookies) in try file.blockingCookies().sites {
+          let gone = cookies.filter { changes.removed.contains(SharedCookies.fingerprint(of: $0)) }.map(\.identity)
+          if !gone.isEmpty { try file.blockingUpdate(site) { $0.removeAll { gone.contains($0.identity) } } }
+        }
+      }
+      for cookie in changes.added {
+        try storage.put(cookie) { site, change in try file.blockingUpdate(site, change) }
+      }
+    } catch { log("adopted from HTTPCookieStorage.shared", error) }
+  }
+
+  private func removeIfDue(_ state: inout State) throws {
+    guard state.isRemovalDue else { return }
+    try file.blockingRemoveAll()
+    state.isRemovalDue = false
+  }
+
+  /// Returns the file, with the changes of the shared storage.
+  private func checked() throws -> SQLiteCookieStore {
+    synchronize()
+    try state.withLock { try removeIfDue(&$0) }
+    return file
+  }
+
+  private func isUsable() -> Bool {
+    state.withLock { state in
+      do { try removeIfDue(&state) } catch { log("removed", error) }
+      return !state.isRemovalDue
+    }
+  }
+
+  private func log(_ what: String, _ error: any Error) {
+    SessionLog.write(.warning, "SAPHTTPCookieStorage", "cookies could not be \(what): \(error)")
+  }
+}

@@ -1,0 +1,66 @@
+/// The folders in which the sessions of the default configuration keep data of this program, for the user who runs it.
+/// Only the user can read them.
+///
+/// On Linux they are below `$XDG_DATA_HOME` (`~/.local/share`) and `$XDG_CACHE_HOME` (`~/.cache`), as the XDG Base
+/// Directory Specification says.
+enum ProgramFolder {
+  /// Cookies and passwords.
+  case data
+  /// Responses, which can be fetched again.
+  case cache
+
+  /// Returns the URL of a file; nil if the user has no such folder. The file and its folders need not exist.
+  func file(_ name: String) -> URL? {
+    let kind: FileManager.SearchPathDirectory =
+      switch self {
+      case .data: .applicationSupportDirectory
+      case .cache: .cachesDirectory
+      }
+    return FileManager.default.urls(for: kind, in: .userDomainMask).first?
+      .appending(path: Self.program).appending(path: "SAPFoundation").appending(path: name)
+  }
+
+  /// The identifier of the program's bundle, otherwise the name of the program.
+  private static let program: String = {
+    let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+    let usable = name.split(separator: "/").last.map(String.init) ?? ""
+    return usable.allSatisfy { $0 == "." } ? "program" : usable
+  }()
+}
+
+/// What this program keeps from one run to the next: passwords, and the marks of shared stores.
+enum ProgramValues {
+  /// The values in the folder for data; nil if there can be no file, which was logged.
+  static var storage: CodableStorage? { store.map { CodableStorage(store: $0) } }
+
+  private static let store: SQLiteDataStore? = {
+    do { return try ProgramFolder.data.file("values.sqlite").map { try SQLiteDataStore(at: $0) } } catch {
+      SessionLog.write(.warning, nil, "nothing is kept for the next run of the program: \(error)")
+      return nil
+    }
+  }()
+}
+
+/// Whether one of Foundation's shared stores was marked by this program in this folder. Foundation keeps cookies by the
+/// name of the program's folder.
+struct ProgramMark {
+  private let key: String
+  private let isKnown: Locked<Bool>
+
+  static let cookies = ProgramMark("cookies")
+  static let cache = ProgramMark("cache")
+
+  private init(_ name: String) {
+    key = "mark \(name) \(Bundle.main.bundlePath)"
+    isKnown = Locked((try? ProgramValues.storage?.get(Bool.self, for: key)) ?? false)
+  }
+
+  var isSet: Bool { isKnown.withLock { $0 } }
+
+  func set() {
+    guard !isKnown.replace(by: true) else { return }
+    do { try ProgramValues.storage?.put(true, for: key) } catch {
+      SessionLog.write(.warning, nil, "the mark of a shared store could not be stored: \(error)")
+    }
+  }
+}

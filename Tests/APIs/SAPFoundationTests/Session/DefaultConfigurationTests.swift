@@ -1,0 +1,139 @@
+import Foundation
+import MartletSemantics
+import MartletTesting
+import SAPFoundation
+import SAPFoundationTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The tests with sessions of the default configuration, which share cookies and responses: one at a time.
+@Suite("Sessions of the default configuration", .serialized, .timeLimit(.minutes(5)))
+struct DefaultConfigurationTests {
+  /// Removes what earlier tests have left.
+  static func removeAll() { SAPURLSession().clearCredentials() }
+
+  init() { Self.removeAll() }
+
+  @Test func itHasTheDefaultConfigurationAndNoDelegate() async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession()
+
+    let outcome = await session.outcome(of: server.url("/"))
+
+    #expect(outcome.text == "hello")
+    #expect(session.delegate == nil)
+    #expect(session.isValid)
+    #expect(session.observers.isEmpty)
+    #expect(
+      session.configuration.timeoutIntervalForRequest == URLSessionConfiguration.default.timeoutIntervalForRequest)
+  }
+
+  @Test func theDocumentedLinesReallyClear() async throws {
+    let service = try service()
+    let session = SAPURLSession()
+    let picture = service.url("/backend/Images('a')/$value")
+    await session.get(picture)
+    await session.get(picture)
+    #expect(service.requests.count == 1)
+    #expect(session.configuration.httpCookieStorage?.cookies?.count == 1)
+
+    session.configuration.urlCache?.removeAllCachedResponses()
+    session.configuration.httpCookieStorage?.removeCookies(since: .distantPast)
+    await session.get(picture)
+
+    #expect(service.requests.count == 2)
+    #expect(service.requests.last?.fields.contains(.cookie) == false)
+    #expect(service.sessionCount == 2)
+  }
+
+  private func service() throws -> MobileServices {
+    try MobileServices(.init(media: ["a": Media(Data([1, 2, 3]))]))
+  }
+
+  private func server(_ gate: Gate? = nil) throws -> LoopbackServer {
+    try LoopbackServer { request in
+      guard request.path == "/login" else {
+        return .text(request.fields[.cookie] ?? "none").with(.cacheControl, "max-age=60")
+      }
+      let reply = Reply.text("in").with(.setCookie, "ID=1; Max-Age=600")
+      return gate.map { reply.held(by: $0) } ?? reply
+    }
+  }
+
+  @Test func theyShareCookiesAndResponses() async throws {
+    let server = try server()
+    #expect(await SAPURLSession().post(server.url("/login")).status == 200)
+
+    #expect(await SAPURLSession().get(server.url("/show")).text == "ID=1")
+    #expect(await SAPURLSession().get(server.url("/show")).text == "ID=1")
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aCookieReceivedAfterTheSharedStorageWasEmptiedIsNotStored() async throws {
+    let gate = Gate()
+    let server = try server(gate)
+    let session = SAPURLSession()
+
+    async let login = session.post(server.url("/login"))
+    _ = try await server.request(1)
+    HTTPCookieStorage.shared.removeCookies(since: .distantPast)
+    gate.open()
+
+    #expect(await login.text == "in")
+    #expect(session.configuration.httpCookieStorage?.cookies == [])
+    #expect(await session.post(server.url("/login")).text == "in")
+    #expect(session.configuration.httpCookieStorage?.cookies?.map(\.name) == ["ID"])
+  }
+
+  @Test func aResponseReceivedAfterTheSharedCacheWasEmptiedIsNotStored() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { _ in .text("picture").with(.cacheControl, "max-age=60").held(by: gate) }
+    let session = SAPURLSession()
+
+    async let picture = session.get(server.url("/"))
+    _ = try await server.request(1)
+    URLCache.shared.removeAllCachedResponses()
+    gate.open()
+
+    #expect(await picture.text == "picture")
+    #expect(await session.get(server.url("/")).text == "picture")
+    #expect(server.requests.count == 2)
+  }
+
+  @Test func aSignOutEmptiesBothSharedStores() async throws {
+    let server = try server()
+    let cookie = try #require(
+      HTTPCookie(properties: [.name: "app", .value: "1", .domain: "127.0.0.1", .path: "/", .discard: "TRUE"]))
+    HTTPCookieStorage.shared.setCookie(cookie)
+    let request = URLRequest(url: server.url("/of-the-app"))
+    let response = CachedURLResponse(
+      response: URLResponse(url: server.url, mimeType: nil, expectedContentLength: 1, textEncodingName: nil),
+      data: Data([7]))
+    URLCache.shared.storeCachedResponse(response, for: request)
+    #expect(URLCache.shared.cachedResponse(for: request)?.data == Data([7]))
+    #expect(await SAPURLSession().get(server.url("/show")).text == "app=1")
+
+    SAPURLSession().clearCredentials()
+
+    #expect(HTTPCookieStorage.shared.cookies?.contains { $0.name == "app" } == false)
+    #expect(URLCache.shared.cachedResponse(for: request) == nil)
+    #expect(await SAPURLSession().get(server.url("/show")).text == "none")
+  }
+
+  @Test func anAppsOwnSharedCacheIsEmptiedByItsOwnCalls() async throws {
+    let before = URLCache.shared
+    defer { URLCache.shared = before }
+    URLCache.shared = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+    let (server, configuration) = (try server(), URLSessionConfiguration.default)
+    for _ in 0..<2 { _ = await SAPURLSession(configuration: configuration).get(server.url("/show")) }
+    #expect(server.requests.count == 1)
+
+    URLCache.shared.removeAllCachedResponses()
+
+    #expect(await SAPURLSession(configuration: configuration).get(server.url("/show")).text == "none")
+    #expect(server.requests.count == 2)
+  }
+}

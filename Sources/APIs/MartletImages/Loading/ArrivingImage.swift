@@ -64,7 +64,7 @@ struct ArrivingImage {
   private func readInfo() throws -> ImageInfo? {
     do { return try ImageDecoder.info(bytes, options: options) } catch  where error.kind == .notAnImage {
       var failure = ImageLoadError(wrapping: error)
-      failure.body = bytes.prefix(64 << 10)
+      failure.body = bytes.prefix(HTTPError.bodyPrefix)
       throw failure
     } catch { return nil }  // it may be the beginning of an image
   }

@@ -116,7 +116,7 @@ extension ImageLoadError {
     var error = self
     error.url = error.url ?? url
     error.response = error.response ?? response
-    error.body = error.body ?? body?.prefix(64 << 10)
+    error.body = error.body ?? body?.prefix(HTTPError.bodyPrefix)
     return error
   }
 }

@@ -144,17 +144,17 @@ extension ImageLoader {
 }
 
 extension ResponseBody {
-  /// Returns at most 64 KiB; less if the body ends or fails earlier.
+  /// Returns the bytes that an error keeps; fewer if the body ends or fails earlier.
   fileprivate func beginning() async -> Data {
     var data = Data()
     do {
       for try await chunk in self {
         data.append(chunk)
-        if data.count >= 64 << 10 { break }
+        if data.count >= HTTPError.bodyPrefix { break }
       }
     } catch {}
     cancel()
-    return data.prefix(64 << 10)
+    return data.prefix(HTTPError.bodyPrefix)
   }
 }
 

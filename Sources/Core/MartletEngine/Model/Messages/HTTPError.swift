@@ -278,5 +278,5 @@ extension HTTPError {
 
 extension HTTPError {
   /// The largest number of bytes in ``body``.
-  static let bodyPrefix = 64 << 10
+  package static let bodyPrefix = 64 << 10
 }

@@ -62,17 +62,3 @@ extension JSONDecoder {
     try decode(type, from: body.isEmpty && type is any ExpressibleByNilLiteral.Type ? Data("null".utf8) : body)
   }
 }
-
-extension HTTPError {
-  /// Makes an error about a response that was received.
-  static func unexpected(
-    _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,
-    underlying: (any Error)? = nil
-  ) -> HTTPError {
-    var error = HTTPError(.unexpectedResponse, message, phase: .receiving, underlying: underlying)
-    error.body = body.map { Data($0.prefix(bodyPrefix)) }
-    return error.addingContext(
-      request: RequestHead(method: request.method, url: response.url, fields: request.fields), response: response.head,
-      attempts: response.history)
-  }
-}

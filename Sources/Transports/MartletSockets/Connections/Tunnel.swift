@@ -1,7 +1,6 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
-import Synchronization
 
 /// The handshake with a proxy that connects to an origin: CONNECT or SOCKS5.
 enum Tunnel {
@@ -67,20 +66,6 @@ enum Tunnel {
     switch self {
     case .connect(let handshake, _): try handshake.receiveEnd()
     case .socks5(let handshake): throw handshake.cutOff
-    }
-  }
-}
-
-/// A transport's knowledge about authentication to its proxies.
-final class ProxyAuthentications: Sendable {
-  private let proxies = Mutex<[ProxyServer: ProxyAuthentication]>([:])
-
-  /// Calls the closure with the authentication to a proxy.
-  func use<Result>(
-    _ server: ProxyServer, _ body: (inout ProxyAuthentication) throws(HTTPError) -> Result
-  ) throws(HTTPError) -> Result {
-    try proxies.withLock { proxies throws(HTTPError) in
-      try body(&proxies[server, default: ProxyAuthentication(server.credentials)])
     }
   }
 }

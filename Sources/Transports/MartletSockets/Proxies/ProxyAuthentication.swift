@@ -1,6 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import Synchronization
 
 /// Authentication to one HTTP proxy, by Basic (RFC 7617), Digest (RFC 7616), or tokens from the caller (Negotiate, RFC
 /// 4559). It keeps the proxy's challenge and counts the uses of its nonce, for all connections to the proxy. It belongs
@@ -176,5 +177,19 @@ struct ProxyAuthentication: Sendable {
 extension ProxyAuthentication: CustomStringConvertible, CustomReflectable {
   var description: String { "authentication to a proxy" }
   var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// A transport's knowledge about authentication to its proxies.
+final class ProxyAuthentications: Sendable {
+  private let proxies = Mutex<[ProxyServer: ProxyAuthentication]>([:])
+
+  /// Calls the closure with the authentication to a proxy.
+  func use<Result>(
+    _ server: ProxyServer, _ body: (inout ProxyAuthentication) throws(HTTPError) -> Result
+  ) throws(HTTPError) -> Result {
+    try proxies.withLock { proxies throws(HTTPError) in
+      try body(&proxies[server, default: ProxyAuthentication(server.credentials)])
+    }
+  }
 }
 #endif

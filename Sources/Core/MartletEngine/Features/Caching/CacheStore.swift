@@ -45,6 +45,19 @@ public protocol CacheStore: Sendable {
   func usage() async throws -> HTTPCache.Usage
 }
 
+/// A store that can find, read and remove entries without suspending its caller.
+package protocol ImmediateCacheStore: CacheStore {
+  /// Returns all entries of a key; nil if that would take long or fails: then ``CacheStore/entries(for:)`` is called.
+  func blockingEntries(for key: CacheKey) -> [CacheEntry]?
+
+  /// Returns a part of the body of an entry; nil if that would take long or fails: then ``CacheStore/open(_:range:)``
+  /// is called.
+  func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
+
+  /// Removes entries.
+  func blockingRemove(_ selection: CacheSelection) throws
+}
+
 /// Writes the body of one entry, chunk by chunk, from one task at a time.
 ///
 /// A writer that is deallocated before ``commit()`` is aborted.

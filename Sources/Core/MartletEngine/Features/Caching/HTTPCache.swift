@@ -80,19 +80,6 @@ extension HTTPCache {
   public func removeAllCachedResponses() {}
 }
 
-/// A store that can find, read and remove entries without suspending its caller.
-package protocol ImmediateCacheStore: CacheStore {
-  /// Returns all entries of a key; nil if that would take long or fails: then ``CacheStore/entries(for:)`` is called.
-  func blockingEntries(for key: CacheKey) -> [CacheEntry]?
-
-  /// Returns a part of the body of an entry; nil if that would take long or fails: then ``CacheStore/open(_:range:)``
-  /// is called.
-  func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
-
-  /// Removes entries.
-  func blockingRemove(_ selection: CacheSelection) throws
-}
-
 extension HTTPCache {
   /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws the
   /// store's errors.

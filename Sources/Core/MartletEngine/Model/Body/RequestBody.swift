@@ -184,19 +184,6 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
 }
 
 extension RequestBody {
-  /// Returns a form as `application/x-www-form-urlencoded` (WHATWG URL §5.2), with its `Content-Type`.
-  ///
-  /// ```swift
-  /// let request = HTTPRequest(.post, url, body: .form([("tag", "a b"), ("tag", "ü")]))   // tag=a+b&tag=%C3%BC
-  /// ```
-  ///
-  /// - Parameter pairs: names and values, in the order in which they are sent; names may repeat.
-  public static func form(_ pairs: [(name: String, value: String)]) -> RequestBody {
-    var body = RequestBody.data(Data(PercentEncoding.form.encode(pairs).utf8))
-    body.fields[.contentType] = MediaType.form.description
-    return body
-  }
-
   /// Returns a form with files (RFC 7578), with its `Content-Type` and boundary; see ``MultipartForm``.
   ///
   /// Files and streams are read while they are sent, and again for each attempt. The length is known if that of every
@@ -217,6 +204,13 @@ extension RequestBody {
 }
 
 extension RequestBody {
+  /// Returns text as `text/plain; charset=utf-8`.
+  public static func text(_ text: String) -> RequestBody {
+    var body = RequestBody.data(Data(text.utf8))
+    body.fields[.contentType] = MediaType.plainTextUTF8.description
+    return body
+  }
+
   /// Returns a value encoded as JSON (RFC 8259), with `Content-Type: application/json`.
   ///
   /// ```swift
@@ -257,59 +251,11 @@ public struct OpenBody: Sendable {
   }
 }
 
-extension HTTPRequest {
-  /// Returns the request with its body's fields, except those that it sets itself.
-  package func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
-}
-
 extension HTTPError {
   /// The error of a transport that cannot send trailers.
   package static func trailersUnsupported(by transport: String) -> HTTPError {
     HTTPError(
       .invalidRequest, "\(transport) cannot send the trailers of a request's body: use SocketTransport",
       phase: .preparing)
-  }
-}
-
-/// A request with the fields of its current body.
-///
-/// Fields that the caller or an interceptor has set stay. Fields of a body are replaced when the request gets another
-/// body. If an interceptor only removes a body's field from the request, it is added again: to send a body without the
-/// field, remove it from ``RequestBody/fields``.
-struct DescribedRequest {
-  private(set) var request: HTTPRequest
-  /// The fields that were added from the body.
-  private var added: HTTPFields = [:]
-
-  init(_ request: HTTPRequest) {
-    self.request = request
-    describe()
-  }
-
-  /// Lets an interceptor change the request.
-  mutating func update<Result>(_ change: (inout HTTPRequest) throws -> Result) rethrows -> Result {
-    defer { describeAgain() }
-    return try change(&request)
-  }
-
-  private mutating func describeAgain() {
-    guard !added.isEmpty || !request.bodyFields.isEmpty else { return }
-    for name in Set(added.map(\.name)) {
-      let isUntouched = request.fields[values: name] == added[values: name]
-      if isUntouched, request.body.fields[values: name] == added[values: name] { continue }
-      // The interceptor has set another value.
-      if isUntouched { request.fields.remove(name) }
-      added.remove(name)
-    }
-    describe()
-  }
-
-  private mutating func describe() {
-    guard !request.bodyFields.isEmpty else { return }
-    let own = request.fields
-    for (name, value) in request.body.fields where !own.contains(name) {
-      request.fields.append(value, for: name)
-      added.append(value, for: name)
-    }
   }
 }

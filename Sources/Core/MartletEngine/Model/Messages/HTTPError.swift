@@ -279,4 +279,16 @@ extension HTTPError {
 extension HTTPError {
   /// The largest number of bytes in ``body``.
   package static let bodyPrefix = 64 << 10
+
+  /// Makes an error about a response that was received.
+  static func unexpected(
+    _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,
+    underlying: (any Error)? = nil
+  ) -> HTTPError {
+    var error = HTTPError(.unexpectedResponse, message, phase: .receiving, underlying: underlying)
+    error.body = body.map { Data($0.prefix(bodyPrefix)) }
+    return error.addingContext(
+      request: RequestHead(method: request.method, url: response.url, fields: request.fields), response: response.head,
+      attempts: response.history)
+  }
 }

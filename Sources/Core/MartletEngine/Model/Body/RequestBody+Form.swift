@@ -1,10 +1,16 @@
 public import MartletSemantics
 
 extension RequestBody {
-  /// Returns text as `text/plain; charset=utf-8`.
-  public static func text(_ text: String) -> RequestBody {
-    var body = RequestBody.data(Data(text.utf8))
-    body.fields[.contentType] = MediaType.plainTextUTF8.description
+  /// Returns a form as `application/x-www-form-urlencoded` (WHATWG URL §5.2), with its `Content-Type`.
+  ///
+  /// ```swift
+  /// let request = HTTPRequest(.post, url, body: .form([("tag", "a b"), ("tag", "ü")]))   // tag=a+b&tag=%C3%BC
+  /// ```
+  ///
+  /// - Parameter pairs: names and values, in the order in which they are sent; names may repeat.
+  public static func form(_ pairs: [(name: String, value: String)]) -> RequestBody {
+    var body = RequestBody.data(Data(PercentEncoding.form.encode(pairs).utf8))
+    body.fields[.contentType] = MediaType.form.description
     return body
   }
 

@@ -45,6 +45,12 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
     else { return }
     unlink(path)
   }
+
+  /// Whether a file is the kept one, with the same size.
+  func describes(_ status: FileStatus?) -> Bool {
+    guard let status, let identity else { return false }
+    return status.isOwnAndSingle && status.identity == identity && status.size == byteCount
+  }
 }
 
 extension DownloadResumption: CustomStringConvertible {

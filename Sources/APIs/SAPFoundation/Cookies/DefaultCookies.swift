@@ -73,7 +73,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
     return isUsable() ? file.revision : .empty
   }
 
-  func currentCookies(in site: String) -> [Cookie] { isUsable() ? file.currentCookies(in: site) : [] }
+  func immediateCookies(in site: String) -> [Cookie] { isUsable() ? file.immediateCookies(in: site) : [] }
 
   func cookies(in site: String) async throws -> [Cookie] { try checked().blockingCookies()[site] }
 

@@ -42,8 +42,8 @@ final class CacheFile: Sendable {
     try await database.read { try work(CacheTable($0)) }
   }
 
-  /// Reads without suspending the caller; nil if the file has to be repaired first; ``read(_:)`` does that.
-  func blockingRead<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
+  /// Reads immediately; nil if the file has to be repaired first: ``read(_:)`` does that.
+  func readIfUsable<R>(_ work: (CacheTable) throws -> R) -> R? { database.readIfUsable { try work(CacheTable($0)) } }
 
   /// Writes, and keeps the file within its capacity and within the free space of its disk.
   ///
@@ -141,7 +141,7 @@ final class CacheFile: Sendable {
     { [self] connection in
       let (table, now) = (CacheTable(connection), now())
       try table.endGrace(now: now)
-      if case .all = selection, try table.removeAllAtOnce(now: now, pins: pins) { return true }
+      if case .all = selection, try table.removeAllInOneTransaction(now: now, pins: pins) { return true }
       try table.remove(selection)
       try table.sweep(Self.sweepLimit, now: now, pins: pins)
       guard try table.isClean(now: now, pins: pins) else { return false }

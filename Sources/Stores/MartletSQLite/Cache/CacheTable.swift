@@ -160,7 +160,7 @@ struct CacheTable {
   /// time.
   ///
   /// - Returns: whether everything was removed.
-  func removeAllAtOnce(now: Date, pins: BodyPins) throws -> Bool {
+  func removeAllInOneTransaction(now: Date, pins: BodyPins) throws -> Bool {
     guard try pins.all.isEmpty && orphanedBytes(now: now) == 0 else { return false }
     try connection.run("PRAGMA secure_delete = OFF")
     defer { try? connection.run("PRAGMA secure_delete = ON") }

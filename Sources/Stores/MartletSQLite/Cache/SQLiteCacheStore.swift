@@ -75,16 +75,16 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     }
   }
 
-  package func blockingEntries(for key: CacheKey) -> [CacheEntry]? {
-    file.blockingRead { table in
+  package func immediateEntries(for key: CacheKey) -> [CacheEntry]? {
+    file.readIfUsable { table in
       try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit, heads: file.headsRead) { id, body in
         file.bodiesRead.keep(body, of: id)
       }
     }
   }
 
-  package func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
-    guard let body = file.bodiesRead.take(id) ?? file.blockingRead({ try $0.body(of: id) }) ?? nil,
+  package func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+    guard let body = file.bodiesRead.take(id) ?? file.readIfUsable({ try $0.body(of: id) }) ?? nil,
       case .whole(let bytes) = body.bytes
     else {
       return nil

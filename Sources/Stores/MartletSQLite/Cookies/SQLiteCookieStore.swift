@@ -67,7 +67,7 @@ public struct SQLiteCookieStore: CookieStore {
 extension SQLiteCookieStore: ImmediateCookieStore {
   package var revision: CookieRevision { (try? file.current())?.revision ?? .unknown }
 
-  package func currentCookies(in site: String) -> [Cookie] { file.copied(site) }
+  package func immediateCookies(in site: String) -> [Cookie] { file.copied(site) }
 }
 
 // MARK: - For callers that cannot suspend

@@ -158,7 +158,7 @@ extension Network {
 extension Network {
   func wait(_ transfer: Transfer) {
     if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin) }
-    if startAtOnce(transfer) { return }
+    if startImmediately(transfer) { return }
     lastNumber += 1
     let number = lastNumber
     transfer.waiter = number
@@ -171,7 +171,7 @@ extension Network {
   }
 
   /// Starts a transfer on a ready connection. Returns false if it has to wait.
-  private func startAtOnce(_ transfer: Transfer) -> Bool {
+  private func startImmediately(_ transfer: Transfer) -> Bool {
     guard !isPerforming, !transfer.failures.requireNewConnection,
       let number = pool.useAvailable(for: transfer.key, now: loop.now)
     else { return false }

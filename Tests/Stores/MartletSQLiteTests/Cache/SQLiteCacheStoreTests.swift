@@ -40,27 +40,27 @@ struct SQLiteCacheStoreTests {
     try await store.save(small, bytes(1000))
     try await store.save(large, bytes(300_000))
 
-    #expect(store.blockingEntries(for: small.key) == [small])
-    #expect(store.blockingEntries(for: entry("/missing").key) == [])
-    #expect(store.blockingBytes(of: small.id, range: 0..<1000) == bytes(1000))
-    #expect(store.blockingBytes(of: small.id, range: 10..<30) == bytes(1000)[10..<30])
-    #expect(store.blockingBytes(of: large.id, range: 0..<300_000) == nil, "it has several parts")
-    #expect(store.blockingBytes(of: UUID(), range: 0..<1) == nil)
+    #expect(store.immediateEntries(for: small.key) == [small])
+    #expect(store.immediateEntries(for: entry("/missing").key) == [])
+    #expect(store.immediateBytes(of: small.id, range: 0..<1000) == bytes(1000))
+    #expect(store.immediateBytes(of: small.id, range: 10..<30) == bytes(1000)[10..<30])
+    #expect(store.immediateBytes(of: large.id, range: 0..<300_000) == nil, "it has several parts")
+    #expect(store.immediateBytes(of: UUID(), range: 0..<1) == nil)
   }
 
   @Test func aHeadThatWasReadIsReadAgainWhenAnotherStoreHasChangedIt() async throws {
     let (first, second) = (try open(), try open())
     var entry = entry("/", length: 1000)
     try await first.save(entry, bytes(1000))
-    for _ in 0..<2 { #expect(first.blockingEntries(for: entry.key) == [entry]) }
+    for _ in 0..<2 { #expect(first.immediateEntries(for: entry.key) == [entry]) }
 
     entry.response.head.fields["X-Changed"] = "1"
     entry.response.responseTime += 1
     try await second.update(entry)
 
-    for _ in 0..<2 { #expect(first.blockingEntries(for: entry.key) == [entry]) }
+    for _ in 0..<2 { #expect(first.immediateEntries(for: entry.key) == [entry]) }
     try await second.remove(.all)
-    #expect(first.blockingEntries(for: entry.key) == [])
+    #expect(first.immediateEntries(for: entry.key) == [])
   }
 
   /// The waiting lookup opens a new file.
@@ -70,10 +70,10 @@ struct SQLiteCacheStoreTests {
     try await store.save(entry, bytes(1000))
     for name in try folder.names() { try FileManager.default.removeItem(at: folder.file(name)) }
 
-    #expect(store.blockingEntries(for: entry.key) == nil)
-    #expect(store.blockingBytes(of: entry.id, range: 0..<1000) == nil)
+    #expect(store.immediateEntries(for: entry.key) == nil)
+    #expect(store.immediateBytes(of: entry.id, range: 0..<1000) == nil)
     #expect(try await store.entries(for: entry.key) == [])
-    #expect(store.blockingEntries(for: entry.key) == [])
+    #expect(store.immediateEntries(for: entry.key) == [])
   }
 
   @Test func storesOfOneFileShareEntries() async throws {

@@ -1,9 +1,11 @@
 /// Work that has to be awaited.
 package typealias Later<Value> = @Sendable () async throws -> Value
 
-/// The result of a function that every request calls and that nearly always has the value at once: the value, or work
-/// that produces it. Such a function is not asynchronous, because an `await` would take longer than the function
-/// itself.
+/// A value, or work that produces it: the result of a function that every request calls and that nearly always has the
+/// value. Such a function is not asynchronous, because an `await` would take longer than the function itself.
+///
+/// In names, `immediate` means that a function neither suspends nor blocks, and leaves the rest to an asynchronous one.
+/// A function that blocks its caller's thread until it is done has a name with `blocking`.
 package enum Immediate<Value: Sendable>: Sendable {
   case now(Value)
   case later(Later<Value>)

@@ -77,7 +77,7 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
-/// A source that can authorize most requests at once. The engine calls `begin` in place of `authorize`, whose default
+/// A source that can authorize most requests immediately. The engine calls `begin` in place of `authorize`, whose default
 /// implementation uses it.
 protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns work that does so.

@@ -45,16 +45,16 @@ public protocol CacheStore: Sendable {
   func usage() async throws -> HTTPCache.Usage
 }
 
-/// A store that can find, read and remove entries without suspending its caller.
+/// A store that can usually find and read entries immediately.
 package protocol ImmediateCacheStore: CacheStore {
   /// Returns all entries of a key; nil if that would take long or fails: then ``CacheStore/entries(for:)`` is called.
-  func blockingEntries(for key: CacheKey) -> [CacheEntry]?
+  func immediateEntries(for key: CacheKey) -> [CacheEntry]?
 
   /// Returns a part of the body of an entry; nil if that would take long or fails: then ``CacheStore/open(_:range:)``
   /// is called.
-  func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
+  func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
 
-  /// Removes entries.
+  /// Removes entries, on the caller's thread.
   func blockingRemove(_ selection: CacheSelection) throws
 }
 

@@ -14,7 +14,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let flight = Flight(request, in: call, of: cache)
     guard flight.isCacheable else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
-    var step = try decideAtOnce(for: flight)
+    var step = try decideImmediately(for: flight)
     while true {
       switch step {
       case .send(let sent): return try await fetch(sent, for: flight)
@@ -37,10 +37,10 @@ struct CachingTransport: Transport, DeadlineAware {
     case lookUp
   }
 
-  /// Looks up the stored responses and answers with one, unless that requires an `await`.
-  private func decideAtOnce(for flight: Flight) throws -> Step {
+  /// Looks up the stored responses and answers with one, if that is possible immediately.
+  private func decideImmediately(for flight: Flight) throws -> Step {
     let storedCount = cache.flights.storedCount
-    guard let entries = cache.blockingEntries(for: flight), entries.count < HTTPCache.variantLimit else {
+    guard let entries = cache.immediateEntries(for: flight), entries.count < HTTPCache.variantLimit else {
       return .lookUp
     }
     let step = try decide(for: flight, among: entries, since: storedCount)
@@ -104,7 +104,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: - From the store
 
-  /// Returns the stored response, without suspending if the store has its body at hand; nil if the body cannot be read.
+  /// Returns the stored response, immediately if the store can read its body so; nil if the body cannot be read.
   ///
   /// - Parameter received: the response that it replaces.
   private func response(
@@ -113,7 +113,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ) -> Immediate<HTTPResponse?> {
     let answer = answer(with: entry, as: source, to: flight)
     if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: flight, replacing: received)) }
-    if let bytes = cache.immediate?.blockingBytes(of: entry.id, range: answer.range) {
+    if let bytes = cache.immediate?.immediateBytes(of: entry.id, range: answer.range) {
       return .now(response(answer, ResponseBody(bytes), as: source, to: flight, replacing: received))
     }
     return .later {

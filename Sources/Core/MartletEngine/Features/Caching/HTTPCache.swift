@@ -26,7 +26,7 @@ import Synchronization
 public final class HTTPCache: Sendable {
   /// Where the responses are stored.
   public let store: any CacheStore
-  /// The store if it answers without an `await`.
+  /// The store if it can answer immediately.
   let immediate: (any ImmediateCacheStore)?
   /// The store if it shares requests with other processes.
   let sharedFlights: (any SharedFlights)?
@@ -112,9 +112,9 @@ extension HTTPCache {
     return usable(entries, for: flight)
   }
 
-  /// Does the same without an `await`; nil if the store needs one.
-  func blockingEntries(for flight: Flight) -> [CacheEntry]? {
-    immediate?.blockingEntries(for: flight.key).map { usable($0, for: flight) }
+  /// Does the same immediately; nil if the store cannot.
+  func immediateEntries(for flight: Flight) -> [CacheEntry]? {
+    immediate?.immediateEntries(for: flight.key).map { usable($0, for: flight) }
   }
 
   private func usable(_ entries: [CacheEntry], for flight: Flight) -> [CacheEntry] {

@@ -19,13 +19,13 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
-  package func blockingEntries(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
+  package func immediateEntries(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
 
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {
-    blockingBytes(of: id, range: range).map(DataSource.init)
+    immediateBytes(of: id, range: range).map(DataSource.init)
   }
 
-  package func blockingBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+  package func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
     guard let body = storage.withLock({ $0.use(id) }) else { return nil }
     let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
     return range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count)

@@ -160,7 +160,7 @@ public final class CookieJar: Sendable {
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }
     let site = place(of: target.host)
-    let cookies = immediate.currentCookies(in: site)
+    let cookies = immediate.immediateCookies(in: site)
     let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: lookup.time)
     let line = CookieList.line(chosen)
     if isDue { return .later { await self.writeAccesses(of: site, then: line) } }

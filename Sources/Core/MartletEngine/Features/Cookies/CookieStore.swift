@@ -58,7 +58,7 @@ package protocol ImmediateCookieStore: CookieStore {
 
   /// Returns the cookies of a site, like ``CookieStore/cookies(in:)``, as they were at the last look at the revision or
   /// later.
-  func currentCookies(in site: String) -> [Cookie]
+  func immediateCookies(in site: String) -> [Cookie]
 }
 
 /// The state of a store's cookies.
@@ -110,9 +110,9 @@ public final class MemoryCookieStore: ImmediateCookieStore {
   /// Makes an empty store.
   public init() {}
 
-  public func cookies(in site: String) async throws -> [Cookie] { currentCookies(in: site) }
+  public func cookies(in site: String) async throws -> [Cookie] { immediateCookies(in: site) }
 
-  package func currentCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
+  package func immediateCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
 
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result

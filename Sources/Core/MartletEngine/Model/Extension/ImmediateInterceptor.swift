@@ -1,8 +1,7 @@
-/// An interceptor that does as much of each stage as it can at once, and returns the rest as work.
+/// An interceptor that does as much of each stage as it can immediately, and returns the rest as work.
 ///
-/// The chain calls `begin` and `judge` in place of `prepare` and `review`, whose default implementations use them.
-/// Calling an asynchronous function takes longer than all the work for an attempt that does not concern the
-/// interceptor.
+/// The chain calls `begin` and `judge` in place of `prepare` and `review`, whose default implementations use them: most
+/// attempts do not concern most interceptors, and an asynchronous call would cost more than finding that out.
 package protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
   func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?

@@ -34,8 +34,8 @@ struct Member {
 
   private static func store(_ orders: Orders, _ redis: RedisClient) -> RedisCacheStore {
     var options = RedisCacheOptions()
-    options.flights?.lease = .milliseconds(orders.lease)
-    if !orders.hasFlights { options.flights = nil }
+    options.leases?.duration = .milliseconds(orders.lease)
+    if !orders.hasLeases { options.leases = nil }
     return RedisCacheStore(redis, options: options)
   }
 

@@ -21,7 +21,7 @@ struct Orders: Codable {
   /// Whether the cache is on the server, or in the process.
   var usesRedis = true
   /// Whether processes agree which of them sends a request.
-  var hasFlights = true
+  var hasLeases = true
   var waitLimit = 250
   var lease = 1_000
   var count = 500

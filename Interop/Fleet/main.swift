@@ -21,7 +21,7 @@ let redis = try RedisServer()
 
 let trials = [
   Trial(name: "a cold URL, cache in each process", orders: orders(.cold) { $0.usesRedis = false }),
-  Trial(name: "a cold URL, shared cache, each process asks", orders: orders(.cold) { $0.hasFlights = false }),
+  Trial(name: "a cold URL, shared cache, each process asks", orders: orders(.cold) { $0.hasLeases = false }),
   Trial(
     name: "a cold URL, shared cache, one asks", orders: orders(.cold),
     check: { _, origin in origin.count == 1 ? nil : "the origin saw \(origin.count) requests instead of 1" }),

@@ -45,12 +45,12 @@ struct FleetCacheTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func withoutFlightsEachSessionAsks() async throws {
+  @Test func withoutLeasesEachSessionAsks() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in
       Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8)).held(by: gate)
     }
-    let sessions = (0..<3).map { _ in session { $0.flights = nil } }
+    let sessions = (0..<3).map { _ in session { $0.leases = nil } }
     async let bodies = send(server.url("/"), from: sessions, each: 5)
     _ = try await server.request(3)
     gate.open()
@@ -125,33 +125,33 @@ struct FleetCacheTests {
 
   @Test func aProcessThatIsGoneIsReplacedWithinItsLease() async throws {
     let store = RedisCacheStore(RedisClient(redis))
-    var short = RedisFlightOptions()
-    short.lease = .milliseconds(200)
+    var short = RedisLeaseOptions()
+    short.duration = .milliseconds(200)
     var options = RedisCacheOptions()
-    options.flights = short
+    options.leases = short
     do {
       // A closed client cannot prolong a lease, like a killed process.
       let client = RedisClient(redis)
-      guard case .lead(let lease) = try await RedisCacheStore(client, options: options).beginFlight("name") else {
+      guard case .send(let lease) = try await RedisCacheStore(client, options: options).requestLease(for: "name") else {
         Issue.record("nobody had the lease")
         return
       }
       withExtendedLifetime(lease) { client.close() }
     }
     var waits = 0
-    while case .wait = try await store.beginFlight("name") { waits += 1 }
+    while case .wait = try await store.requestLease(for: "name") { waits += 1 }
     #expect(waits > 0)
   }
 
   @Test func aLeaseThatIsDroppedIsFree() async throws {
     let store = RedisCacheStore(RedisClient(redis))
     do {
-      guard case .lead = try await store.beginFlight("name") else {
+      guard case .send = try await store.requestLease(for: "name") else {
         Issue.record("nobody had the lease")
         return
       }
     }
-    guard case .lead = try await store.beginFlight("name") else {
+    guard case .send = try await store.requestLease(for: "name") else {
       Issue.record("it is still held")
       return
     }
@@ -159,22 +159,22 @@ struct FleetCacheTests {
 
   @Test func aLeaseOfALivingProcessIsProlonged() async throws {
     var options = RedisCacheOptions()
-    options.flights?.lease = .seconds(2)
+    options.leases?.duration = .seconds(2)
     let one = RedisCacheStore(RedisClient(redis), options: options)
     let other = RedisCacheStore(RedisClient(redis), options: options)
-    guard case .lead(let lease) = try await one.beginFlight("name") else {
+    guard case .send(let lease) = try await one.requestLease(for: "name") else {
       Issue.record("nobody had the lease")
       return
     }
     let end = ContinuousClock.now + .seconds(5)
     while ContinuousClock.now < end {
-      guard case .wait = try await other.beginFlight("name") else {
+      guard case .wait = try await other.requestLease(for: "name") else {
         Issue.record("the lease ended")
         return
       }
     }
     lease.end(.failed)
-    while case .wait = try await other.beginFlight("name") {}
+    while case .wait = try await other.requestLease(for: "name") {}
   }
 
   /// A value under the name of a lease that no process has written, as a script with the key as its argument.
@@ -186,15 +186,15 @@ struct FleetCacheTests {
   func whatIsNoLeaseIsReplacedByOne(script: String) async throws {
     _ = try RedisServer.shared.get().command("EVAL", script, "1", "\(redis.prefix)f:{name}")
     let (one, other) = (RedisCacheStore(RedisClient(redis)), RedisCacheStore(RedisClient(redis)))
-    guard case .lead(let lease) = try await one.beginFlight("name") else {
+    guard case .send(let lease) = try await one.requestLease(for: "name") else {
       Issue.record("nobody has the lease, and it cannot be taken")
       return
     }
-    guard case .wait = try await other.beginFlight("name") else {
+    guard case .wait = try await other.requestLease(for: "name") else {
       Issue.record("it is not held")
       return
     }
     lease.end(.unshared)
-    while case .wait = try await other.beginFlight("name") {}
+    while case .wait = try await other.requestLease(for: "name") {}
   }
 }

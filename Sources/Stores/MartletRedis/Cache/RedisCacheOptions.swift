@@ -21,7 +21,7 @@ public struct RedisCacheOptions: Sendable {
   /// ``memoryLife``: a body that arrives with its head is kept until it is read.
   public var memoryLimit = 8 << 20
   /// How the processes send identical requests only once; nil to disable that.
-  public var flights: RedisFlightOptions? = RedisFlightOptions()
+  public var leases: RedisLeaseOptions? = RedisLeaseOptions()
   /// The key that seals heads and bodies; nil, the default, for none.
   public var seal: RedisSeal?
 
@@ -38,10 +38,10 @@ public struct RedisCacheOptions: Sendable {
 
 /// How processes agree on which of them sends a request. The agreement saves requests, but does not guarantee that only
 /// one is sent.
-public struct RedisFlightOptions: Sendable, Hashable {
+public struct RedisLeaseOptions: Sendable, Hashable {
   /// How long a killed process keeps others from sending its request; 2 seconds by default, at least 100 milliseconds.
   /// A running process renews its claim every third of this time.
-  public var lease = Duration.seconds(2)
+  public var duration = Duration.seconds(2)
   /// How long a request waits for that of another process before it is sent itself; 5 seconds by default. It should be
   /// longer than the lease.
   public var longestWait = Duration.seconds(5)

@@ -20,7 +20,7 @@ import Synchronization
 ///   do not expire together. The server removes entries that do not fit (`maxmemory`); the store has no capacity of its
 ///   own.
 /// - **One request for the fleet.** Of identical requests that no stored response can answer, one is sent, even among
-///   processes: see ``RedisFlightOptions``.
+///   processes: see ``RedisLeaseOptions``.
 /// - **Removal.** An entry, or a URL in one partition, is removed in one step. ``Martlet/CacheSelection/all``, a URL in
 ///   all partitions, a partition and an age require a search of all keys of the server (`SCAN`). That takes about a
 ///   second for a million keys and does not block the server. The same holds for ``usage()``.

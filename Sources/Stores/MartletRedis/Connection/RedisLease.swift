@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// A lease saves work and is not a lock: a process that was stopped for longer than the lease may continue although
 /// another holds the lease by then. Data that must not be overwritten needs a fence of its own (``RedisSharedToken``).
-final class RedisLease: FlightLease {
+final class RedisLease: FleetLease {
   let key: String
   let token: String
   private let redis: RedisClient
@@ -75,25 +75,25 @@ final class RedisLease: FlightLease {
   /// A dropped lease, for example of a cancelled request, becomes free for others.
   deinit { if renewal.withLock({ $0 != nil }) { end(.failed) } }
 
-  func end(_ outcome: FlightOutcome) {
+  func end(_ outcome: FleetOutcome) {
     renewal.withLock { $0.take() }?.cancel()
     Self.end(key, token, outcome, of: redis)
   }
 
   /// Ends the lease of a key, if it was granted for this token, without waiting for the answer.
-  static func end(_ key: String, _ token: String, _ outcome: FlightOutcome, of redis: RedisClient) {
+  static func end(_ key: String, _ token: String, _ outcome: FleetOutcome, of redis: RedisClient) {
     let value = outcome == .unshared ? Self.unshared : ""
     let arguments = [Data(text: token), Data(text: value), Data(Int64(unsharedTime.inMilliseconds))]
     redis.submit(release.completeCommand(keys: [key], arguments))
   }
 }
 
-@_spi(Fleet) extension RedisCacheStore: SharedFlights {
-  public func beginFlight(_ name: String) async throws -> SharedFlight? {
-    guard let flights = options.flights else { return nil }
+@_spi(Fleet) extension RedisCacheStore: FleetStore {
+  public func requestLease(for name: String) async throws -> FleetAnswer? {
+    guard let leases = options.leases else { return nil }
     let key = names.flight(name)
     let token = UUID().uuidString
-    let lease = max(.milliseconds(100), flights.lease)
+    let lease = max(.milliseconds(100), leases.duration)
     let reply: RedisReply
     do {
       reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(Int64(lease.inMilliseconds))])
@@ -102,8 +102,8 @@ final class RedisLease: FlightLease {
       throw error
     }
     guard let holder = reply.bytes else {
-      return .lead(RedisLease(key, token, for: lease, of: redis, on: clock))
+      return .send(RedisLease(key, token, for: lease, of: redis, on: clock))
     }
-    return holder == Data(text: RedisLease.unshared) ? nil : .wait(flights.longestWait)
+    return holder == Data(text: RedisLease.unshared) ? nil : .wait(leases.longestWait)
   }
 }

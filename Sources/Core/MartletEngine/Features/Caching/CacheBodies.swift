@@ -9,7 +9,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
   private let id: CacheEntry.ID
-  private let flight: Flight
+  private let flight: InFlightRequest
   let endsAtDeadline: Bool
   private let state: Mutex<State>
 
@@ -28,7 +28,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   ///   - entry: the entry to write.
   ///   - writer: the writer of the entry.
   ///   - flight: the request, which finishes when the body is stored or known not to be.
-  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: Flight) {
+  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: InFlightRequest) {
     base = body.source
     length = body.length
     id = entry.id
@@ -62,7 +62,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
 
   /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
   /// cache while it was received.
-  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> Flight.Outcome {
+  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> InFlightRequest.Outcome {
     guard length == nil || count == length, flight.canStore else {
       await writer.abort()
       return .unshared
@@ -99,8 +99,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
     }
   }
 
-  /// Finishes the flight, and releases the writer unless it is in use.
-  private func end(_ outcome: Flight.Outcome) {
+  /// Finishes the request, and releases the writer unless it is in use.
+  private func end(_ outcome: InFlightRequest.Outcome) {
     flight.finish(outcome)
     _ = state.withLock { $0.writer.take() }
   }
@@ -124,7 +124,7 @@ private final class DecidingWriter: CacheWriter {
   private let bytes = Mutex(Data())
 
   init(
-    _ entry: CacheEntry, for flight: Flight, around base: any CacheWriter, _ decide: @escaping StorageDecision
+    _ entry: CacheEntry, for flight: InFlightRequest, around base: any CacheWriter, _ decide: @escaping StorageDecision
   ) {
     self.entry = entry
     self.base = base

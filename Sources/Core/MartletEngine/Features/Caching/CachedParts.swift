@@ -7,7 +7,7 @@ extension CachingTransport {
   ///
   /// - Parameter joined: the entry to store.
   func extend(
-    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for flight: Flight
+    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for flight: InFlightRequest
   ) async -> HTTPResponse {
     let part = await cache.attempt(in: flight.call) {
       try await PartOfBody(entry, around: response.head, to: joined, in: cache)
@@ -24,7 +24,7 @@ extension CachingTransport {
   /// requested again.
   func complete(
     _ entry: CacheEntry, by response: HTTPResponse, to whole: StoredResponse, isStored: Bool,
-    for flight: Flight
+    for flight: InFlightRequest
   ) async throws -> HTTPResponse {
     guard let part = entry.response.part,
       let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: flight.call)
@@ -44,7 +44,7 @@ extension CachingTransport {
   }
 }
 
-extension Flight {
+extension InFlightRequest {
   /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
   /// a part.
   func stores(_ response: HTTPResponse) -> Bool {

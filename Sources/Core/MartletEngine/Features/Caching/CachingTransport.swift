@@ -3,7 +3,7 @@ import MartletSemantics
 /// Answers requests from the cache, and stores responses.
 ///
 /// It follows the rules of MartletSemantics: `CachePlan` before a request is sent, `CacheUpdate` when there is a
-/// response. ``Flight`` handles its relation to other running requests.
+/// response. ``InFlightRequest`` handles its relation to other running requests.
 struct CachingTransport: Transport, DeadlineAware {
   let base: any Transport
   let cache: HTTPCache
@@ -11,7 +11,7 @@ struct CachingTransport: Transport, DeadlineAware {
   var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let flight = Flight(request, in: call, of: cache)
+    let flight = InFlightRequest(request, in: call, of: cache)
     guard flight.isCacheable else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
     var step = try decideImmediately(for: flight)
@@ -31,15 +31,15 @@ struct CachingTransport: Transport, DeadlineAware {
     case answer(HTTPResponse)
     indirect case serve(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request, then look again.
-    case wait(RunningWork<Flight.Outcome>)
+    case wait(RunningWork<InFlightRequest.Outcome>)
     /// Ask other processes first whether one of them is sending an identical request.
     case ask(OriginRequest)
     case lookUp
   }
 
   /// Looks up the stored responses and answers with one, if that is possible immediately.
-  private func decideImmediately(for flight: Flight) throws -> Step {
-    let storedCount = cache.flights.storedCount
+  private func decideImmediately(for flight: InFlightRequest) throws -> Step {
+    let storedCount = cache.inFlight.storedCount
     guard let entries = cache.immediateEntries(for: flight), entries.count < HTTPCache.variantLimit else {
       return .lookUp
     }
@@ -52,7 +52,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
   private func advance(
-    _ flight: Flight, after step: Step, without unreadable: inout Set<CacheEntry.ID>
+    _ flight: InFlightRequest, after step: Step, without unreadable: inout Set<CacheEntry.ID>
   ) async throws -> Step {
     switch step {
     case .send, .answer: return step
@@ -70,16 +70,16 @@ struct CachingTransport: Transport, DeadlineAware {
       guard try await flight.isAnswerLikely(on: clock) else { return .send(sent) }
     case .lookUp: break
     }
-    let storedCount = cache.flights.storedCount
+    let storedCount = cache.inFlight.storedCount
     let entries = await cache.entries(for: flight).filter { [unreadable] in !unreadable.contains($0.id) }
     let next = try decide(for: flight, among: entries, since: storedCount)
     if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: flight) }
     return next
   }
 
-  /// Decides how to answer, and starts the flight if the request has to be sent.
+  /// Decides how to answer, and starts the request if it has to be sent.
   private func decide(
-    for flight: Flight, among entries: [CacheEntry], since storedCount: Int
+    for flight: InFlightRequest, among entries: [CacheEntry], since storedCount: Int
   ) throws -> Step {
     let sent: OriginRequest
     switch flight.plan(among: entries) {
@@ -108,7 +108,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ///
   /// - Parameter received: the response that it replaces.
   private func response(
-    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) -> Immediate<HTTPResponse?> {
     let answer = answer(with: entry, as: source, to: flight)
@@ -127,7 +127,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Does the same with an `await`. The body of the replaced response is discarded.
   private func readableResponse(
-    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight,
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
     let response = try? await response(from: entry, as: source, to: flight, replacing: received).value()
@@ -136,7 +136,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   private func answer(
-    with entry: CacheEntry, as source: HTTPResponse.Source, to flight: Flight
+    with entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest
   ) -> StoredAnswer {
     StoredAnswer(
       of: entry.response, length: entry.length ?? 0, to: flight.request.head, at: cache.now(),
@@ -144,7 +144,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   private func response(
-    _ answer: StoredAnswer, _ body: ResponseBody, as source: HTTPResponse.Source, to flight: Flight,
+    _ answer: StoredAnswer, _ body: ResponseBody, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse?
   ) -> HTTPResponse {
     flight.call.emit(.cached(source))
@@ -154,13 +154,13 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.
-  private func revalidate(_ sent: OriginRequest, for flight: Flight) {
+  private func revalidate(_ sent: OriginRequest, for flight: InFlightRequest) {
     guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
     // A separate call: for listeners, the first one ends with its response. Its response is stored even if a download
     // started it.
     let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
     call.takeLocals(of: flight.call)
-    let background = Flight(flight.request, in: call, of: cache)
+    let background = InFlightRequest(flight.request, in: call, of: cache)
     background.start()  // now, so that a later removal includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
@@ -177,8 +177,8 @@ struct CachingTransport: Transport, DeadlineAware {
   ///
   /// - Parameters:
   ///   - sent: the request.
-  ///   - flight: the request as its caller made it. The flight has started.
-  private func fetch(_ sent: OriginRequest, for flight: Flight) async throws -> HTTPResponse {
+  ///   - flight: the request as its caller made it, which has started.
+  private func fetch(_ sent: OriginRequest, for flight: InFlightRequest) async throws -> HTTPResponse {
     let requestTime = cache.now()
     let response: HTTPResponse
     do {
@@ -195,7 +195,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns the stored response instead of an error, if the rules allow that.
   private func stale(
-    _ entry: CacheEntry?, insteadOf error: any Error, to flight: Flight
+    _ entry: CacheEntry?, insteadOf error: any Error, to flight: InFlightRequest
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
     flight.finish(after: failure)
@@ -207,7 +207,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Processes a response by the rules.
   private func apply(
-    _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: Flight
+    _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
     switch (update, sent.known) {
     case (.extend, _) where !flight.stores(response): flight.finish(.unshared)
@@ -247,7 +247,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns the stored response that the origin has validated, updated with this one.
   private func confirm(
-    _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for flight: Flight
+    _ entry: CacheEntry, as merged: StoredResponse, by response: HTTPResponse, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
     let updated = await cache.update(entry, to: merged, for: flight)
     guard let confirmed = await readableResponse(from: updated, as: .revalidated, to: flight, replacing: response)
@@ -257,7 +257,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Sends the caller's request, without the cache's conditions and range, in place of an unusable response.
-  func fetchAgain(instead response: HTTPResponse, for flight: Flight) async throws -> HTTPResponse {
+  func fetchAgain(instead response: HTTPResponse, for flight: InFlightRequest) async throws -> HTTPResponse {
     await response.discardBody()
     return try await fetch(OriginRequest(flight.request.head), for: flight)
   }
@@ -266,7 +266,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ///
   /// - Parameter part: the matching stored part.
   func store(
-    _ response: HTTPResponse, as stored: StoredResponse, for flight: Flight, with part: PartOfBody? = nil
+    _ response: HTTPResponse, as stored: StoredResponse, for flight: InFlightRequest, with part: PartOfBody? = nil
   ) async -> HTTPResponse {
     cache.count { $0.misses += 1 }
     let entry = CacheEntry(key: flight.key, response: stored, length: part?.length ?? response.body.length)
@@ -275,14 +275,14 @@ struct CachingTransport: Transport, DeadlineAware {
       flight.finish(.unshared)
       return response
     }
-    cache.flights.removeUnstorable(flight.key)
+    cache.inFlight.removeUnstorable(flight.key)
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
     // temporary error may never be read because the request is sent again, and a body that is too long is not read to
     // its end.
     if !flight.call.use.isCollected || response.body.length ?? 0 > flight.longestBody
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {
-      flight.releaseJoined(FlightOutcome(.unshared, after: stored.head.status))
+      flight.releaseJoined(FleetOutcome(.unshared, after: stored.head.status))
     }
     let body = StoringBody(response.expectedBody, of: entry, to: writer, for: flight)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
@@ -295,7 +295,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
   /// that become invalid are removed.
-  private func sendUncached(_ flight: Flight) async throws -> HTTPResponse {
+  private func sendUncached(_ flight: InFlightRequest) async throws -> HTTPResponse {
     guard flight.policy != .returnCacheDataDontLoad else {
       throw HTTPError(
         .notCached,

@@ -28,10 +28,10 @@ public final class HTTPCache: Sendable {
   public let store: any CacheStore
   /// The store if it can answer immediately.
   let immediate: (any ImmediateCacheStore)?
-  /// The store if it shares requests with other processes.
-  let sharedFlights: (any SharedFlights)?
+  /// The store if processes share requests through it.
+  let fleet: (any FleetStore)?
   let now: @Sendable () -> Date
-  let flights = Flights()
+  let inFlight = InFlightTable()
   private let counts = Mutex(HTTPCache.Statistics())
   private let revalidating = Mutex<Set<CacheEntry.ID>>([])
 
@@ -43,7 +43,7 @@ public final class HTTPCache: Sendable {
   public init(store: any CacheStore = MemoryCacheStore(), now: @escaping @Sendable () -> Date = { Date() }) {
     self.store = store
     immediate = store as? any ImmediateCacheStore
-    sharedFlights = store as? any SharedFlights
+    fleet = store as? any FleetStore
     self.now = now
   }
 
@@ -69,7 +69,7 @@ public final class HTTPCache: Sendable {
 
   /// Removes entries. Throws the store's errors.
   public func remove(_ selection: CacheSelection) async throws {
-    flights.invalidate(selection)
+    inFlight.invalidate(selection)
     try await store.remove(selection)
   }
 }
@@ -85,13 +85,13 @@ extension HTTPCache {
   /// store's errors.
   package func blockingRemove(_ selection: CacheSelection) throws -> Bool {
     guard let immediate else { return false }
-    flights.invalidate(selection)
+    inFlight.invalidate(selection)
     try immediate.blockingRemove(selection)
     return true
   }
 }
 
-// How a flight uses the store. An error of the store becomes a note.
+// How a request uses the store. An error of the store becomes a note.
 extension HTTPCache {
   static let variantLimit = 32
 
@@ -107,39 +107,39 @@ extension HTTPCache {
   }
 
   /// Returns the entries of the request's key that it may use.
-  func entries(for flight: Flight) async -> [CacheEntry] {
+  func entries(for flight: InFlightRequest) async -> [CacheEntry] {
     let entries = await attempt(in: flight.call) { try await store.entries(for: flight.key) } ?? []
     return usable(entries, for: flight)
   }
 
   /// Does the same immediately; nil if the store cannot.
-  func immediateEntries(for flight: Flight) -> [CacheEntry]? {
+  func immediateEntries(for flight: InFlightRequest) -> [CacheEntry]? {
     immediate?.immediateEntries(for: flight.key).map { usable($0, for: flight) }
   }
 
-  private func usable(_ entries: [CacheEntry], for flight: Flight) -> [CacheEntry] {
+  private func usable(_ entries: [CacheEntry], for flight: InFlightRequest) -> [CacheEntry] {
     guard !entries.isEmpty, flight.lacksCredentials else { return entries }
     return entries.filter(\.response.isForAllUsers)
   }
 
   /// Replaces the stored head of an entry, and returns the entry.
   @discardableResult
-  func update(_ entry: CacheEntry, to response: StoredResponse, for flight: Flight) async -> CacheEntry {
+  func update(_ entry: CacheEntry, to response: StoredResponse, for flight: InFlightRequest) async -> CacheEntry {
     var updated = entry
     updated.response = response
     await attempt(in: flight.call) { [updated] in try await store.update(updated) }
     return updated
   }
 
-  /// Removes entries because of a flight, whose own response may still be stored.
-  func remove(_ selection: CacheSelection, for flight: Flight) async {
-    flights.invalidate(selection, except: flight.registration)
+  /// Removes entries because of a request, whose own response may still be stored.
+  func remove(_ selection: CacheSelection, for flight: InFlightRequest) async {
+    inFlight.invalidate(selection, except: flight.registration)
     await attempt(in: flight.call) { try await store.remove(selection) }
   }
 
   /// Removes the oldest variant if there are ``variantLimit`` or more. If a response varies by a field whose values
   /// never repeat, such as a cookie, each lookup would otherwise take longer than the last.
-  func removeOldest(of entries: [CacheEntry], for flight: Flight) async {
+  func removeOldest(of entries: [CacheEntry], for flight: InFlightRequest) async {
     guard entries.count >= Self.variantLimit,
       let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
     else { return }

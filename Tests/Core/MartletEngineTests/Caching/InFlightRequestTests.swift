@@ -6,21 +6,21 @@ import Testing
 
 /// Requests to one cache that are in progress at the same time.
 @Suite(.timeLimit(.minutes(5)))
-struct FlightTests {
+struct InFlightRequestTests {
   private let cache = HTTPCache()
   private let clock = ManualClock()
 
-  private func flight(_ listeners: any EventListener...) -> Flight {
+  private func flight(_ listeners: any EventListener...) -> InFlightRequest {
     let request = HTTPRequest(.get, url("http://a.example/"))
-    return Flight(request, in: Call(listeners: listeners), of: cache)
+    return InFlightRequest(request, in: Call(listeners: listeners), of: cache)
   }
 
-  private func start(_ flight: Flight) async throws -> Bool {
-    try await start(flight, since: cache.flights.storedCount)
+  private func start(_ flight: InFlightRequest) async throws -> Bool {
+    try await start(flight, since: cache.inFlight.storedCount)
   }
 
   /// Whether the request is to be sent. If an identical one is under way, this is known after its end.
-  private func start(_ flight: Flight, since storedCount: Int) async throws -> Bool {
+  private func start(_ flight: InFlightRequest, since storedCount: Int) async throws -> Bool {
     switch flight.start(since: storedCount) {
     case .started: return true
     case .outdated: return false
@@ -30,8 +30,8 @@ struct FlightTests {
     }
   }
 
-  /// A flight that waits for the response to an identical request.
-  private func waiting() async throws -> (flight: Flight, isToBeSent: Task<Bool, any Error>) {
+  /// A request that waits for the response to an identical request.
+  private func waiting() async throws -> (flight: InFlightRequest, isToBeSent: Task<Bool, any Error>) {
     let waits = Gate()
     let flight = flight(EventHandler { event, _ in if case .note = event { waits.open() } })
     let isToBeSent = Task { [self] in try await start(flight) }
@@ -39,8 +39,8 @@ struct FlightTests {
     return (flight, isToBeSent)
   }
 
-  @Test func aFlightThatIsDeallocatedIsAbandoned() async throws {
-    var first: Flight? = flight()
+  @Test func aRequestThatIsDeallocatedIsAbandoned() async throws {
+    var first: InFlightRequest? = flight()
     try await #expect(start(#require(first)))
     let second = try await waiting()
 
@@ -80,7 +80,7 @@ struct FlightTests {
   }
 
   @Test func aResponseThatWasStoredSinceTheLookupIsLookedUpOnce() async throws {
-    let storedCount = cache.flights.storedCount
+    let storedCount = cache.inFlight.storedCount
     let (first, second) = (flight(), flight())
     #expect(try await start(first))
     first.finish(.stored)
@@ -97,7 +97,7 @@ struct FlightTests {
     let (second, third, fourth) = (flight(), flight(), flight())
     #expect(try await start(second))
     #expect(try await start(third), "it does not wait for the second")
-    cache.flights.removeUnstorable(third.key)  // its response is being stored
+    cache.inFlight.removeUnstorable(third.key)  // its response is being stored
     third.finish(.stored)
     #expect(try await start(fourth))
     let fifth = try await waiting()

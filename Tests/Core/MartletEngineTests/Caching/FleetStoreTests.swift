@@ -6,11 +6,11 @@ import Testing
 
 /// Requests that several processes need, but only one of which is sent.
 @Suite(.timeLimit(.minutes(5)))
-struct SharedFlightsTests {
+struct FleetStoreTests {
   private let fresh: HTTPFields = ["Cache-Control": "max-age=60"]
 
   @Test func theProcessWithTheLeaseSendsTheRequestAndEndsTheLeaseWhenTheResponseIsStored() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { [fresh] _ in MockResponse(fields: fresh, content: Data("new".utf8)) }
     #expect(try await fixture.get().text == "new")
     #expect(store.asked == 1)
@@ -21,11 +21,11 @@ struct SharedFlightsTests {
 
   @Test func whatWasStoredBeforeTheLeaseIsUsed() async throws {
     let other = CacheFixture(MockResponse(fields: fresh, content: Data("other".utf8)))
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
     store.whenAsked = { count in
       if count == 1 { try await other.store(in: store) }
-      return .lead
+      return .send
     }
     #expect(try await fixture.get().text == "other")
     #expect(fixture.sent.isEmpty)
@@ -34,7 +34,7 @@ struct SharedFlightsTests {
 
   @Test func aRequestWaitsForThatOfAnotherProcess() async throws {
     let other = CacheFixture(MockResponse(fields: fresh, content: Data("other".utf8)))
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
     let asked = AsyncStream<Void>.makeStream()
     store.whenAsked = { count in
@@ -54,7 +54,7 @@ struct SharedFlightsTests {
   }
 
   @Test func aRequestThatHasWaitedForLongEnoughIsSent() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
     let asked = AsyncStream<Void>.makeStream()
     store.whenAsked = { _ in
@@ -74,7 +74,7 @@ struct SharedFlightsTests {
 
   @Test func aStoreThatFailsOrKnowsNothingHoldsNobodyUp() async throws {
     struct Gone: Error {}
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
     store.whenAsked = { count in if count == 1 { throw Gone() } else { .nothing } }
     #expect(try await fixture.get("/1").text == "own")
@@ -84,7 +84,7 @@ struct SharedFlightsTests {
   }
 
   @Test func othersLearnWhatBecameOfTheRequest() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { request in
       guard request.url.path != "/fails" else { return .failure(HTTPError(.cannotConnect, "gone")) }
       return MockResponse(fields: ["Cache-Control": "no-store"], content: Data("own".utf8))
@@ -97,7 +97,7 @@ struct SharedFlightsTests {
 
   @Test(arguments: [[:], ["Cache-Control": "max-age=60"]])
   func afterATemporaryErrorAnotherProcessSendsTheRequest(fields: HTTPFields) async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(status: 503, fields: fields, content: Data("no".utf8))
     }
     #expect(try await fixture.get().text == "no")
@@ -105,7 +105,7 @@ struct SharedFlightsTests {
   }
 
   @Test func theLeaseOfAValidationInTheBackgroundEndsWhenTheResponseIsStored() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in
       MockResponse(
         fields: ["Cache-Control": "max-age=60, stale-while-revalidate=60"], content: Data("body".utf8))
@@ -118,7 +118,7 @@ struct SharedFlightsTests {
   }
 
   @Test func requestsThatAreNotSharedDoNotAsk() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in MockResponse(content: Data("own".utf8)) }
     _ = try await fixture.get(policy: .reloadIgnoringCacheData)
     _ = try await fixture.send(HTTPRequest(.post, url("http://a.example/")))
@@ -126,7 +126,7 @@ struct SharedFlightsTests {
   }
 
   @Test func identicalRequestsHaveTheSameNameAndOthersAnother() async throws {
-    let store = FlightStore()
+    let store = LeasingStore()
     let fixture = CacheFixture(store: store) { _ in
       MockResponse(fields: ["Cache-Control": "no-store"], content: Data("own".utf8))
     }
@@ -140,17 +140,17 @@ struct SharedFlightsTests {
 }
 
 /// A store in memory that simulates other processes as a test requires.
-private final class FlightStore: SharedFlights {
+private final class LeasingStore: FleetStore {
   enum Answer: Sendable {
-    case lead
+    case send
     case wait(Duration)
     case nothing
   }
 
   private struct State {
     var names: [String] = []
-    var outcomes: [FlightOutcome] = []
-    var whenAsked: @Sendable (_ count: Int) async throws -> Answer = { _ in .lead }
+    var outcomes: [FleetOutcome] = []
+    var whenAsked: @Sendable (_ count: Int) async throws -> Answer = { _ in .send }
   }
 
   let memory = MemoryCacheStore()
@@ -159,7 +159,7 @@ private final class FlightStore: SharedFlights {
 
   var names: [String] { state.withLock { $0.names } }
   var asked: Int { names.count }
-  var outcomes: [FlightOutcome] { state.withLock { $0.outcomes } }
+  var outcomes: [FleetOutcome] { state.withLock { $0.outcomes } }
 
   /// Suspends until this number of leases have ended.
   func ended(_ count: Int) async {
@@ -172,11 +172,11 @@ private final class FlightStore: SharedFlights {
     set { state.withLock { $0.whenAsked = newValue } }
   }
 
-  func beginFlight(_ name: String) async throws -> SharedFlight? {
+  func requestLease(for name: String) async throws -> FleetAnswer? {
     state.withLock { $0.names.append(name) }
     switch try await whenAsked(asked) {
-    case .lead:
-      return .lead(
+    case .send:
+      return .send(
         Lease { outcome in
           self.state.withLock { $0.outcomes.append(outcome) }
           self.ends.continuation.yield()
@@ -186,12 +186,12 @@ private final class FlightStore: SharedFlights {
     }
   }
 
-  private final class Lease: FlightLease {
-    let ended: @Sendable (FlightOutcome) -> Void
+  private final class Lease: FleetLease {
+    let ended: @Sendable (FleetOutcome) -> Void
 
-    init(ended: @escaping @Sendable (FlightOutcome) -> Void) { self.ended = ended }
+    init(ended: @escaping @Sendable (FleetOutcome) -> Void) { self.ended = ended }
 
-    func end(_ outcome: FlightOutcome) { ended(outcome) }
+    func end(_ outcome: FleetOutcome) { ended(outcome) }
   }
 
   func entries(for key: CacheKey) async -> [CacheEntry] { await memory.entries(for: key) }
@@ -204,7 +204,7 @@ private final class FlightStore: SharedFlights {
 
 extension CacheFixture {
   /// Stores a response like another process, with this session's transport.
-  fileprivate func store(in store: FlightStore) async throws {
+  fileprivate func store(in store: LeasingStore) async throws {
     let other = CacheFixture(store: store.memory, transport: transport)
     _ = try await other.get()
   }

@@ -1,13 +1,13 @@
 import MartletSemantics
 import Synchronization
 
-/// The running flights of a cache.
+/// The requests of a cache that are in flight.
 ///
 /// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestIdentity``
 /// defines which requests are identical; `Vary` is applied when the response is stored. Keys whose responses cannot be
 /// stored are remembered, because waiting for them is useless.
-final class Flights: Sendable {
-  /// The registration of a flight.
+final class InFlightTable: Sendable {
+  /// The registration of a request.
   struct Registration: Sendable {
     fileprivate let id: UInt64
   }
@@ -18,14 +18,14 @@ final class Flights: Sendable {
     /// The request has to be sent, and so have identical ones.
     case alone(Registration)
     /// An identical request is in progress.
-    case joined(RunningWork<Flight.Outcome>)
+    case joined(RunningWork<InFlightRequest.Outcome>)
   }
 
   /// A request that identical ones can wait for.
   private struct SentRequest {
     let call: Call
     /// nil while no other request waits.
-    var result: RunningWork<Flight.Outcome>?
+    var result: RunningWork<InFlightRequest.Outcome>?
   }
 
   private struct State {
@@ -53,10 +53,10 @@ final class Flights: Sendable {
     state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
   }
 
-  /// Registers a flight that no request can wait for.
+  /// Registers a request that no other can wait for.
   func register(_ key: CacheKey) -> Registration { state.withLock { $0.register(key) } }
 
-  /// Registers a flight that identical requests can wait for, unless one is in progress.
+  /// Registers a request that identical ones can wait for, unless one is in progress.
   func register(_ identity: RequestIdentity, for call: Call) -> Admission {
     state.withLock { state in
       guard !state.unstorable.contains(identity.key) else { return .alone(state.register(identity.key)) }
@@ -70,14 +70,15 @@ final class Flights: Sendable {
     }
   }
 
-  /// Whether a flight is registered and no removal from the cache has included its response.
+  /// Whether a request is registered and no removal from the cache has included its response.
   func contains(_ registration: Registration) -> Bool { state.withLock { $0.keys[registration.id] != nil } }
 
   /// Removes a registration and ends the waits for its request.
   ///
   /// - Parameter identity: what the waiting requests have in common with it; nil if none can wait.
   func remove(
-    _ registration: Registration, joinedAs identity: RequestIdentity?, of key: CacheKey, _ outcome: Flight.Outcome
+    _ registration: Registration, joinedAs identity: RequestIdentity?, of key: CacheKey,
+    _ outcome: InFlightRequest.Outcome
   ) {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil
@@ -104,9 +105,9 @@ final class Flights: Sendable {
     state.withLock { $0.sent.removeValue(forKey: identity) }?.result?.finish(.success(.unshared))
   }
 
-  /// Prevents running flights from storing responses that a removal includes.
+  /// Prevents that responses which a removal includes are stored when they arrive.
   ///
-  /// - Parameter own: the registration of the flight that causes the removal.
+  /// - Parameter own: the registration of the request that causes the removal.
   func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {
     state.withLock { state in
       let key = own.flatMap { state.keys[$0.id] }

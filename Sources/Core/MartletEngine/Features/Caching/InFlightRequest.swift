@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// A request to a cache, from the lookup until its response is stored or known not to be stored.
+/// A request from its lookup in the cache until its response is stored, or known not to be stored.
 ///
 /// | state | begins with | identical requests | a removal from the cache |
 /// | --- | --- | --- | --- |
@@ -10,10 +10,10 @@ import Synchronization
 /// | alone | ``start(since:)``, ``start()``, ``releaseJoined(_:)`` | are sent | the same |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
-/// Before it starts, a flight may itself ``wait(for:on:)`` for an identical one; then the stored responses are
-/// looked up again. The first outcome counts. A flight that is deallocated without an outcome is abandoned.
-final class Flight: Sendable {
-  /// How a flight ends, for the identical requests that wait for it.
+/// A new request may itself ``wait(for:on:)`` for an identical one. One that is deallocated without an outcome is
+/// abandoned.
+final class InFlightRequest: Sendable {
+  /// How a request ends, for the identical ones that wait for it.
   enum Outcome: Sendable {
     /// The response is stored: the waiting requests look it up.
     case stored
@@ -44,11 +44,11 @@ final class Flight: Sendable {
   private enum Stage {
     /// It may join an identical request, or has to be sent even if there is one.
     case new(mayJoin: Bool)
-    case joinable(Flights.Registration, RequestIdentity)
-    case alone(Flights.Registration)
+    case joinable(InFlightTable.Registration, RequestIdentity)
+    case alone(InFlightTable.Registration)
     case finished
 
-    var registration: Flights.Registration? {
+    var registration: InFlightTable.Registration? {
       switch self {
       case .new, .finished: nil
       case .joinable(let registration, _), .alone(let registration): registration
@@ -85,8 +85,7 @@ final class Flight: Sendable {
   /// that is the same for all users can answer it.
   var lacksCredentials: Bool { call.credentialsError != nil && key.partition.isEmpty }
 
-  /// Whether a response may be used for identical requests: not if the request cannot be sent, must be sent itself, or
-  /// lacks credentials.
+  /// Whether identical requests may use the response: not if the request must be sent itself, or lacks credentials.
   private static func isShareable(_ request: HTTPRequest, in call: Call) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
@@ -145,21 +144,21 @@ final class Flight: Sendable {
 
   /// Registers the request before it is sent, unless an identical request is in progress.
   ///
-  /// - Parameter storedCount: ``Flights/storedCount`` before the lookup.
+  /// - Parameter storedCount: ``InFlightTable/storedCount`` before the lookup.
   func start(since storedCount: Int) -> Start {
     guard case .new(let mayJoin) = state.withLock({ $0.stage }) else { return .started }
-    guard isShareable, mayJoin, !cache.flights.isUnstorable(key) else {
+    guard isShareable, mayJoin, !cache.inFlight.isUnstorable(key) else {
       start()
       return .started
     }
     let identity = RequestIdentity(key, request.fields)
-    switch cache.flights.register(identity, for: call) {
+    switch cache.inFlight.register(identity, for: call) {
     case .alone(let registration):
       state.withLock { $0.stage = .alone(registration) }
       return .started
     case .joinable(let registration):
       state.withLock { $0.stage = .joinable(registration, identity) }
-      return cache.flights.storedCount == storedCount ? .started : .outdated
+      return cache.inFlight.storedCount == storedCount ? .started : .outdated
     case .joined(let result):
       cache.count { $0.collapsed += 1 }
       call.emit(.note("waiting for the response to an identical request"))
@@ -181,15 +180,15 @@ final class Flight: Sendable {
   /// Registers the request even if there are identical ones, unless it is already registered.
   func start() {
     guard case .new = state.withLock({ $0.stage }) else { return }
-    let registration = cache.flights.register(key)
+    let registration = cache.inFlight.register(key)
     state.withLock { $0.stage = .alone(registration) }
   }
 
   /// nil before the start and after the end.
-  var registration: Flights.Registration? { state.withLock { $0.stage.registration } }
+  var registration: InFlightTable.Registration? { state.withLock { $0.stage.registration } }
 
   /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
-  var canStore: Bool { registration.map(cache.flights.contains) ?? false }
+  var canStore: Bool { registration.map(cache.inFlight.contains) ?? false }
 
   var isFinished: Bool {
     state.withLock { state in
@@ -197,31 +196,30 @@ final class Flight: Sendable {
     }
   }
 
-  /// Lets the waiting identical requests be sent before the flight has finished. If none can wait for it, as in a
+  /// Lets the waiting identical requests be sent before this one has finished. If none can wait for it, as in a
   /// background validation, its lease stays.
   ///
   /// - Parameter outcome: the outcome for other processes.
-  func releaseJoined(_ outcome: FlightOutcome) {
-    let released = state.withLock { state -> (identity: RequestIdentity, lease: (any FlightLease)?)? in
+  func releaseJoined(_ outcome: FleetOutcome) {
+    let released = state.withLock { state -> (identity: RequestIdentity, lease: (any FleetLease)?)? in
       guard case .joinable(let registration, let identity) = state.stage else { return nil }
       state.stage = .alone(registration)
       return (identity, state.lease.held.take())
     }
     guard let released else { return }
     released.lease?.end(outcome)
-    cache.flights.releaseJoined(of: released.identity)
+    cache.inFlight.releaseJoined(of: released.identity)
   }
 
-  /// Ends the flight; only the first outcome counts.
-  func finish(_ outcome: Outcome) { finish(outcome, for: FlightOutcome(outcome)) }
+  /// Finishes the request; only the first outcome counts.
+  func finish(_ outcome: Outcome) { finish(outcome, for: FleetOutcome(outcome)) }
 
-  /// Ends the flight of a request whose response is not stored. After a refusal or a temporary error, another
-  /// process may succeed.
+  /// Finishes a request whose response is not stored. After a refusal or a temporary error, another process may succeed.
   func finish(_ outcome: Outcome, after status: HTTPStatus) {
-    finish(outcome, for: FlightOutcome(outcome, after: status))
+    finish(outcome, for: FleetOutcome(outcome, after: status))
   }
 
-  private func finish(_ outcome: Outcome, for others: FlightOutcome) {
+  private func finish(_ outcome: Outcome, for others: FleetOutcome) {
     let (stage, lease) = state.withLock { state in
       defer { state.stage = .finished }
       return (state.stage, state.lease.held.take())
@@ -229,11 +227,11 @@ final class Flight: Sendable {
     lease?.end(others)
     guard let registration = stage.registration else { return }
     let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
-    cache.flights.remove(registration, joinedAs: stage.identity, of: key, outcome)
+    cache.inFlight.remove(registration, joinedAs: stage.identity, of: key, outcome)
   }
 
-  /// Ends the flight of a request that failed. If its caller abandoned it, or it is sent again because a pooled
-  /// connection was closed, one of the waiting requests is sent in its place.
+  /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent again,
+  /// one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
     finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }
@@ -243,17 +241,16 @@ final class Flight: Sendable {
   /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
   /// request that identical ones can wait for.
   var asksOthers: Bool {
-    cache.sharedFlights != nil && state.withLock { !$0.lease.isDecided && $0.stage.identity != nil }
+    cache.fleet != nil && state.withLock { !$0.lease.isDecided && $0.stage.identity != nil }
   }
 
   /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
   ///
-  /// - Returns: whether to look up the stored responses again, since there may be one; otherwise the request has to be
-  ///   sent.
+  /// - Returns: whether to look up the stored responses again; otherwise the request has to be sent.
   /// - Throws: `CancellationError` if the task is cancelled.
   func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {
     switch try await askOthers() {
-    case .lead, nil: return state.withLock { $0.lease.held != nil }
+    case .send, nil: return state.withLock { $0.lease.held != nil }
     case .wait(let longest):
       let pause = state.withLock { $0.lease.nextPause(longest, on: clock) }
       guard let pause else { return false }
@@ -264,24 +261,24 @@ final class Flight: Sendable {
 
   /// Whether to validate the entry in the background: not if another process is doing so, or has done so.
   func mayRevalidate(_ entry: CacheEntry) async -> Bool {
-    guard cache.sharedFlights != nil else { return true }
+    guard cache.fleet != nil else { return true }
     switch try? await askOthers() {
     case .wait: return false
-    case .lead:
+    case .send:
       let known = await cache.attempt(in: call) { try await cache.store.entries(for: key) } ?? []
       return known.first { $0.id == entry.id } == entry
     case nil: return true
     }
   }
 
-  /// Asks whether this process has to send the request; nil if that is unknown. A lease ends with the flight.
-  private func askOthers() async throws -> SharedFlight? {
-    guard let flights = cache.sharedFlights else { return nil }
+  /// Asks whether this process has to send the request; nil if that is unknown. A lease ends when the request finishes.
+  private func askOthers() async throws -> FleetAnswer? {
+    guard let fleet = cache.fleet else { return nil }
     let name = RequestIdentity(key, request.fields).fingerprint
     let answer = try await call.holding { [cache, call] in
-      await cache.attempt(in: call) { try await flights.beginFlight(name) }
+      await cache.attempt(in: call) { try await fleet.requestLease(for: name) }
     }
-    guard case .lead(let lease) = answer else {
+    guard case .send(let lease) = answer else {
       try Task.checkCancellation()
       if answer == nil { state.withLock { $0.lease.isDecided = true } }
       return answer
@@ -293,8 +290,32 @@ final class Flight: Sendable {
       return true
     }
     if !isHeld { lease.end(.failed) }
-    try Task.checkCancellation()  // now that the end of the flight ends the lease
+    try Task.checkCancellation()  // only now: `finish` ends the lease
     return answer
+  }
+}
+
+/// The progress of a request that asks other processes.
+private struct LeaseProgress: Sendable {
+  /// The right to send the request, while the process has it.
+  var held: (any FleetLease)?
+  /// Whether it is settled that the request has to be sent, unless a stored response answers it.
+  var isDecided = false
+  private var stopwatch: Stopwatch?
+  private var pause = Duration.milliseconds(2)
+
+  /// Returns how long to wait until the next look: a short time at first, since most responses arrive soon. nil if the
+  /// request has waited long enough.
+  mutating func nextPause(_ longest: Duration, on clock: any Clock<Duration>) -> Duration? {
+    let stopwatch = stopwatch ?? Stopwatch(clock)
+    self.stopwatch = stopwatch
+    let rest = longest - stopwatch.elapsed
+    guard rest > .zero else {
+      isDecided = true
+      return nil
+    }
+    defer { pause = min(pause * 2, .milliseconds(50)) }
+    return min(pause, rest)
   }
 }
 

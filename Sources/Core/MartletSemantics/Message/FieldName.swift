@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The name of a header or trailer field: a token, compared case-insensitively (RFC 9110 §5.1).
 ///
 /// A value of this type is always valid. Use a literal (`let name: FieldName = "X-Request-Id"`) or one of the constants
@@ -8,6 +10,9 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
   public var rawName: String { text.raw }
   /// The name in lower case, for comparing, hashing and sending over HTTP/2.
   public var canonicalName: String { text.canonical }
+
+  /// Whether the field's value is a secret, by the words of the name.
+  package var isSecret: Bool { text.isSecret }
 
   /// One reference: names are copied with every line, and most comparisons are of the same object.
   private let text: Text
@@ -20,6 +25,20 @@ public struct FieldName: Sendable, Hashable, CustomStringConvertible, Expressibl
     let number: Int
     /// The first byte of the canonical name.
     let first: UInt8
+    private let secrecy = Atomic(Secrecy.unknown)
+
+    private enum Secrecy: UInt8, AtomicRepresentable { case unknown, isSecret, isPublic }
+
+    var isSecret: Bool {
+      switch secrecy.load(ordering: .relaxed) {
+      case .isSecret: return true
+      case .isPublic: return false
+      case .unknown:
+        let isSecret = SecretName.isSecretField(raw)
+        secrecy.store(isSecret ? .isSecret : .isPublic, ordering: .relaxed)
+        return isSecret
+      }
+    }
 
     init(_ name: String) {
       raw = name

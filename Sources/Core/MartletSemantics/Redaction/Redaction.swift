@@ -87,7 +87,7 @@ public struct Redaction: Sendable, Hashable {
     if hiddenNames.isEmpty, Self.usual.contains(field) { return false }
     let joined = SecretName.joined(field.rawName)
     if shownNames.contains(joined) { return false }
-    return hiddenNames.contains(joined) || SecretName.isSecretField(field.rawName)
+    return hiddenNames.contains(joined) || field.isSecret
   }
 
   /// Whether the name or the value is secret.

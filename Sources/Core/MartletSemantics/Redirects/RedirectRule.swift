@@ -92,7 +92,7 @@ package enum RedirectRule {
   package static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
-    default: !kept.contains(name) && SecretName.isSecretField(name.rawName)
+    default: !kept.contains(name) && name.isSecret
     }
   }
 

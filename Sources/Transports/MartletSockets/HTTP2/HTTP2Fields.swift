@@ -62,7 +62,7 @@ struct HTTP2Fields: Sendable, Hashable {
     for (name, value) in fields {
       let canonical = name.canonicalName
       guard nominated.isEmpty || !nominated.contains(canonical) else { continue }
-      switch Treatment(of: canonical) {
+      switch Treatment(of: name) {
       case .omitted: break
       case .te:
         // Any other value is omitted: it only concerns the next recipient.
@@ -85,16 +85,14 @@ struct HTTP2Fields: Sendable, Hashable {
     case te
 
     /// The names are sorted by length: comparing a name with all of them takes longer than sending it.
-    init(of name: String) {
+    init(of field: FieldName) {
+      let name = field.canonicalName
       switch (name.utf8.count, name) {
       case (2, "te"): self = .te
       case (4, "host"), (7, "upgrade"), (10, "connection"), (10, "keep-alive"), (14, "content-length"),
         (14, "http2-settings"), (16, "proxy-connection"), (17, "transfer-encoding"), (19, "proxy-authorization"):
         self = .omitted
-      case (6, "cookie"), (9, "x-api-key"), (10, "set-cookie"), (12, "x-auth-token"), (12, "x-csrf-token"),
-        (12, "x-xsrf-token"), (13, "authorization"):
-        self = .secret
-      default: self = .plain
+      default: self = field.isSecret ? .secret : .plain
       }
     }
   }

@@ -119,6 +119,7 @@ struct HTTP2RequestHeadTests {
 
   @Test(arguments: [
     "Authorization", "Cookie", "Set-Cookie", "X-API-Key", "X-Auth-Token", "X-CSRF-Token", "X-XSRF-Token",
+    "X-Amz-Security-Token", "Ocp-Apim-Subscription-Key",
   ])
   func everySecretIsMarked(_ name: String) throws {
     var fields: HTTPFields = ["Accept": "*/*"]

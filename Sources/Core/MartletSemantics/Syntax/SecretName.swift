@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Decides by the words of a name whether it names a secret.
 enum SecretName {
   static func isSecret(_ name: String) -> Bool {
@@ -21,8 +23,19 @@ enum SecretName {
 
   /// Whether a field name names a secret. CORS fields such as `Access-Control-Allow-Credentials` do not.
   static func isSecretField(_ name: String) -> Bool {
-    !ASCII.lowercased(name).hasPrefix("access-control-") && isSecret(name)
+    if let isSecret = knownFields.withLock({ $0[name] }) { return isSecret }
+    let isSecret = !ASCII.lowercased(name).hasPrefix("access-control-") && isSecret(name)
+    if name.utf8.count <= 64 {
+      knownFields.withLock { known in
+        if known.count >= 256 { known.removeAll() }
+        known[name] = isSecret
+      }
+    }
+    return isSecret
   }
+
+  /// The results for recent field names, because reading their words takes long.
+  private static let knownFields = Mutex<[String: Bool]>([:])
 
   /// Whether `state` beside parameters with these names belongs to OAuth 2.0 (RFC 6749 §4.1.1, §4.1.2, §4.2.2). The
   /// name alone is too common.

@@ -269,7 +269,7 @@ struct CacheNames: Sendable {
 
   func chunks(ofKey name: String) -> String { "\(prefix)b" + name.dropFirst(prefix.count + 1) + ":" }
 
-  func flight(_ name: String) -> String { "\(prefix)f:{\(name)}" }
+  func lease(of name: String) -> String { "\(prefix)f:{\(name)}" }
 
   /// Patterns for `SCAN`.
   var pattern: String { "\(RedisClient.literal(prefix))c:*" }

@@ -91,7 +91,7 @@ final class RedisLease: FleetLease {
 @_spi(Fleet) extension RedisCacheStore: FleetStore {
   public func requestLease(for name: String) async throws -> FleetAnswer? {
     guard let leases = options.leases else { return nil }
-    let key = names.flight(name)
+    let key = names.lease(of: name)
     let token = UUID().uuidString
     let lease = max(.milliseconds(100), leases.duration)
     let reply: RedisReply

@@ -221,19 +221,15 @@ extension HTTPSession {
   private static func receivedBody(
     of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
-    let body = response.body
-    guard body.length ?? 0 <= limit, let data = try body.takeReceived() else { return nil }
-    guard data.count <= limit else {
-      body.cancel()
-      throw HTTPError.bodyTooLarge(limit: limit).addingContext(
+    do {
+      guard let data = try response.body.takeReceived(upTo: limit, in: call) else { return nil }
+      call.end(nil)
+      return data
+    } catch {
+      response.body.cancel()
+      throw error.addingContext(
         request: RequestHead(method: method, url: response.url), response: response.head, attempts: response.history)
     }
-    if !call.events.isEmpty {
-      if !data.isEmpty { call.reportReceived(data, completed: Int64(data.count), of: body.length) }
-      body.cancel()  // reports the metrics
-    }
-    call.end(nil)
-    return data
   }
 
   /// Ends a call with an error, and returns the error with the call's context.

@@ -74,10 +74,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns the bytes if all of them have been received and nothing was read; nil if the body has to be read.
-  func takeReceived() throws(HTTPError) -> Data? {
+  /// Takes and reports the whole body if it was received with its head and nothing was read; nil if it has to be read.
+  func takeReceived(upTo limit: Int64, in call: Call) throws(HTTPError) -> Data? {
     guard claim.take() else { return nil }
-    let data = try source.takeReceived()
+    let data = try call.takeReceived(from: source, of: length, upTo: limit)
     if data == nil { claim.release() }
     return data
   }

@@ -36,7 +36,7 @@ extension Publishers {
 /// Keeps the latest value until its time has come.
 private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: Relay<Downstream.Input, Downstream> {
   private let scheduler: Context
-  private let timer: Alarm<Context>
+  private let timer: ScheduledAction<Context>
   private var latest: Downstream.Input?
 
   init(
@@ -44,7 +44,7 @@ private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: R
     options: Context.SchedulerOptions?
   ) {
     self.scheduler = scheduler
-    timer = Alarm(interval: dueTime, scheduler: scheduler, options: options)
+    timer = ScheduledAction(interval: dueTime, scheduler: scheduler, options: options)
     super.init(to: downstream, name: "Debounce", counting: true)
   }
 

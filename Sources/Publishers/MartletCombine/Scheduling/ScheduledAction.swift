@@ -3,7 +3,7 @@
 ///
 /// It is scheduled as a repetition, because that can be cancelled. The closure is released when it has been called or
 /// is not needed any more, however long the scheduler keeps its action.
-final class Alarm<Context: Scheduler> {
+final class ScheduledAction<Context: Scheduler> {
   private let interval: Context.SchedulerTimeType.Stride
   private let scheduler: Context
   private let options: Context.SchedulerOptions?

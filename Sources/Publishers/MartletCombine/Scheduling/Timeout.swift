@@ -32,7 +32,7 @@ extension Publishers {
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       upstream.subscribe(
         TimeoutRelay(
-          to: subscriber, timer: Alarm(interval: interval, scheduler: scheduler, options: options),
+          to: subscriber, timer: ScheduledAction(interval: interval, scheduler: scheduler, options: options),
           customError: customError
         ) { [scheduler, options] in scheduler.schedule(options: options, $0) })
     }
@@ -41,12 +41,12 @@ extension Publishers {
 
 /// Ends upstream and the subscriber if no value arrives in time.
 private final class TimeoutRelay<Downstream: Subscriber, Context: Scheduler>: LaterRelay<Downstream> {
-  private let timer: Alarm<Context>
+  private let timer: ScheduledAction<Context>
   private var customError: (() -> Downstream.Failure)?
   private var isRequested = false
 
   init(
-    to downstream: Downstream, timer: Alarm<Context>, customError: (() -> Downstream.Failure)?,
+    to downstream: Downstream, timer: ScheduledAction<Context>, customError: (() -> Downstream.Failure)?,
     schedule: @escaping (@escaping () -> Void) -> Void
   ) {
     self.timer = timer

@@ -70,7 +70,7 @@ struct DecodeTimeoutTests {
       _ = await #expect(throws: ImageLoadError.self) { try await task.value }
     }
 
-    let third = await fixture.begin(fixture.picture("/stuck/3"))
+    let third = fixture.begin(fixture.picture("/stuck/3"))
     await until { fixture.loader.queued.decodes == 1 }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(60))

@@ -64,7 +64,7 @@ struct ImagePrefetcherTests {
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
     prefetcher.prefetch([fixture.picture()])
     _ = try await fixture.server.request(1)
-    let caller = await fixture.begin(fixture.picture(), waiting: 2)
+    let caller = fixture.begin(fixture.picture())
 
     prefetcher.prefetch([])
     await until { fixture.loader.waiting(for: fixture.picture()) <= 1 }
@@ -81,12 +81,12 @@ struct ImagePrefetcherTests {
     } respond: { request in
       request.path == "/first" ? try .picture().held(by: gate) : try .picture()
     }
-    let first = await fixture.begin(fixture.picture("/first"))
+    let first = fixture.begin(fixture.picture("/first"))
     _ = try await fixture.server.request(1)
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
     prefetcher.prefetch([fixture.picture("/ahead")])
     await until { fixture.loader.queued.loads >= 1 }
-    let seen = await fixture.begin(fixture.picture("/seen"))
+    let seen = fixture.begin(fixture.picture("/seen"))
     await until { fixture.loader.queued.loads >= 2 }
 
     gate.open()

@@ -13,7 +13,7 @@ struct ImageSlotTests {
       request.path == "/slow" ? try .picture().held(by: slow) : try .picture("coffee.jpg")
     }
     // another caller waits for the first load, so that it is not cancelled
-    let other = await fixture.begin(fixture.picture("/slow"))
+    let other = fixture.begin(fixture.picture("/slow"))
     let slot = ImageSlot(loader: fixture.loader)
     let seen = Journal<Int>()
     let watching = Task {

@@ -29,15 +29,18 @@ struct LoadingFixture {
     ImageRequest(server.url(target), targetSize: size.map { PixelSize(width: $0, height: $0) })
   }
 
-  /// Starts to load an image, and returns when the load has this number of waiters.
-  func begin(_ request: ImageRequest, waiting count: Int = 1) async -> Task<LoadedImage, any Error> {
-    let task = Task { try await loader.image(for: request) }
-    await until { loader.waiting(for: request) >= count }
-    return task
+  /// Starts to load an image. When it returns, the caller waits for the load.
+  func begin(_ request: ImageRequest) -> Task<LoadedImage, any Error> {
+    Task(executorPreference: InlineExecutor()) { try await loader.image(for: request) }
   }
 
   /// Returns when the load of an image has no more waiters.
   func ended(_ request: ImageRequest) async { await until { loader.waiting(for: request) == 0 } }
+}
+
+/// Runs a task on the thread that starts or resumes it: a new task runs until it waits for something.
+private final class InlineExecutor: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 }
 
 /// Returns when a condition of a loader is met, or when the test is cancelled. A loader reports no changes of its

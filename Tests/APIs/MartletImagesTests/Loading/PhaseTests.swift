@@ -42,7 +42,7 @@ struct PhaseTests {
     request.processors = [Cut(width: 10)]
     var phases = fixture.loader.phases(for: request).makeAsyncIterator()
     await until { fixture.loader.waiting(for: request) >= 1 }
-    let plain = await fixture.begin(request, waiting: 2)
+    let plain = fixture.begin(request)
     head.open()
 
     var phase = await phases.next()

@@ -11,10 +11,10 @@ struct PrioritySemaphoreTests {
   private func queue(
     _ fixture: LoadingFixture, _ requests: [ImageRequest]
   ) async throws -> [Task<LoadedImage, any Error>] {
-    var tasks = [await fixture.begin(fixture.picture("/first"))]
+    var tasks = [fixture.begin(fixture.picture("/first"))]
     _ = try await fixture.server.request(1)
     for (index, request) in requests.enumerated() {
-      tasks.append(await fixture.begin(request))
+      tasks.append(fixture.begin(request))
       await until { fixture.loader.queued.loads >= index + 1 }
     }
     return tasks
@@ -49,7 +49,7 @@ struct PrioritySemaphoreTests {
     let fixture = try fixture(holdingFirst: gate)
     let low = fixture.picture("/low").priority(.low)
     var tasks = try await queue(fixture, [fixture.picture("/a"), low, fixture.picture("/b")])
-    tasks.append(await fixture.begin(low.priority(.high), waiting: 2))
+    tasks.append(fixture.begin(low.priority(.high)))
 
     gate.open()
 
@@ -62,7 +62,7 @@ struct PrioritySemaphoreTests {
     let fixture = try fixture(holdingFirst: gate)
     let low = fixture.picture("/low").priority(.low)
     let tasks = try await queue(fixture, [fixture.picture("/a"), low])
-    let impatient = await fixture.begin(low.priority(.high), waiting: 2)
+    let impatient = fixture.begin(low.priority(.high))
     impatient.cancel()
     _ = try? await impatient.value
 
@@ -110,7 +110,7 @@ struct PrioritySemaphoreTests {
       return try .picture()
     }
     var tasks: [Task<LoadedImage, any Error>] = []
-    for number in 0..<10 { tasks.append(await fixture.begin(fixture.picture("/\(number)"))) }
+    for number in 0..<10 { tasks.append(fixture.begin(fixture.picture("/\(number)"))) }
     await until { fixture.loader.queued.loads >= 7 && active.withLock({ $0.now }) >= 3 }
 
     gate.open()
@@ -130,7 +130,7 @@ struct PrioritySemaphoreTests {
     for number in 0..<6 {
       var request = fixture.picture("/\(number)")
       request.processors = [worker]
-      tasks.append(await fixture.begin(request))
+      tasks.append(fixture.begin(request))
     }
 
     // more threads are blocked than are available for tasks, but this task continues

@@ -142,7 +142,7 @@ struct SessionCacheTests {
     }
     var request = fixture.picture()
     request.http.options.partition = "anna"
-    let caller = await fixture.begin(request)
+    let caller = fixture.begin(request)
     _ = try await fixture.server.request(1)
 
     try await fixture.loader.removePartition("anna")

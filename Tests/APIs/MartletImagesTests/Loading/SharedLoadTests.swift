@@ -9,7 +9,7 @@ struct SharedLoadTests {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
     var callers: [Task<LoadedImage, any Error>] = []
-    for count in 1...20 { callers.append(await fixture.begin(fixture.picture(), waiting: count)) }
+    for _ in 1...20 { callers.append(fixture.begin(fixture.picture())) }
 
     gate.open()
 
@@ -22,9 +22,7 @@ struct SharedLoadTests {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture("coffee.jpg").held(by: gate) }
     var callers: [Task<LoadedImage, any Error>] = []
-    for (index, size) in [nil, 60, 30, 60].enumerated() {
-      callers.append(await fixture.begin(fixture.picture(fitting: size), waiting: index + 1))
-    }
+    for size in [nil, 60, 30, 60] { callers.append(fixture.begin(fixture.picture(fitting: size))) }
 
     gate.open()
 
@@ -38,8 +36,8 @@ struct SharedLoadTests {
   @Test func cancellingOneCallerDoesNotAffectTheOthers() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }
-    let first = await fixture.begin(fixture.picture())
-    let second = await fixture.begin(fixture.picture(), waiting: 2)
+    let first = fixture.begin(fixture.picture())
+    let second = fixture.begin(fixture.picture())
 
     first.cancel()
 
@@ -52,7 +50,7 @@ struct SharedLoadTests {
 
   @Test func cancellingAllCallersCancelsTheDownload() async throws {
     let fixture = try LoadingFixture { _ in .never }
-    let callers = [await fixture.begin(fixture.picture()), await fixture.begin(fixture.picture(), waiting: 2)]
+    let callers = [fixture.begin(fixture.picture()), fixture.begin(fixture.picture())]
     _ = try await fixture.server.request(1)
 
     for caller in callers { caller.cancel() }
@@ -69,10 +67,10 @@ struct SharedLoadTests {
     }
     var held = fixture.picture()
     held.http.fields["X-Wait"] = "1"
-    let given = await fixture.begin(held)
+    let given = fixture.begin(held)
     _ = try await fixture.server.request(1)
     given.cancel()
-    await fixture.ended(held)
+    await #expect(throws: ImageLoadError.self) { try await given.value }
 
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
   }

@@ -23,28 +23,27 @@ public struct ImageError: Error, Sendable, Hashable {
 }
 
 extension ImageError {
-  /// The kinds of failure. More may be added: a `switch` over them needs a `default`.
-  public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the kind: that of its constant.
-    public let name: String
+  /// The kinds of failure.
+  @nonexhaustive public enum Kind: String, Sendable, Hashable, CustomStringConvertible {
+    /// The data is empty.
+    case empty
+    /// The data is not an image; the message names its probable type: an HTML page, JSON, a PDF.
+    case notAnImage
+    /// The image has a format, or a rare variant of one, that is not supported.
+    case unsupportedFormat
+    /// The file is incomplete, as after an interrupted download. No partial image is returned.
+    case truncated
+    /// The file contradicts its format.
+    case damaged
+    /// The image exceeds ``ImageDecoder/Limits``, or the available memory.
+    case tooLarge
+    /// The image cannot be encoded in the format: it has no pixels, or too many.
+    case notEncodable
 
+    /// The name of the case.
+    public var name: String { rawValue }
     /// The name.
     public var description: String { name }
-
-    /// The data is empty.
-    public static let empty = Kind(name: "empty")
-    /// The data is not an image; the message names its probable type: an HTML page, JSON, a PDF.
-    public static let notAnImage = Kind(name: "notAnImage")
-    /// The image has a format, or a rare variant of one, that is not supported.
-    public static let unsupportedFormat = Kind(name: "unsupportedFormat")
-    /// The file is incomplete, as after an interrupted download. No partial image is returned.
-    public static let truncated = Kind(name: "truncated")
-    /// The file contradicts its format.
-    public static let damaged = Kind(name: "damaged")
-    /// The image exceeds ``ImageDecoder/Limits``, or the available memory.
-    public static let tooLarge = Kind(name: "tooLarge")
-    /// The image cannot be encoded in the format: it has no pixels, or too many.
-    public static let notEncodable = Kind(name: "notEncodable")
   }
 }
 

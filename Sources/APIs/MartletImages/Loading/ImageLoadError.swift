@@ -55,32 +55,32 @@ public struct ImageLoadError: Error, Sendable {
 }
 
 extension ImageLoadError {
-  /// The kinds of failure. More may be added: a `switch` over them needs a `default`.
-  public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The name of the constant.
-    public let name: String
-    /// The name.
-    public var description: String { name }
-
+  /// The kinds of failure.
+  @nonexhaustive public enum Kind: String, Sendable, Hashable, CustomStringConvertible {
     /// The call failed; see ``ImageLoadError/httpError``.
-    public static let network = Kind(name: "network")
+    case network
     /// The status is not a 2xx; the server's text is in ``ImageLoadError/serverText``.
-    public static let status = Kind(name: "status")
+    case status
     /// The body is not an image; often it is a login page.
-    public static let notAnImage = Kind(name: "notAnImage")
+    case notAnImage
     /// The body is empty.
-    public static let empty = Kind(name: "empty")
+    case empty
     /// The file has more bytes than ``ImageLoader/Configuration/encodedBytesLimit``, or the image more pixels than
     /// ``ImageLoader/Configuration/decoding`` allows. It was not read into memory.
-    public static let tooLarge = Kind(name: "tooLarge")
+    case tooLarge
     /// The image is damaged, incomplete, or of a format that is not supported.
-    public static let undecodable = Kind(name: "undecodable")
+    case undecodable
     /// Decoding and processing took longer than ``ImageLoader/Configuration/decodeTimeout``.
-    public static let timedOut = Kind(name: "timedOut")
+    case timedOut
     /// A processor threw an error.
-    public static let processing = Kind(name: "processing")
+    case processing
     /// The caller's task was cancelled, or all images of its partition were removed.
-    public static let cancelled = Kind(name: "cancelled")
+    case cancelled
+
+    /// The name of the case.
+    public var name: String { rawValue }
+    /// The name.
+    public var description: String { name }
   }
 }
 

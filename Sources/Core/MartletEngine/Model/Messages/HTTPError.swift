@@ -135,7 +135,8 @@ extension HTTPError {
 }
 
 extension HTTPError {
-  /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`.
+  /// The kinds of failure. Later versions may add some: a `switch` over them needs a `default`. They are constants and
+  /// not cases so that a `catch` can name them.
   ///
   /// A `catch` may name a kind, even beside calls that throw other errors:
   ///

@@ -8,7 +8,7 @@ import Synchronization
 actor RedisCacheWriter: CacheWriter {
   private let entry: CacheEntry
   private let store: RedisCacheStore
-  private var buffer = Data()
+  private var buffer = ChunkBuffer(size: RedisCacheStore.chunkSize)
   private var chunks = 0
   private var length: Int64 = 0
   private var isOver = false
@@ -22,22 +22,16 @@ actor RedisCacheWriter: CacheWriter {
       throw notStored
     }
     var rest = chunk
-    while !isOver, buffer.count + rest.count > RedisCacheStore.chunkSize {
-      let part = rest.prefix(RedisCacheStore.chunkSize - buffer.count)
-      rest = rest.dropFirst(part.count)
-      buffer.append(part)
-      try await flush()
-    }
-    if !isOver { buffer.append(rest) }
+    while !isOver, buffer.fill(from: &rest) { try await flush() }
   }
 
   func commit() async throws {
     guard !isOver else { throw notStored }
-    if chunks > 0 || buffer.count > RedisCacheStore.inlineLimit { try await flush() }
+    if chunks > 0 || buffer.bytes.count > RedisCacheStore.inlineLimit { try await flush() }
     guard !isOver else { throw notStored }
     var entry = entry
     entry.length = length
-    let body = buffer
+    let body = buffer.bytes
     end()
     try await store.commit(CacheRecord(entry: entry, chunks: chunks), body: body)
   }
@@ -46,13 +40,12 @@ actor RedisCacheWriter: CacheWriter {
 
   private func end() {
     isOver = true
-    buffer = Data()
+    buffer.take()
   }
 
   /// Writes the buffer as a chunk.
   private func flush() async throws {
-    let (chunk, index) = (buffer, chunks)
-    buffer = Data()
+    let (chunk, index) = (buffer.take(), chunks)
     chunks += 1
     do { try await store.writeChunk(chunk, index, of: entry) } catch {
       end()

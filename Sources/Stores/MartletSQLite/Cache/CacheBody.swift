@@ -62,7 +62,7 @@ actor SQLiteCacheWriter: CacheWriter {
   private let file: CacheFile
   /// Protects the chunks from being deleted as abandoned.
   private var pin: BodyPin?
-  private var buffer = Data()
+  private var buffer = ChunkBuffer(size: CacheStatement.chunkSize)
   /// The number of the body after its first chunk was written, and the number of its chunks.
   private var body: Int64?
   private var chunks: Int64 = 0
@@ -82,21 +82,14 @@ actor SQLiteCacheWriter: CacheWriter {
       throw HTTPError.notStored(limit: file.entryLimit)
     }
     var rest = chunk
-    // Flushed only if there is more than one chunk, so that a body of one chunk is stored with its entry.
-    while !isOver, buffer.count + rest.count > CacheStatement.chunkSize {
-      let part = rest.prefix(CacheStatement.chunkSize - buffer.count)
-      rest = rest.dropFirst(part.count)
-      buffer.append(part)
-      try await flush()
-    }
-    if !isOver { buffer.append(rest) }
+    while !isOver, buffer.fill(from: &rest) { try await flush() }
   }
 
   func commit() async throws {
     guard !isOver else { throw HTTPError.notStored(limit: file.entryLimit) }
-    if body != nil, !buffer.isEmpty { try await flush() }
+    if body != nil, !buffer.bytes.isEmpty { try await flush() }
     isOver = true
-    let bytes = body.map(CacheTable.Body.Bytes.chunks) ?? .whole(buffer)
+    let bytes = body.map(CacheTable.Body.Bytes.chunks) ?? .whole(buffer.bytes)
     do {
       let isStored = try await file.write { [entry, length, now = file.now()] table in
         try table.add(entry, length: length, bytes: bytes, now: now)
@@ -107,13 +100,13 @@ actor SQLiteCacheWriter: CacheWriter {
       await abort()
       throw error
     }
-    buffer = Data()
+    buffer.take()
     pin = nil
   }
 
   func abort() async {
     isOver = true
-    buffer = Data()
+    buffer.take()
     pin = nil
     guard let body else { return }
     self.body = nil
@@ -123,9 +116,7 @@ actor SQLiteCacheWriter: CacheWriter {
 
   /// Writes the buffer as a chunk.
   private func flush() async throws {
-    let chunk = buffer
-    buffer = Data()
-    let index = chunks
+    let (chunk, index) = (buffer.take(), chunks)
     chunks += 1
     do {
       let number = try await file.write { [entry, file, body, now = file.now()] table -> Int64? in

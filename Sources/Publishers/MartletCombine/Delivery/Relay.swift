@@ -1,14 +1,14 @@
 #if !canImport(Darwin)
-/// An outlet with one upstream, of which it is the subscriber: for operators whose values come later or from another
-/// thread than those of upstream.
+/// A subscription with one upstream, of which it is the subscriber: for operators whose values come later or from
+/// another thread than those of upstream.
 ///
 /// An operator that passes on one value for each value it receives keeps no count, because upstream obeys the demand.
 /// Other operators count the demand.
-class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
+class Relay<Input, Downstream: Subscriber>: OrderedSubscription<Downstream>, Subscriber {
   typealias Failure = Downstream.Failure
 
   /// The subscription to upstream.
-  final let inlet: Inlet
+  final let upstream: UpstreamSubscription
   private let counts: Bool
   private var isOver = false
 
@@ -16,7 +16,7 @@ class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
   ///   - counts: whether values are delivered only if they are requested here; requests then do not reach upstream.
   ///   - demand: the demand that goes upstream before the subscriber has its subscription.
   init(to downstream: Downstream, name: String, counting counts: Bool, asking demand: Subscribers.Demand = .none) {
-    inlet = Inlet(name: name, asking: demand)
+    upstream = UpstreamSubscription(name: name, asking: demand)
     self.counts = counts
     super.init(to: downstream, name: name)
     if !counts { self.demand = .unlimited }
@@ -35,11 +35,11 @@ class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
   // MARK: - Upstream
 
   final func receive(subscription: any Subscription) {
-    if inlet.attach(subscription) { attached() }
+    if upstream.attach(subscription) { attached() }
   }
 
   final func receive(completion: Subscribers.Completion<Failure>) {
-    guard inlet.endIfAttached() else { return }
+    guard upstream.endIfAttached() else { return }
     lock.withLock { isOver = true }
     end(completion)
   }
@@ -58,9 +58,9 @@ class Relay<Input, Downstream: Subscriber>: Outlet<Downstream>, Subscriber {
   // MARK: - Downstream
 
   override func request(_ demand: Subscribers.Demand) {
-    if counts { super.request(demand) } else { inlet.request(demand) }
+    if counts { super.request(demand) } else { upstream.request(demand) }
   }
 
-  override func didClose() { inlet.cancel() }
+  override func didClose() { upstream.cancel() }
 }
 #endif

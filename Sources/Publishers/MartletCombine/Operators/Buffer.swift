@@ -97,7 +97,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
   }
 
   private func overflow(_ error: Downstream.Failure) {
-    inlet.cancel()
+    upstream.cancel()
     lock.withLock { ending = .failure(error) }
   }
 
@@ -124,7 +124,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
       }
       return nil
     }
-    if count > 0, refill > .none { inlet.request(.max(count)) }
+    if count > 0, refill > .none { upstream.request(.max(count)) }
   }
 
   override func didClose() {

@@ -24,20 +24,20 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = FlatMapOutlet<Upstream, NewPublisher, S>(
+      let subscription = FlatMapSubscription<Upstream, NewPublisher, S>(
         to: subscriber, maxPublishers: maxPublishers, transform: transform)
-      outlet.start()
-      outlet.subscribe(to: upstream)
+      subscription.start()
+      subscription.subscribe(to: upstream)
     }
   }
 }
 
-private final class FlatMapOutlet<Upstream: Publisher, Child: Publisher, Downstream: Subscriber>:
-  MergeOutlet<Downstream>
+private final class FlatMapSubscription<Upstream: Publisher, Child: Publisher, Downstream: Subscriber>:
+  MergeSubscription<Downstream>
 where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure, Upstream.Failure == Downstream.Failure {
   private let maxPublishers: Subscribers.Demand
   private var transform: ((Upstream.Output) -> Child)?
-  private var upstream: Inlet?
+  private var upstream: UpstreamSubscription?
 
   init(to downstream: Downstream, maxPublishers: Subscribers.Demand, transform: @escaping (Upstream.Output) -> Child) {
     self.maxPublishers = maxPublishers
@@ -46,7 +46,7 @@ where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure, Ups
   }
 
   func subscribe(to publisher: Upstream) {
-    let intake = Intake<Upstream.Output, Upstream.Failure>(
+    let subscriber = UpstreamSubscriber<Upstream.Output, Upstream.Failure>(
       name: description, asking: maxPublishers,
       onValue: { [self] value, _ in
         receive(value)
@@ -54,10 +54,10 @@ where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure, Ups
       },
       onCompletion: { [self] completion, _ in end(completion) })
     let isWanted = lock.withLock {
-      if isOpen { upstream = intake }
+      if isOpen { upstream = subscriber }
       return isOpen
     }
-    if isWanted { publisher.subscribe(intake) }
+    if isWanted { publisher.subscribe(subscriber) }
   }
 
   private func receive(_ value: Upstream.Output) {

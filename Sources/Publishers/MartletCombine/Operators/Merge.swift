@@ -19,9 +19,9 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 2) { outlet in
-        outlet.add(a)
-        outlet.add(b)
+      subscriber.merge("Merge", upstreams: 2) { subscription in
+        subscription.add(a)
+        subscription.add(b)
       }
     }
   }
@@ -48,10 +48,10 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 3) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
+      subscriber.merge("Merge", upstreams: 3) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
       }
     }
   }
@@ -84,11 +84,11 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 4) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
-        outlet.add(d)
+      subscriber.merge("Merge", upstreams: 4) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
+        subscription.add(d)
       }
     }
   }
@@ -109,8 +109,8 @@ extension Publishers {
     public init(_ upstream: Upstream...) { publishers = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("MergeMany", upstreams: publishers.count) { outlet in
-        for publisher in publishers { outlet.add(publisher) }
+      subscriber.merge("MergeMany", upstreams: publishers.count) { subscription in
+        for publisher in publishers { subscription.add(publisher) }
       }
     }
 

@@ -28,12 +28,12 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 5) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
-        outlet.add(d)
-        outlet.add(e)
+      subscriber.merge("Merge", upstreams: 5) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
+        subscription.add(d)
+        subscription.add(e)
       }
     }
   }
@@ -68,13 +68,13 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 6) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
-        outlet.add(d)
-        outlet.add(e)
-        outlet.add(f)
+      subscriber.merge("Merge", upstreams: 6) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
+        subscription.add(d)
+        subscription.add(e)
+        subscription.add(f)
       }
     }
   }
@@ -114,14 +114,14 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 7) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
-        outlet.add(d)
-        outlet.add(e)
-        outlet.add(f)
-        outlet.add(g)
+      subscriber.merge("Merge", upstreams: 7) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
+        subscription.add(d)
+        subscription.add(e)
+        subscription.add(f)
+        subscription.add(g)
       }
     }
   }
@@ -163,15 +163,15 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      subscriber.merge("Merge", upstreams: 8) { outlet in
-        outlet.add(a)
-        outlet.add(b)
-        outlet.add(c)
-        outlet.add(d)
-        outlet.add(e)
-        outlet.add(f)
-        outlet.add(g)
-        outlet.add(h)
+      subscriber.merge("Merge", upstreams: 8) { subscription in
+        subscription.add(a)
+        subscription.add(b)
+        subscription.add(c)
+        subscription.add(d)
+        subscription.add(e)
+        subscription.add(f)
+        subscription.add(g)
+        subscription.add(h)
       }
     }
   }

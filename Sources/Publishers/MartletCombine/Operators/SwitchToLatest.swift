@@ -14,45 +14,45 @@ extension Publishers {
     public init(upstream: Upstream) { self.upstream = upstream }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = SwitchOutlet<P, S>(to: subscriber, name: "SwitchToLatest")
-      outlet.start()
-      outlet.subscribe(to: upstream)
+      let subscription = SwitchSubscription<P, S>(to: subscriber, name: "SwitchToLatest")
+      subscription.start()
+      subscription.subscribe(to: upstream)
     }
   }
 }
 
 /// Delivers the values of the latest publisher. Each new one gets the demand that is left.
-private final class SwitchOutlet<Child: Publisher, Downstream: Subscriber>: Outlet<Downstream>
+private final class SwitchSubscription<Child: Publisher, Downstream: Subscriber>: OrderedSubscription<Downstream>
 where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure {
-  private var upstream: Inlet?
-  private var current: Inlet?
+  private var upstream: UpstreamSubscription?
+  private var current: UpstreamSubscription?
 
   func subscribe<Upstream: Publisher>(to publisher: Upstream)
   where Upstream.Output == Child, Upstream.Failure == Downstream.Failure {
-    let intake = Intake<Child, Upstream.Failure>(
+    let subscriber = UpstreamSubscriber<Child, Upstream.Failure>(
       name: description, asking: .unlimited,
       onValue: { [self] child, _ in
         change(to: child)
         return .none
       },
-      onCompletion: { [self] completion, inlet in end(inlet, completion) })
+      onCompletion: { [self] completion, source in end(source, completion) })
     let isWanted = lock.withLock {
-      if isOpen { upstream = intake }
+      if isOpen { upstream = subscriber }
       return isOpen
     }
-    if isWanted { publisher.subscribe(intake) }
+    if isWanted { publisher.subscribe(subscriber) }
   }
 
   private func change(to publisher: Child) {
-    var released: (Inlet?, values: Any?)
-    let next = lock.withLock { () -> Intake<Child.Output, Child.Failure>? in
+    var released: (UpstreamSubscription?, values: Any?)
+    let next = lock.withLock { () -> UpstreamSubscriber<Child.Output, Child.Failure>? in
       guard isOpen, upstream != nil else { return nil }
       // A value of the previous publisher that waits for another thread is not delivered any more.
       released = (current, withdrawLine())
-      let next = Intake<Child.Output, Child.Failure>(
+      let next = UpstreamSubscriber<Child.Output, Child.Failure>(
         name: description, asking: demand,
-        onValue: { [self] value, inlet in receive(value, from: inlet) },
-        onCompletion: { [self] completion, inlet in end(inlet, completion) })
+        onValue: { [self] value, source in receive(value, from: source) },
+        onCompletion: { [self] completion, source in end(source, completion) })
       current = next
       return next
     }
@@ -61,26 +61,26 @@ where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure {
     if let next, lock.withLock({ current === next }) { publisher.subscribe(next) }
   }
 
-  private func receive(_ value: Child.Output, from inlet: Inlet) -> Subscribers.Demand {
+  private func receive(_ value: Child.Output, from source: UpstreamSubscription) -> Subscribers.Demand {
     var returned = Subscribers.Demand.none
-    guard let turn = lock.withLock({ current === inlet ? offer(value) : nil }) else { return .none }
+    guard let turn = lock.withLock({ current === source ? offer(value) : nil }) else { return .none }
     deliver(value, in: turn) { more in
       // The subscriber's request goes to the publisher that is the latest one by then.
-      let other = lock.withLock { () -> Inlet? in
+      let other = lock.withLock { () -> UpstreamSubscription? in
         guard !isClosed else { return nil }
         demand += more
-        if current === inlet { returned = more }
-        return current === inlet ? nil : current
+        if current === source { returned = more }
+        return current === source ? nil : current
       }
       other?.request(more)
     }
     return returned
   }
 
-  private func end(_ inlet: Inlet, _ completion: Subscribers.Completion<Downstream.Failure>) {
+  private func end(_ source: UpstreamSubscription, _ completion: Subscribers.Completion<Downstream.Failure>) {
     lock.withLock {
-      guard inlet === upstream || inlet === current else { return }
-      if inlet === upstream { upstream = nil } else { current = nil }
+      guard source === upstream || source === current else { return }
+      if source === upstream { upstream = nil } else { current = nil }
       if case .failure = completion {
         enqueue(completion)
       } else if upstream == nil, current == nil {
@@ -92,7 +92,7 @@ where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure {
 
   override func request(_ demand: Subscribers.Demand) {
     guard demand > .none else { return }
-    let current = lock.withLock { () -> Inlet? in
+    let current = lock.withLock { () -> UpstreamSubscription? in
       guard !isClosed else { return nil }
       self.demand += demand
       return self.current

@@ -55,7 +55,7 @@ extension Publishers {
 /// Passes values on, before or after another publisher delivers its first value.
 private final class UntilOutput<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
   private var isPassing: Bool
-  private var other: Inlet?
+  private var other: UpstreamSubscription?
 
   init(to downstream: Downstream, name: String, passing isPassing: Bool) {
     self.isPassing = isPassing
@@ -66,12 +66,12 @@ private final class UntilOutput<Downstream: Subscriber>: Relay<Downstream.Input,
     _ publisher: Other, onOutput: @escaping () -> Void,
     onCompletion: @escaping (Subscribers.Completion<Other.Failure>) -> Void
   ) {
-    let intake = Intake<Other.Output, Other.Failure>(
+    let subscriber = UpstreamSubscriber<Other.Output, Other.Failure>(
       name: description, asking: .max(1),
-      onValue: { [self] _, inlet in
+      onValue: { [self] _, subscription in
         guard endOther() else { return .none }
         // A publisher that lives long must not keep a subscriber that needs nothing more.
-        inlet.cancel()
+        subscription.cancel()
         onOutput()
         return .none
       },
@@ -79,10 +79,10 @@ private final class UntilOutput<Downstream: Subscriber>: Relay<Downstream.Input,
         if endOther() { onCompletion(completion) }
       })
     let isWanted = lock.withLock {
-      if !isClosed { other = intake }
+      if !isClosed { other = subscriber }
       return !isClosed
     }
-    if isWanted { publisher.subscribe(intake) }
+    if isWanted { publisher.subscribe(subscriber) }
   }
 
   private func endOther() -> Bool { lock.withLock { other.take() } != nil }

@@ -19,9 +19,9 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = TupleOutlet(to: subscriber, name: "Zip", usingOnce: true)
-      let (a, b) = (outlet.column(a), outlet.column(b))
-      outlet.run { (a.next(), b.next()) }
+      let subscription = TupleSubscription(to: subscriber, name: "Zip", usingOnce: true)
+      let (a, b) = (subscription.column(a), subscription.column(b))
+      subscription.run { (a.next(), b.next()) }
     }
   }
 
@@ -47,9 +47,9 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = TupleOutlet(to: subscriber, name: "Zip", usingOnce: true)
-      let (a, b, c) = (outlet.column(a), outlet.column(b), outlet.column(c))
-      outlet.run { (a.next(), b.next(), c.next()) }
+      let subscription = TupleSubscription(to: subscriber, name: "Zip", usingOnce: true)
+      let (a, b, c) = (subscription.column(a), subscription.column(b), subscription.column(c))
+      subscription.run { (a.next(), b.next(), c.next()) }
     }
   }
 
@@ -78,9 +78,10 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      let outlet = TupleOutlet(to: subscriber, name: "Zip", usingOnce: true)
-      let (a, b, c, d) = (outlet.column(a), outlet.column(b), outlet.column(c), outlet.column(d))
-      outlet.run { (a.next(), b.next(), c.next(), d.next()) }
+      let subscription = TupleSubscription(to: subscriber, name: "Zip", usingOnce: true)
+      let (a, b, c) = (subscription.column(a), subscription.column(b), subscription.column(c))
+      let d = subscription.column(d)
+      subscription.run { (a.next(), b.next(), c.next(), d.next()) }
     }
   }
 }

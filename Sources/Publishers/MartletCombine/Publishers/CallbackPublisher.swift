@@ -15,7 +15,7 @@ package struct CallbackPublisher<Output, Failure: Error>: Publisher {
   // SAFETY: the subscription guards its properties with its lock. The subscriber receives values on the thread of the
   // callback, as in Combine: who uses a publisher decides which objects may cross threads.
   package struct Receiver: @unchecked Sendable {
-    fileprivate let subscription: any CallbackSubscription<Output, Failure>
+    fileprivate let subscription: any CallbackTarget<Output, Failure>
 
     /// Delivers a value, or drops it if it was not requested.
     package func send(_ value: Output) { subscription.send(value) }
@@ -38,13 +38,13 @@ package struct CallbackPublisher<Output, Failure: Error>: Publisher {
   }
 
   package func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-    let outlet = CallbackOutlet(to: subscriber, name: name, begin: begin)
-    if start == .withTheSubscription { outlet.beginOnce() }
-    outlet.start()
+    let subscription = CallbackSubscription(to: subscriber, name: name, begin: begin)
+    if start == .withTheSubscription { subscription.beginOnce() }
+    subscription.start()
   }
 }
 
-private protocol CallbackSubscription<Output, Failure>: AnyObject {
+private protocol CallbackTarget<Output, Failure>: AnyObject {
   associatedtype Output
   associatedtype Failure: Error
 
@@ -53,7 +53,7 @@ private protocol CallbackSubscription<Output, Failure>: AnyObject {
   func end(_ completion: Subscribers.Completion<Failure>)
 }
 
-private final class CallbackOutlet<Downstream: Subscriber>: Outlet<Downstream>, CallbackSubscription {
+private final class CallbackSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream>, CallbackTarget {
   typealias Output = Downstream.Input
   typealias Failure = Downstream.Failure
   typealias Receiver = CallbackPublisher<Downstream.Input, Downstream.Failure>.Receiver

@@ -59,7 +59,7 @@ private protocol Waiter<Output, Failure>: AnyObject {
 }
 
 /// Waits for the result and for a request. A failure needs no request.
-private final class FutureSubscription<Downstream: Subscriber>: Outlet<Downstream>, Waiter {
+private final class FutureSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream>, Waiter {
   private weak var future: Future<Downstream.Input, Downstream.Failure>?
   /// The value, until it is requested.
   private var value: Downstream.Input?

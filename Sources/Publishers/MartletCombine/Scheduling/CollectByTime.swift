@@ -72,7 +72,7 @@ where Downstream.Input == [Input] {
       if !isClosed { self.repetition = repetition }
       return !isClosed
     }
-    if isKept { inlet.request(.unlimited) } else { repetition.cancel() }
+    if isKept { upstream.request(.unlimited) } else { repetition.cancel() }
   }
 
   override func receive(_ input: Input) -> Subscribers.Demand {

@@ -50,7 +50,7 @@ private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: R
 
   override func attached() {
     start()
-    inlet.request(.unlimited)
+    upstream.request(.unlimited)
   }
 
   override func receive(_ input: Downstream.Input) -> Subscribers.Demand {

@@ -110,7 +110,7 @@ class LaterRelay<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
     }
   }
 
-  override final func receiveDemand(_ more: Subscribers.Demand) { inlet.request(more) }
+  override final func receiveDemand(_ more: Subscribers.Demand) { upstream.request(more) }
 
   override func didClose() {
     super.didClose()

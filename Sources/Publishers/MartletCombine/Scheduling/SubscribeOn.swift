@@ -42,13 +42,13 @@ private final class SubscribeOnRelay<Downstream: Subscriber, Context: Scheduler>
 
   override func request(_ demand: Subscribers.Demand) {
     guard !lock.withLock({ isClosed }) else { return }
-    scheduler.schedule(options: options) { [self] in inlet.request(demand) }
+    scheduler.schedule(options: options) { [self] in upstream.request(demand) }
   }
 
   override func cancel() {
     guard !lock.withLock({ isClosed }) else { return }
     close()
-    scheduler.schedule(options: options) { [self] in inlet.cancel() }
+    scheduler.schedule(options: options) { [self] in upstream.cancel() }
   }
 
   override func didClose() {}  // After a completion there is nothing to cancel.

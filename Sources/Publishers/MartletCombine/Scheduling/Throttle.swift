@@ -57,7 +57,7 @@ private final class ThrottleRelay<Downstream: Subscriber, Context: Scheduler>: R
     let now = scheduler.now
     lock.withLock { earliest = now }
     start()
-    inlet.request(.unlimited)
+    upstream.request(.unlimited)
   }
 
   override func receive(_ input: Downstream.Input) -> Subscribers.Demand {

@@ -63,7 +63,7 @@ private final class TimeoutRelay<Downstream: Subscriber, Context: Scheduler>: La
     guard !lock.withLock({ isClosed }) else { return }
     timer.set { [self] in
       let makeError = lock.withLock { customError }
-      inlet.cancel()
+      upstream.cancel()
       finish(makeError.map { .failure($0()) } ?? .finished)
     }
   }
@@ -74,7 +74,7 @@ private final class TimeoutRelay<Downstream: Subscriber, Context: Scheduler>: La
       return !isRequested
     }
     if isFirst { restart() }
-    inlet.request(demand)
+    upstream.request(demand)
   }
 
   override func receive(_ input: Downstream.Input) -> Subscribers.Demand {

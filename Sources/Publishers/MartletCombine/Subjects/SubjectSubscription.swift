@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 /// The subscription of a subject.
-class SubjectSubscription<Downstream: Subscriber>: Outlet<Downstream> {
+class SubjectSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream> {
   typealias Hub = SubjectHub<Downstream.Input, Downstream.Failure>
 
   /// Kept until the end: a subject works as long as somebody can receive from it. Guarded by the lock.

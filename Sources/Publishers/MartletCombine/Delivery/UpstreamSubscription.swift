@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 /// The subscription to an upstream. It can be used before the upstream has sent its own: requests are kept until then.
-class Inlet: Subscription, CustomStringConvertible {
+class UpstreamSubscription: Subscription, CustomStringConvertible {
   private enum State {
     case awaited(Subscribers.Demand)
     case attached(any Subscription)
@@ -8,7 +8,7 @@ class Inlet: Subscription, CustomStringConvertible {
   }
 
   final let description: String
-  /// The position in an outlet's list, which guards it.
+  /// The position in the list of its owner, which guards it.
   final var position = 0
   private let lock = Lock()
   private var state: State
@@ -73,19 +73,19 @@ class Inlet: Subscription, CustomStringConvertible {
   }
 }
 
-/// The subscriber of one of several upstreams, which an outlet makes for each of them.
+/// The subscriber of one of several upstreams. An ``OrderedSubscription`` makes one for each of them.
 ///
-/// Its closures belong to the outlet, and keep nothing but it: an upstream may keep its subscriber after the end.
-final class Intake<Input, Failure: Error>: Inlet, Subscriber {
+/// Its closures belong to that subscription, and keep nothing but it: an upstream may keep its subscriber after the end.
+final class UpstreamSubscriber<Input, Failure: Error>: UpstreamSubscription, Subscriber {
   private let onSubscription: () -> Void
-  private let onValue: (Input, Intake) -> Subscribers.Demand
-  private let onCompletion: (Subscribers.Completion<Failure>, Intake) -> Void
+  private let onValue: (Input, UpstreamSubscriber) -> Subscribers.Demand
+  private let onCompletion: (Subscribers.Completion<Failure>, UpstreamSubscriber) -> Void
 
   /// - Parameter demand: the demand that is sent as soon as the upstream's subscription arrives.
   init(
     name: String, asking demand: Subscribers.Demand = .none, onSubscription: @escaping () -> Void = {},
-    onValue: @escaping (Input, Intake) -> Subscribers.Demand,
-    onCompletion: @escaping (Subscribers.Completion<Failure>, Intake) -> Void
+    onValue: @escaping (Input, UpstreamSubscriber) -> Subscribers.Demand,
+    onCompletion: @escaping (Subscribers.Completion<Failure>, UpstreamSubscriber) -> Void
   ) {
     self.onSubscription = onSubscription
     self.onValue = onValue

@@ -37,10 +37,10 @@ final class Column<Value>: TupleColumn {
 /// Every upstream gets the whole demand. So `zip` need not count, if its upstreams obey the demand;
 /// `combineLatest` drops what is not requested. The subscriber receives its subscription when all upstreams have sent
 /// theirs, so that no value is missed.
-final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {
+final class TupleSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream> {
   private let usesOnce: Bool
   private var columns: [TupleColumn] = []
-  private var intakes: [Inlet] = []
+  private var subscribers: [UpstreamSubscription] = []
   private var subscribe: [() -> Void] = []
   private var unattached = 0
   private var makeTuple: (() -> Downstream.Input)?
@@ -57,7 +57,7 @@ final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {
   func column<P: Publisher>(_ publisher: P) -> Column<P.Output> where P.Failure == Downstream.Failure {
     let column = Column<P.Output>(keepsLatest: !usesOnce)
     let index = columns.count
-    let intake = Intake<P.Output, P.Failure>(
+    let subscriber = UpstreamSubscriber<P.Output, P.Failure>(
       name: description, onSubscription: { [self] in attached() },
       onValue: { [self] value, _ in
         var replaced: P.Output?
@@ -66,15 +66,15 @@ final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {
       },
       onCompletion: { [self] completion, _ in end(index, completion) })
     columns.append(column)
-    intakes.append(intake)
-    subscribe.append { publisher.subscribe(intake) }
+    subscribers.append(subscriber)
+    subscribe.append { publisher.subscribe(subscriber) }
     return column
   }
 
   /// Subscribes to the upstreams, whose values the closure makes a tuple of.
   func run(_ makeTuple: @escaping () -> Downstream.Input) {
     self.makeTuple = makeTuple
-    unattached = intakes.count
+    unattached = subscribers.count
     let work = subscribe
     subscribe = []
     for subscribe in work where !lock.withLock({ isClosed }) { subscribe() }
@@ -140,19 +140,19 @@ final class TupleOutlet<Downstream: Subscriber>: Outlet<Downstream> {
   }
 
   private func add(_ demand: Subscribers.Demand, except index: Int?) {
-    let intakes = lock.withLock {
+    let subscribers = lock.withLock {
       if !isClosed { self.demand += demand }
-      return self.intakes
+      return self.subscribers
     }
-    for (position, intake) in intakes.enumerated() where position != index { intake.request(demand) }
+    for (position, subscriber) in subscribers.enumerated() where position != index { subscriber.request(demand) }
   }
 
   override func didClose() {
-    let (intakes, values, makeTuple) = lock.withLock {
-      defer { (self.intakes, columns, self.makeTuple) = ([], [], nil) }
-      return (self.intakes, columns.map { $0.removeAll() }, self.makeTuple)
+    let (subscribers, values, makeTuple) = lock.withLock {
+      defer { (self.subscribers, columns, self.makeTuple) = ([], [], nil) }
+      return (self.subscribers, columns.map { $0.removeAll() }, self.makeTuple)
     }
-    for intake in intakes.reversed() { intake.cancel() }
+    for subscriber in subscribers.reversed() { subscriber.cancel() }
     withExtendedLifetime((values, makeTuple)) {}
   }
 }

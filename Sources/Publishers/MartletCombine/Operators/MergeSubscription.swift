@@ -3,11 +3,11 @@
 ///
 /// With unlimited demand, everything is requested from each publisher. Otherwise one value is, and the next one when it
 /// has been delivered, so that a slow subscriber slows all of them down. What arrives without demand waits.
-class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
-  typealias Child = Intake<Downstream.Input, Downstream.Failure>
+class MergeSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream> {
+  typealias Child = UpstreamSubscriber<Downstream.Input, Downstream.Failure>
 
-  private var children: [Inlet] = []
-  private var waiting = FIFO<(value: Downstream.Input, child: Inlet)>()
+  private var children: [UpstreamSubscription] = []
+  private var waiting = FIFO<(value: Downstream.Input, child: UpstreamSubscription)>()
   private var hasWaiting = false
   /// The upstreams that have not finished, with those that are yet to come.
   private var unfinished: Int
@@ -45,7 +45,7 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
     }
   }
 
-  private func receive(_ value: Downstream.Input, from child: Inlet) -> Subscribers.Demand {
+  private func receive(_ value: Downstream.Input, from child: UpstreamSubscription) -> Subscribers.Demand {
     var next = Subscribers.Demand.none
     let turn = lock.withLock { () -> Turn? in
       guard demand > .none, !hasWaiting else {
@@ -59,12 +59,12 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
     return next
   }
 
-  private func keep(_ value: Downstream.Input, from child: Inlet) {
+  private func keep(_ value: Downstream.Input, from child: UpstreamSubscription) {
     waiting.append((value, child))
     hasWaiting = true
   }
 
-  private func remove(_ child: Inlet, _ completion: Subscribers.Completion<Downstream.Failure>) {
+  private func remove(_ child: UpstreamSubscription, _ completion: Subscribers.Completion<Downstream.Failure>) {
     let isLast = lock.withLock { () -> Bool in
       guard !isClosed else { return true }
       if let last = children.popLast(), last !== child {
@@ -98,7 +98,7 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
 
   override func request(_ demand: Subscribers.Demand) {
     guard demand > .none else { return }
-    let (unlimited, isWaiting) = lock.withLock { () -> ([Inlet], Bool) in
+    let (unlimited, isWaiting) = lock.withLock { () -> ([UpstreamSubscription], Bool) in
       guard isOpen else { return ([], false) }
       let isLimited = self.demand != .unlimited
       self.demand += demand
@@ -109,7 +109,7 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
   }
 
   private func deliverWaiting() {
-    var resumed: Inlet?
+    var resumed: UpstreamSubscription?
     drain {
       guard demand > .none, let (value, child) = waiting.popFirst() else {
         finishIfComplete()
@@ -125,7 +125,7 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
 
   override func didClose() {
     var released: Any?
-    let children = lock.withLock { () -> [Inlet] in
+    let children = lock.withLock { () -> [UpstreamSubscription] in
       if hasWaiting {
         released = waiting
         (waiting, hasWaiting) = (FIFO(), false)
@@ -140,10 +140,10 @@ class MergeOutlet<Downstream: Subscriber>: Outlet<Downstream> {
 
 extension Subscriber {
   /// Attaches this subscriber to several publishers, which the closure adds.
-  func merge(_ name: String, upstreams: Int, _ add: (MergeOutlet<Self>) -> Void) {
-    let outlet = MergeOutlet(to: self, name: name, upstreams: upstreams)
-    outlet.start()
-    add(outlet)
+  func merge(_ name: String, upstreams: Int, _ add: (MergeSubscription<Self>) -> Void) {
+    let subscription = MergeSubscription(to: self, name: name, upstreams: upstreams)
+    subscription.start()
+    add(subscription)
   }
 }
 #endif

@@ -4,8 +4,8 @@ import Combine
 
 /// The right to deliver a value at once, to the subscriber. It is no generic type, because code that is not specialised
 /// looks those up each time.
-struct OutletTurn {
-  /// The receiver of the outlet.
+struct DeliveryTurn {
+  /// The receiver of the subscription.
   fileprivate let receiver: AnyObject
   fileprivate let turn: DeliveryOrder.Turn
 }
@@ -15,7 +15,7 @@ struct OutletTurn {
 ///
 /// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryOrder``
 /// says. Nothing is delivered after the completion or ``close()``, which release the downstream and the events in line.
-class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
+class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringConvertible {
   private enum Event {
     case value(Downstream.Input)
     case completion(Subscribers.Completion<Downstream.Failure>)
@@ -37,7 +37,7 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
     init(_ downstream: Downstream) { self.downstream = downstream }
   }
 
-  typealias Turn = OutletTurn
+  typealias Turn = DeliveryTurn
 
   /// Guards all properties, also those of subclasses.
   final let lock = Lock()
@@ -216,7 +216,7 @@ class Outlet<Downstream: Subscriber>: Subscription, CustomStringConvertible {
 
   private func next(_ turn: DeliveryOrder.Turn) -> (Receiver, Event)? {
     lock.withLock {
-      // A closed outlet has an empty line.
+      // A closed subscription has an empty line.
       guard order.next(turn), let event = line.popFirst(), let receiver else { return nil }
       return (receiver, event)
     }

@@ -42,9 +42,9 @@ final class LoopThread: Sendable {
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
-    let links = Network.Links(
+    let parts = Network.SharedParts(
       jobs: jobs, loan: loan, http1Servers: http1Servers, authentications: authentications)
-    let network = try Network(configuration, options, security, links)
+    let network = try Network(configuration, options, security, parts)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
     var thread = pthread_t()

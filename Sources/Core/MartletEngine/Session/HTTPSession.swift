@@ -95,7 +95,7 @@ public struct HTTPSession: Sendable {
     return (response.body, response)
   }
 
-  /// Does the same as ``data(for:)`` for a request that continues another one: the call is for the URL of that one.
+  /// Sends a request like ``data(for:)``, as part of the call for another request's URL: for pages.
   func data(
     for request: HTTPRequest, continuing first: HTTPRequest
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
@@ -133,8 +133,8 @@ extension HTTPSession {
     request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }
 
-  /// Returns the request with its URL resolved against the session's base URL and normalized: cookies, cache and
-  /// credentials must match the path and host that the server gets.
+  /// Returns the request with its URL resolved against the session's base URL and normalized. Cookies, cache and
+  /// credentials then match the path and host that the server gets.
   func resolved(_ request: HTTPRequest) -> HTTPRequest {
     guard let base = configuration.baseURL, request.url.scheme == nil else { return normalized(request) }
     var request = request
@@ -171,8 +171,8 @@ extension HTTPSession {
     options.deadline.map { Deadline($0, on: configuration.clock) }
   }
 
-  /// Makes a call and runs it until the head of its response. The call's context is added to errors here, and in the
-  /// returned body.
+  /// Makes a call and runs it until the head of its response is received. Errors, also of the body, get the call's
+  /// context.
   ///
   /// - Parameters:
   ///   - request: the request, with its options in this session.
@@ -192,8 +192,7 @@ extension HTTPSession {
     return answer
   }
 
-  // `@inline(never)` keeps the variables of a function out of the frames of `data` and `respond`, which every waiting
-  // call keeps.
+  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not enlarge.
 
   @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {

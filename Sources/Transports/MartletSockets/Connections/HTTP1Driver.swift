@@ -47,7 +47,7 @@ extension HTTP1Driver {
     // The server may have closed the connection while the caller's check ran.
     let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
     guard !transfer.timing.reusedConnection || connection.staysUsable() else {
-      return connection.network.takeAnother(transfer)
+      return connection.network.reassign(transfer)
     }
     guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
@@ -305,7 +305,7 @@ extension HTTP1Driver {
     guard let transfer else { return }
     switch loss {
     case .unsent: connection.network.sendElsewhere(transfer)
-    case .stale: connection.network.foundStale(transfer)
+    case .stale: connection.network.handleStaleConnection(of: transfer)
     case .unknown:
       let failure = failure ?? HTTP1Failure(.connectionLost, "the connection was lost", phase: transfer.phase)
       transfer.fail(failure.error(of: transfer.exchange.peer))

@@ -1,11 +1,10 @@
 #if os(Linux)
-// Requests that callers send on their own threads: waking the loop's thread takes longer, and so does waking the caller
-// again.
+// Requests that callers send on their own threads, which saves waking the loop's thread and then the caller's.
 
 extension Network {
-  /// Begins an exchange on a thread that has borrowed the loop, if that is short work. It is if no other request is in
-  /// progress, and a ready connection has no event unknown to the loop. Waits a short time for the response if the
-  /// server has responded fast before. Returns whether the exchange has begun, and whether to wake the loop's thread.
+  /// Begins an exchange on a thread that has borrowed the loop, if no other request is in progress and a ready
+  /// connection has no unread input. Waits briefly for the response if the server has responded fast before. Returns
+  /// whether the exchange has begun, and whether to wake the loop's thread.
   ///
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> (hasBegun: Bool, mustWake: Bool) {

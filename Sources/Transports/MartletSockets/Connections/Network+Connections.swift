@@ -2,13 +2,13 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// What happens to connections: the pool decides it, and what becomes of them is reported to the pool.
+// The pool decides what happens to connections; their changes are reported to it.
 
 // MARK: - The pool's actions
 
 extension Network {
-  /// Performs the pool's actions. Those that follow from them are queued and not performed recursively: a long chain of
-  /// openings that fail at once would exhaust the stack.
+  /// Performs the pool's actions. Actions that follow from them are queued, because many openings that fail at once
+  /// would exhaust the stack by recursion.
   func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
     guard !isPerforming else { return pending += actions.map { ($0, failure) } }
     if !actions.isEmpty { performInTurn(actions, failure) }
@@ -38,7 +38,7 @@ extension Network {
       }
       transfer.waiter = nil
       // An earlier action may have closed it.
-      if let connection = connections[connection] { connection.start(transfer) } else { wait(transfer) }
+      if let connection = connections[connection] { connection.start(transfer) } else { enqueue(transfer) }
     case .open(let id, let key):
       let connection = Connection(id, to: key, on: self)
       connections[id] = connection

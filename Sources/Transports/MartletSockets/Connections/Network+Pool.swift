@@ -2,8 +2,7 @@
 import MartletEngine
 import MartletSemantics
 
-// The pool's other services: connections ahead of requests, its statistics, connections that may be dead, and limits of
-// waiting.
+// Connections ahead of requests, idle and suspended connections, statistics, and the limit of waiting.
 
 extension Network {
   // MARK: - Connections ahead of requests
@@ -48,12 +47,12 @@ extension Network {
 
   // MARK: - Other connections
 
-  /// Gives a transfer another connection: its own had ended before use or had received unrequested bytes. Each such
-  /// connection is closed, so this happens a limited number of times.
-  func takeAnother(_ transfer: Transfer) {
+  /// Gives a transfer another connection, because its own had ended before use or had received unrequested bytes. That
+  /// does not count as a failure: each such connection is closed, so it happens a limited number of times.
+  func reassign(_ transfer: Transfer) {
     transfer.beginAgain(isStale: false)
     transfer.failures.unsent -= 1
-    wait(transfer)
+    enqueue(transfer)
   }
 
   static var shutDownError: HTTPError {
@@ -74,7 +73,7 @@ extension Network {
 
   // MARK: - Connections that may be dead
 
-  /// Gives a connection that may be dead no requests until ``resume(_:)``.
+  /// Gives a connection, which may be dead, no requests until ``resume(_:)``.
   func suspend(_ connection: Connection) { perform(pool.suspend(connection.id, now: loop.now)) }
 
   /// Resumes a suspended connection that has proved to be alive.
@@ -107,7 +106,7 @@ extension Network {
         continue
       }
       let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
-      giveUp(transfer, HTTPError(.poolTimeout, message, phase: .queued))
+      abort(transfer, HTTPError(.poolTimeout, message, phase: .queued))
     }
     watchPoolTimeouts()
   }

@@ -17,7 +17,7 @@ final class Network {
   let options: ConnectionOptions
   let chunks = ChunkPool()
   let receiveMemory: ReceiveMemory
-  /// The transfers that have something to deliver at the end of the turn.
+  /// The transfers with something to deliver at the end of the loop's turn.
   var dirty: [Transfer] = []
 
   var pool: PoolState<ConnectionKey>
@@ -30,14 +30,14 @@ final class Network {
   var poolTimeouts = PoolTimeouts()
   private(set) lazy var poolTimer = HeapTimer { [weak self] in self?.checkPoolTimeouts() }
   private(set) lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
-  /// Until this time no caller's thread waits for a response, because another request arrived during a wait.
+  /// Until this time, no caller's thread waits for a response: another request arrived during such a wait.
   var nextWait: UInt64 = 0
   /// The transfers that wait for a connection, by their number.
   var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
   private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
-  /// The pool's actions that follow from those in progress, and are still to be done.
+  /// Actions of the pool that follow from the one in progress.
   var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
   var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
@@ -47,11 +47,11 @@ final class Network {
   var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
-  /// The connections that have bytes to send at the end of the turn.
+  /// The connections with bytes to send at the end of the turn.
   var sending: [Connection] = []
 
-  /// What callers' threads use beside the loop's.
-  struct Links {
+  /// The parts that callers' threads use too.
+  struct SharedParts {
     let jobs: JobQueue<Network>
     let loan: LoopLoan<Network>
     let http1Servers: HTTP1Servers
@@ -60,14 +60,14 @@ final class Network {
 
   init(
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
-    _ links: Links
+    _ parts: SharedParts
   ) throws(HTTPError) {
     self.configuration = configuration
     self.options = options
     self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
-    (jobs, loan) = (links.jobs, links.loan)
-    (http1Servers, authentications) = (links.http1Servers, links.authentications)
+    (jobs, loan) = (parts.jobs, parts.loan)
+    (http1Servers, authentications) = (parts.http1Servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = PoolState(
@@ -104,13 +104,13 @@ extension Network {
     exchange.transfer.set(transfer, on: loop)
     transfer.index = transfers.count
     transfers.append(transfer)
-    wait(transfer)
+    enqueue(transfer)
   }
 
-  /// Reads on: the reader of a response wants more.
+  /// Resumes reading a response, whose reader has room again.
   func resumeReading(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.resumeReading() }
 
-  /// Continues to send a request's body, which has more bytes.
+  /// Continues to send a request's body.
   func continueUpload(_ exchange: Exchange) {
     guard let transfer = exchange.transfer.get(on: loop) else { return }
     transfer.connection?.continueUpload(of: transfer)
@@ -119,12 +119,12 @@ extension Network {
   /// Cancels an exchange whose reader has stopped. A short rest is still read, so that the connection can be reused.
   func cancel(_ exchange: Exchange) {
     guard let transfer = exchange.transfer.get(on: loop), !transfer.startDiscarding() else { return }
-    giveUp(transfer, HTTPError(wrapping: CancellationError()))
+    abort(transfer, HTTPError(wrapping: CancellationError()))
   }
 
   /// Fails an exchange because the request's body cannot be read.
   func fail(_ exchange: Exchange, _ error: HTTPError) {
-    if let transfer = exchange.transfer.get(on: loop) { giveUp(transfer, error) }
+    if let transfer = exchange.transfer.get(on: loop) { abort(transfer, error) }
   }
 
   /// Passes the addresses of a host to the connection that waits for them.
@@ -132,7 +132,7 @@ extension Network {
     connections[connection]?.resolved(addresses)
   }
 
-  /// Passes on that the caller's check has not refused a server's certificates.
+  /// Continues the connections whose server the caller's check has accepted.
   func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
     exchange.transfer.get(on: loop)?.resumeWait(answered: true)
     let accepted = checks.accepted(check, of: origin, for: exchange.destination.identity)
@@ -145,7 +145,7 @@ extension Network {
   /// Ends everything after the last reference to the transport is released.
   func shutDown() {
     loop.stop()
-    perform(pool.shutDown())  // so that nothing is opened for the waiting ones
+    perform(pool.shutDown())  // first, so that no connection is opened for waiting requests
     for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
     preconnects.finish { _ in true }
     for connection in connections.values { connection.close() }
@@ -156,7 +156,8 @@ extension Network {
 // MARK: - Transfers
 
 extension Network {
-  func wait(_ transfer: Transfer) {
+  /// Starts a transfer on a ready connection, or queues it until the pool has one.
+  func enqueue(_ transfer: Transfer) {
     if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin) }
     if startImmediately(transfer) { return }
     lastNumber += 1
@@ -193,11 +194,11 @@ extension Network {
 
   private func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
-    wait(transfer)
+    enqueue(transfer)
   }
 
-  /// Ends a transfer with an error, in whatever state it is.
-  func giveUp(_ transfer: Transfer, _ error: HTTPError) {
+  /// Ends a transfer with an error, in any state.
+  func abort(_ transfer: Transfer, _ error: HTTPError) {
     let connection = transfer.connection
     transfer.fail(error)
     connection?.abandon(transfer)
@@ -217,16 +218,16 @@ extension Network {
     for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
-  /// Handles a reused connection that ended before any byte of the response: most likely the server had closed it
-  /// before (RFC 9112 §9.3.1). The request is sent again if that is allowed.
-  func foundStale(_ transfer: Transfer) {
+  /// Sends a request again, if that is allowed, after its reused connection ended before any byte of the response. Most
+  /// likely the server had closed it before (RFC 9112 §9.3.1).
+  func handleStaleConnection(of transfer: Transfer) {
     let reason = "the one it went over had served before, and ended before any byte of a response"
-    closeIdle(for: transfer.key)  // the others are most likely stale too
+    closeIdle(for: transfer.key)  // most likely they are stale too
     guard !transfer.failures.requireNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
-    transfer.tell("sent again on another connection: \(reason)")
+    transfer.note("sent again on another connection: \(reason)")
     sendAgain(transfer, isStale: true)
   }
 
@@ -235,9 +236,9 @@ extension Network {
   func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
-    if failure.error.delivery == .staleConnection { return foundStale(transfer) }
+    if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
-    transfer.tell("sent again on another connection: the one it went over is being closed, and has not processed it")
+    transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")
     sendAgain(transfer, isStale: false)
   }
 

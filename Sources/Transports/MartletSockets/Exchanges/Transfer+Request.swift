@@ -144,8 +144,8 @@ extension Transfer {
   }
 
   /// Sends a note to the listeners of the call.
-  func tell(_ note: String) {
-    if exchange.limits.events.contains(.note) { add(.note(note)) }
+  func note(_ text: String) {
+    if exchange.limits.events.contains(.note) { add(.note(text)) }
   }
 }
 #endif

@@ -372,7 +372,7 @@ extension Transfer {
       connection == nil
       ? network.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
     let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
-    network.giveUp(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+    network.abort(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 }
 #endif

@@ -42,7 +42,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   func next() async throws -> Data? {
     let chunk: Data?
     do { chunk = try await base.next() } catch {
-      end(HTTPError(wrapping: error).isOfTheCaller ? .abandoned : .unshared)
+      end(HTTPError(wrapping: error).isCancellationOrDeadline ? .abandoned : .unshared)
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }

@@ -67,7 +67,7 @@ struct CachingTransport: Transport, DeadlineAware {
       unreadable.insert(entry.id)
     case .wait(let result): try await flight.wait(for: result, on: clock)
     case .ask(let sent):
-      guard try await flight.isAnswerLikely(on: clock) else { return .send(sent) }
+      guard try await flight.shouldLookUpAgain(on: clock) else { return .send(sent) }
     case .lookUp: break
     }
     let storedCount = cache.inFlight.storedCount
@@ -96,7 +96,7 @@ struct CachingTransport: Transport, DeadlineAware {
       throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
     }
     return switch flight.start(since: storedCount) {
-    case .started: flight.asksOthers ? .ask(sent) : .send(sent)
+    case .started: flight.asksFleet ? .ask(sent) : .send(sent)
     case .outdated: .lookUp
     case .joined(let result): .wait(result)
     }

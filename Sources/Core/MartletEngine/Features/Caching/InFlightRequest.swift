@@ -233,23 +233,23 @@ final class InFlightRequest: Sendable {
   /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent again,
   /// one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
-    finish(error.isOfTheCaller || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
+    finish(error.isCancellationOrDeadline || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }
 
   // MARK: - Other processes
 
   /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
   /// request that identical ones can wait for.
-  var asksOthers: Bool {
+  var asksFleet: Bool {
     cache.fleet != nil && state.withLock { !$0.lease.isDecided && $0.stage.identity != nil }
   }
 
   /// Asks the other processes that share the store, and waits a moment if one of them is sending an identical request.
   ///
-  /// - Returns: whether to look up the stored responses again; otherwise the request has to be sent.
+  /// - Returns: false if the request has to be sent.
   /// - Throws: `CancellationError` if the task is cancelled.
-  func isAnswerLikely(on clock: any Clock<Duration>) async throws -> Bool {
-    switch try await askOthers() {
+  func shouldLookUpAgain(on clock: any Clock<Duration>) async throws -> Bool {
+    switch try await askFleet() {
     case .send, nil: return state.withLock { $0.lease.held != nil }
     case .wait(let longest):
       let pause = state.withLock { $0.lease.nextPause(longest, on: clock) }
@@ -262,7 +262,7 @@ final class InFlightRequest: Sendable {
   /// Whether to validate the entry in the background: not if another process is doing so, or has done so.
   func mayRevalidate(_ entry: CacheEntry) async -> Bool {
     guard cache.fleet != nil else { return true }
-    switch try? await askOthers() {
+    switch try? await askFleet() {
     case .wait: return false
     case .send:
       let known = await cache.attempt(in: call) { try await cache.store.entries(for: key) } ?? []
@@ -272,7 +272,7 @@ final class InFlightRequest: Sendable {
   }
 
   /// Asks whether this process has to send the request; nil if that is unknown. A lease ends when the request finishes.
-  private func askOthers() async throws -> FleetAnswer? {
+  private func askFleet() async throws -> FleetAnswer? {
     guard let fleet = cache.fleet else { return nil }
     let name = RequestIdentity(key, request.fields).fingerprint
     let answer = try await call.holding { [cache, call] in
@@ -321,5 +321,5 @@ private struct LeaseProgress: Sendable {
 
 extension HTTPError {
   /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
-  var isOfTheCaller: Bool { isCancelled || kind == .deadlineExceeded }
+  var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 }

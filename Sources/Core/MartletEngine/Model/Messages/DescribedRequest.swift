@@ -1,10 +1,10 @@
 import MartletSemantics
 
-/// A request with the fields of its current body.
+/// A request and the fields that describe its body, such as `Content-Type`.
 ///
-/// Fields that the caller or an interceptor has set stay. Fields of a body are replaced when the request gets another
-/// body. If an interceptor only removes a body's field from the request, it is added again: to send a body without the
-/// field, remove it from ``RequestBody/fields``.
+/// When an interceptor sets another body, the fields of the old one are replaced; fields that the caller or an
+/// interceptor set themselves stay. A body's field that an interceptor only removes from the request is added again: to
+/// send a body without it, remove it from ``RequestBody/fields``.
 struct DescribedRequest {
   private(set) var request: HTTPRequest
   /// The fields that were added from the body.

@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// Sends a request until its response is accepted. It is the engine's only loop: redirects, retries, challenges and all
-/// other resends share its limit and its history. Only the loop discards bodies and checks for cancellation.
+/// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this loop,
+/// its limit and its history. Only the loop discards bodies and checks for cancellation.
 final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
@@ -46,10 +46,10 @@ final class AttemptLoop: Sendable {
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
-        let rest = chain.judge(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
-        if rest == nil, case .success(let response) = outcome { return (response.following(history), sent.method) }
-        switch try await review(outcome, of: attempt, by: chain, after: rest, in: call) {
-        case .done(let response): return (response.following(history), sent.method)
+        let pending = chain.judge(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
+        if pending == nil, case .success(let response) = outcome { return (response.adding(history), sent.method) }
+        switch try await review(outcome, of: attempt, by: chain, after: pending, in: call) {
+        case .done(let response): return (response.adding(history), sent.method)
         case .again(let resend, let record):
           history.append(record)
           guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
@@ -62,7 +62,7 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  // `@inline(never)` keeps the variables of a function out of the frame of `run`, which every waiting call keeps.
+  // `@inline(never)`: every waiting call keeps the frame of `run`, which these variables must not enlarge.
 
   @inline(never)
   private static func failure(
@@ -106,8 +106,8 @@ final class AttemptLoop: Sendable {
 
   /// Finishes the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
   private func review(
-    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain, after first: InterceptorChain.Rest<Verdict>?,
-    in call: Call
+    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain,
+    after first: InterceptorChain.Pending<Verdict>?, in call: Call
   ) async throws -> Step {
     var outcome = received
     do {
@@ -127,7 +127,7 @@ final class AttemptLoop: Sendable {
 
 extension HTTPResponse {
   /// Returns the response with the attempts before it: earlier ones, and the slower of two simultaneous ones.
-  fileprivate consuming func following(_ history: [AttemptRecord]) -> HTTPResponse {
+  fileprivate consuming func adding(_ history: [AttemptRecord]) -> HTTPResponse {
     if !history.isEmpty { self.history = history + self.history }
     return self
   }
@@ -140,8 +140,8 @@ extension Outcome {
     if case .failure(let error) = self { error } else { nil }
   }
 
-  /// Discards a response whose body is not needed. The cache does not store a body that is not read to its end, so that
-  /// of a redirect is read if it is small and arrives soon.
+  /// Discards a response whose body is not needed. That of a redirect is read if it is small and arrives soon, because
+  /// the cache stores only bodies that are read to their end.
   fileprivate func discard(on clock: any Clock<Duration>, in call: Call) async {
     guard let response = try? get() else { return }
     if response.status.isRedirection, let body = response.body.source as? any FinishableBody {

@@ -1,9 +1,7 @@
 /// The interceptors of a call, in their order.
 struct InterceptorChain: Sendable {
-  /// An interceptor and its position. It does what it can at once, and returns the rest as work; a caller's interceptor
-  /// returns all of it.
-  ///
-  /// They are closures: copying a value known only by its protocol takes longer than most of their work.
+  /// An interceptor and its position, as closures: copying a value known only by its protocol takes longer than most of
+  /// their work. A caller's interceptor returns all its work, to be awaited; see ``ImmediateInterceptor``.
   private struct Member {
     let index: Int
     let stages: InterceptorStages
@@ -36,8 +34,8 @@ struct InterceptorChain: Sendable {
     reviewing = members.reversed().filter { $0.stages.contains(.review) }
   }
 
-  /// The work of the interceptor at a position, to be awaited before the next ones are asked.
-  struct Rest<Value> {
+  /// Work of the interceptor at a position, which has to be awaited before the next one is called.
+  struct Pending<Value> {
     let position: Int
     let work: Later<Value>
     /// How many interceptors prepared the attempt: only these review it.
@@ -63,38 +61,38 @@ struct InterceptorChain: Sendable {
   /// Lets interceptors prepare a request until one of them has to be awaited.
   private func begin(
     _ request: inout DescribedRequest, from first: Int, in call: Call
-  ) throws -> Rest<Preparation>? {
+  ) throws -> Pending<Preparation>? {
     for position in first..<preparing.endIndex {
-      if let work = try preparing[position].begin(&request, call) { return Rest(position: position, work: work) }
+      if let work = try preparing[position].begin(&request, call) { return Pending(position: position, work: work) }
     }
     return nil
   }
 
   @inline(never)  // its variables would take space in the frame of `AttemptLoop.run`
   private func prepare(
-    _ request: inout DescribedRequest, after first: Rest<Preparation>, in call: Call
+    _ request: inout DescribedRequest, after first: Pending<Preparation>, in call: Call
   ) async throws -> Answer? {
-    var rest: Rest? = first
-    while let current = rest {
+    var pending: Pending? = first
+    while let current = pending {
       switch try await call.holding(current.work) {
       case .send(let prepared): request.update { $0 = prepared }
       case .respond(let response):
         return Answer(response: response, preparedCount: preparing[current.position].index + 1)
       }
-      rest = try begin(&request, from: current.position + 1, in: call)
+      pending = try begin(&request, from: current.position + 1, in: call)
     }
     return nil
   }
 
-  /// Lets interceptors review an outcome until one of them does not accept it at once.
+  /// Lets interceptors review an outcome until one of them has to be awaited.
   ///
   /// - Parameter preparedCount: how many interceptors prepared the attempt; only these review it.
   func judge(
     _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int, in call: Call
-  ) -> Rest<Verdict>? {
+  ) -> Pending<Verdict>? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount {
       if let work = reviewing[position].judge(outcome, attempt, call) {
-        return Rest(position: position, work: work, preparedCount: preparedCount)
+        return Pending(position: position, work: work, preparedCount: preparedCount)
       }
     }
     return nil
@@ -112,16 +110,16 @@ struct InterceptorChain: Sendable {
   /// - Parameter first: the result of ``judge(_:of:from:by:in:)``.
   /// - Returns: the next request to send; nil if the outcome is accepted.
   func review(
-    _ outcome: inout Outcome, of attempt: Attempt, after first: Rest<Verdict>, in call: Call
+    _ outcome: inout Outcome, of attempt: Attempt, after first: Pending<Verdict>, in call: Call
   ) async throws -> Resend? {
-    var rest: Rest? = first
-    while let current = rest {
+    var pending: Pending? = first
+    while let current = pending {
       switch try await call.holding(current.work) {
       case .accept: break
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
       }
-      rest = judge(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
+      pending = judge(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }
     return nil
   }

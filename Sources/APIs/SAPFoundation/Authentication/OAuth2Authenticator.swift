@@ -269,7 +269,7 @@ extension OAuth2Error: CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }
 
-extension OAuth2Error: LocalizedError, CustomStringConvertible, CustomDebugStringConvertible {
+extension OAuth2Error: SAPError {
   /// The error in a few words, without tokens.
   public var description: String {
     switch self {
@@ -288,9 +288,6 @@ extension OAuth2Error: LocalizedError, CustomStringConvertible, CustomDebugStrin
     case .webViewReloaded: "The login page was loaded again."
     }
   }
-
-  /// The description.
-  public var debugDescription: String { "OAuth2Error: \(description)" }
 
   /// The description.
   public var errorDescription: String? { description }

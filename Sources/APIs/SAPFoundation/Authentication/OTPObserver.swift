@@ -119,7 +119,7 @@ extension OTPObserver: InterceptingObserver, CredentialHolder, LoginObserver {
   var keeper: any CredentialKeeper { challenge.logins }
 }
 
-extension OTPError: LocalizedError, CustomStringConvertible {
+extension OTPError: SAPError {
   /// The error in a few words.
   public var description: String {
     switch self {

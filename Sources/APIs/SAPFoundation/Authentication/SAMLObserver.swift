@@ -126,7 +126,7 @@ extension SAMLObserver: InterceptingObserver, CredentialHolder, LoginObserver {
   var keeper: any CredentialKeeper { challenge.logins }
 }
 
-extension SAMLError: LocalizedError, CustomStringConvertible {
+extension SAMLError: SAPError {
   /// The error in a few words.
   public var description: String {
     switch self {

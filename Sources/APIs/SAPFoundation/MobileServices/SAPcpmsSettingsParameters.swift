@@ -71,6 +71,37 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
     parts.path += "/" + path.joined(separator: "/")
     return parts.url ?? backendURL
   }
+
+  /// Returns the URL of a destination, as ``url(destination:)`` does; nil if ``destinations`` does not have it.
+  public func url(forDestination destination: String) -> URL? {
+    destinations?[destination] == nil ? nil : url(destination: destination)
+  }
+
+  /// Returns a URL of the backend's host. A path of ``backendURL`` itself is not part of it.
+  ///
+  /// - Parameters:
+  ///   - path: the path, percent-encoded.
+  ///   - query: the query, percent-encoded.
+  func hostURL(_ path: String, query: String? = nil) -> URL {
+    var parts = URLComponents(url: backendURL, resolvingAgainstBaseURL: true)
+    parts?.percentEncodedPath = path
+    parts?.percentEncodedQuery = query
+    return parts?.url ?? backendURL
+  }
+
+  /// ``applicationID`` as a segment of a path.
+  var applicationSegment: String { PercentEncoding.pathSegment.encode(applicationID) }
+
+  /// ``deviceID`` as a segment of a path or a value in a query; nil if there is none.
+  var deviceSegment: String? { deviceID.map { PercentEncoding.queryComponent.encode($0) } }
+}
+
+extension SAPcpmsSettingsParameters: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The application and the backend, without the device.
+  public var description: String { "\(applicationID) at \(backendURL.absoluteString)" }
+
+  /// The description.
+  public var debugDescription: String { "SAPcpmsSettingsParameters: \(description)" }
 }
 
 /// Loads the destinations of an app, with names and paths, from Mobile Services.

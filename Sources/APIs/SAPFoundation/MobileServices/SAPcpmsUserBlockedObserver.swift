@@ -10,15 +10,18 @@ public enum SAPcpmsUserBlockedError: String, Error, Sendable, Hashable, CaseIter
   case registration = "REG_BLOCKED"
 }
 
-extension SAPcpmsUserBlockedError: LocalizedError {
+extension SAPcpmsUserBlockedError: SAPError {
   /// The message for the user.
-  public var errorDescription: String? {
+  public var description: String {
     switch self {
     case .traffic: "The user is blocked."
     case .trafficAndRegistration: "The user is blocked, and cannot register again."
     case .registration: "The user cannot register."
     }
   }
+
+  /// The description.
+  public var errorDescription: String? { description }
 }
 
 /// Recognizes responses for a user whom Mobile Services has blocked, and fails the requests.

@@ -16,7 +16,7 @@ public enum SAPURLSessionError: Error, Sendable, Hashable {
   case failedToRetriveCSRFToken(String?)
 }
 
-extension SAPURLSessionError: CustomStringConvertible, CustomDebugStringConvertible, LocalizedError {
+extension SAPURLSessionError: SAPError {
   /// The error in a few words.
   public var description: String {
     switch self {

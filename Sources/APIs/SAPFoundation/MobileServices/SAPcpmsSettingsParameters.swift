@@ -46,9 +46,7 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
   }
 
   /// The bundle's identifier; if there is none, as on Linux, the program's name.
-  public static var defaultApplicationID: String {
-    Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
-  }
+  public static var defaultApplicationID: String { AppFolder.name }
 
   /// An identifier for this device and this app, the same at every start. It does not reveal the machine's own
   /// identifier. It is computed once.

@@ -25,7 +25,9 @@ import Synchronization
 /// 4. If there is an application identifier, a request without it in `X-SMP-APPID` gets 403.
 /// 5. `X-CSRF-Token: Fetch` on a GET or HEAD returns the session's token, which is valid with the session cookie only. Any
 ///    other method needs that token, or gets 403 with `X-CSRF-Token: Required`.
-/// 6. `POST /mobileservices/sessions/logout` ends the session; `GET /mobileservices/application/ID/endpoints` lists the
+/// 6. The services of an app take logs, settings and registrations for push, and describe the user; their paths are the
+///    published ones.
+/// 7. `POST /mobileservices/sessions/logout` ends the session; `GET /mobileservices/application/ID/endpoints` lists the
 ///    destinations; `/backend/Images('key')/$value` is a picture with `ETag` and `max-age`. Writing anywhere else below
 ///    `/backend` succeeds (201 or 204); reading anything else there is an OData error 404, in JSON or XML depending on `Accept`.
 ///
@@ -66,7 +68,7 @@ public final class MobileServices: Sendable {
   }
 
   private let server: LoopbackServer
-  private let state: SharedState
+  let state: SharedState
 
   /// Starts a service on a port; by default on a free one.
   ///
@@ -192,7 +194,7 @@ public final class ThirdParty: Sendable {
 }
 
 /// The state that the connections' threads share.
-private final class SharedState: Sendable {
+final class SharedState: Sendable {
   let value: Mutex<ServiceState>
 
   init(_ settings: MobileServices.Settings) { value = Mutex(ServiceState(settings)) }

@@ -21,6 +21,10 @@ struct ServiceState: Sendable {
   var sessions: [String: Session] = [:]
   /// Codes by user; the empty name means all users.
   var blocked: [String: String] = [:]
+  /// What the services keep for the app.
+  var services = AppServices()
+  /// Whether every response says that the app's version is inactive.
+  var isVersionInactive = false
   /// The number of requests before all sessions end; nil if they do not end.
   var requestsToExpiry: Int?
   private var lastNumber = 0
@@ -41,7 +45,8 @@ struct ServiceState: Sendable {
     countDown()
     if let reply = scripted(request) { return reply }
     guard let (id, isNew) = session(of: request), let session = sessions[id] else { return .unauthorized }
-    let reply = guarded(request, in: session, id)
+    var reply = guarded(request, in: session, id)
+    if isVersionInactive { reply = reply.with("x-app-version-inactive", "true") }
     return isNew ? reply.with(.setCookie, "\(Self.cookieName)=\(id); Path=/; HttpOnly") : reply
   }
 
@@ -103,7 +108,7 @@ struct ServiceState: Sendable {
     if !isReading, settings.protectsAgainstCSRF, token != session.token {
       return .csrfRequired(status: settings.tokenRefusal)
     }
-    let reply = content(for: request)
+    let reply = services.reply(to: request, of: session.user) ?? content(for: request)
     guard isReading, settings.protectsAgainstCSRF, let token, ASCII.equalIgnoringCase(token, "fetch") else {
       return reply
     }

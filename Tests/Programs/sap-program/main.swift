@@ -4,6 +4,7 @@ import SAPFoundation
 // a cache in a folder. It is made when a command first needs it. The program ends directly after the last command.
 //
 //     sap-program default|ephemeral|FOLDER COMMAND...
+//     sap-program logs MESSAGE [SERVICE]     logs a message, and uploads all messages to Mobile Services
 //
 //     URL                 requests it, and prints status and text, or the code of the error
 //     clear               calls the documented lines that clear the session's configuration
@@ -15,6 +16,18 @@ import SAPFoundation
 //     password=USER:PASS  answers later challenges with a permanent credential
 let arguments = CommandLine.arguments.dropFirst()
 guard let kind = arguments.first else { exit(2) }
+
+if kind == "logs" {
+  try SAPcpmsLogUploader.attachToRootLogger()
+  print("attached")
+  Logger.root.error(arguments.dropFirst().first ?? "")
+  if let service = arguments.dropFirst(2).first.flatMap({ URL(string: $0) }) {
+    let parameters = SAPcpmsSettingsParameters(backendURL: service, applicationID: "app")
+    try await SAPcpmsLogUploader.uploadLogs(sapURLSession: SAPURLSession(), settingsParameters: parameters)
+    print("uploaded")
+  }
+  exit(0)
+}
 
 /// Answers challenges with the credential that was named, otherwise as the session does.
 final class Delegate: SAPURLSessionDelegate {

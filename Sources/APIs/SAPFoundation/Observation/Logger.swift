@@ -176,6 +176,15 @@ public struct LogRecord: Sendable {
   public let function: String
   /// The line of the file.
   public let line: Int
+
+  package init(
+    date: Date, logLevel: LogLevel, loggerName: String, message: String, error: (any Error)?, file: String,
+    function: String, line: Int
+  ) {
+    (self.date, self.logLevel, self.loggerName) = (date, logLevel, loggerName)
+    (self.message, self.error) = (message, error)
+    (self.file, self.function, self.line) = (file, function, line)
+  }
 }
 
 /// A destination of messages: a file, a server, another logging system. (SAP publishes these two members.)

@@ -1,0 +1,86 @@
+/// Writes log lines to files, and uploads them to Mobile Services. ``SAPcpmsLogUploader`` has the one of the app.
+package final class LogUpload: LogHandler, Sendable {
+  private struct State {
+    var level = LogLevel.debug
+    var isEnabled = true
+    var uploadsInChunks = false
+    var isUploading = false
+  }
+
+  package let files: LogFiles
+  private let state = Locked(State())
+
+  package init(_ files: LogFiles) { self.files = files }
+
+  package var logLevel: LogLevel {
+    get { state.withLock { $0.level } }
+    set { state.withLock { $0.level = newValue } }
+  }
+
+  package var isEnabled: Bool {
+    get { state.withLock { $0.isEnabled } }
+    set { state.withLock { $0.isEnabled = newValue } }
+  }
+
+  package var uploadsInChunks: Bool {
+    get { state.withLock { $0.uploadsInChunks } }
+    set { state.withLock { $0.uploadsInChunks = newValue } }
+  }
+
+  package func publish(_ record: LogRecord) { files.append(LogLine.line(for: record)) }
+
+  package func apply(_ settings: SAPcpmsLogSettings) {
+    isEnabled = settings.logUploadEnabled
+    if let level = settings.level { logLevel = level }
+    var limits = LogFiles.Limits()
+    limits.days = max(0, settings.entryExpiry)
+    if settings.maxFileNum > 0 { limits.fileCount = settings.maxFileNum }
+    if settings.maxFileSize > 0 { limits.fileSize = settings.maxFileSize * 1_048_576 }
+    files.limits = limits
+    files.removeExpired()
+  }
+
+  /// Uploads all lines so far. Lines that are logged in the meantime are kept for the next upload.
+  package func upload(to url: URL, with session: SAPURLSession) async throws {
+    guard isEnabled else { throw SAPcpmsLogUploaderError.configurationNotEnabled }
+    let isFirst = state.withLock { state in
+      defer { state.isUploading = true }
+      return !state.isUploading
+    }
+    guard isFirst else { throw SAPcpmsLogUploaderError.uploadAlreadyInProgress }
+    defer { state.withLock { $0.isUploading = false } }
+    files.complete()
+    files.removeExpired()
+    let all = files.completed()
+    guard !all.isEmpty else { throw SAPcpmsLogUploaderError.missingLogFiles }
+    let filled = all.filter { ((try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0) > 0 }
+    guard !filled.isEmpty else { throw SAPcpmsLogUploaderError.emptyLogFiles }
+    for part in uploadsInChunks ? filled.map({ [$0] }) : [filled] { try await upload(part, to: url, with: session) }
+  }
+
+  private func upload(_ part: [URL], to url: URL, with session: SAPURLSession) async throws {
+    let lines: Data
+    do { lines = try part.reduce(into: Data()) { $0 += try Data(contentsOf: $1) } } catch {
+      throw SAPcpmsLogUploaderError.internalError(error: error)
+    }
+    var request = URLRequest(url: url)
+    request.httpMethod = SAPURLSession.HTTPMethod.post
+    request.setValue("text/plain;charset=utf-8", forHTTPHeaderField: SAPURLSession.HTTPHeader.contentType)
+    let (data, response): (Data, URLResponse)
+    do { (data, response) = try await session.upload(for: request, from: lines) } catch {
+      throw SAPcpmsLogUploaderError.networkError(error: error, httpStatuscode: nil, response: nil)
+    }
+    let status = (response as? HTTPURLResponse)?.statusCode
+    switch status {
+    case 200?, 201?, 204?: break
+    case 400?: throw SAPcpmsLogUploaderError.damagedLogFiles
+    case 403?: throw SAPcpmsLogUploaderError.configurationNotEnabled
+    default:
+      let text = String(decoding: data.prefix(1_000), as: UTF8.self)
+      throw SAPcpmsLogUploaderError.networkError(error: nil, httpStatuscode: status, response: text)
+    }
+    do { for file in part { try FileManager.default.removeItem(at: file) } } catch {
+      throw SAPcpmsLogUploaderError.couldNotDeleteLogs
+    }
+  }
+}

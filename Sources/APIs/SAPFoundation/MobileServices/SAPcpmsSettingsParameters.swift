@@ -117,35 +117,52 @@ extension SAPcpmsSettingsParameters: CustomStringConvertible, CustomDebugStringC
 open class SAPcpmsDestinations {
   private let session: SAPURLSession
   private let url: URL
+  private let remoteURL: URL?
 
-  /// Makes a loader for a URL.
-  public init(sapURLSession: SAPURLSession, destinationsServiceUrl: URL) {
+  /// Makes a loader for URLs.
+  ///
+  /// - Parameters:
+  ///   - sapURLSession: sends the requests.
+  ///   - destinationsServiceUrl: the service of the app's destinations.
+  ///   - remoteDestinationsEndpointUrl: a service of further destinations, in the same format; none by default. (SAP
+  ///     publishes the parameter, and not its effect.) A destination of the app replaces one with its name.
+  public init(sapURLSession: SAPURLSession, destinationsServiceUrl: URL, remoteDestinationsEndpointUrl: URL? = nil) {
     session = sapURLSession
     url = destinationsServiceUrl
+    remoteURL = remoteDestinationsEndpointUrl
   }
 
   /// Makes a loader for the destinations of the settings' app at their backend.
   public convenience init(sapURLSession: SAPURLSession, settingsParameters: SAPcpmsSettingsParameters) {
-    let id = PercentEncoding.pathSegment.encode(settingsParameters.applicationID)
-    let base = settingsParameters.backendURL
-    var parts = URLComponents(url: base, resolvingAgainstBaseURL: true)
-    parts?.percentEncodedPath = "/mobileservices/application/\(id)/endpoints"
-    self.init(sapURLSession: sapURLSession, destinationsServiceUrl: parts?.url ?? base)
+    let path = "/mobileservices/application/\(settingsParameters.applicationSegment)/endpoints"
+    self.init(sapURLSession: sapURLSession, destinationsServiceUrl: settingsParameters.hostURL(path))
   }
 
   /// Loads the destinations. The handler is called once, on the session's `delegateQueue`, with the destinations or an
   /// error, which is a ``SAPURLError``.
   open func load(completionHandler: @escaping @Sendable ([String: String]?, (any Error)?) -> Void) {
-    var request = URLRequest(url: url)
-    request.setValue(SAPURLSession.HTTPContentType.applicationJSON, forHTTPHeaderField: SAPURLSession.HTTPHeader.accept)
-    let task = session.dataTask(with: request) { data, response, error in
-      do {
-        if let error { throw error }
-        guard let response else { throw SAPURLError.unknown }
-        completionHandler(try Self.read(SAPURLError.checked(data ?? Data(), response)), nil)
-      } catch { completionHandler(nil, SAPURLError(error)) }
+    let done = { @Sendable (destinations: [String: String]?, error: (any Error)?) in
+      completionHandler(destinations, error.map { SAPURLError($0) })
     }
-    task.resume()
+    session.send(URLRequest(service: url), Self.read) { [session, remoteURL] destinations, error in
+      guard let destinations, let remoteURL else { return done(destinations, error) }
+      session.send(URLRequest(service: remoteURL), Self.read) { others, error in
+        done(others.map { $0.merging(destinations) { $1 } }, error)
+      }
+    }
+  }
+
+  /// Loads the destinations into settings. The handler is called once, on the session's `delegateQueue`, with the
+  /// settings or an error, which is a ``SAPURLError``. (SAP publishes that there is such a method, and not its name.)
+  public func load(
+    into settingsParameters: SAPcpmsSettingsParameters,
+    completionHandler: @escaping @Sendable (SAPcpmsSettingsParameters?, (any Error)?) -> Void
+  ) {
+    load { destinations, error in
+      var settings = settingsParameters
+      settings.destinations = destinations
+      completionHandler(destinations == nil ? nil : settings, error)
+    }
   }
 
   private struct Destination: Decodable {
@@ -153,7 +170,9 @@ open class SAPcpmsDestinations {
     let path: String
   }
 
-  private static func read(_ data: Data) throws -> [String: String] {
+  private static func read(_ data: Data, _ response: URLResponse?) throws -> [String: String] {
+    guard let response else { throw SAPURLError.unknown }
+    let data = try SAPURLError.checked(data, response)
     if let list = try? JSONDecoder().decode([Destination].self, from: data) {
       return Dictionary(list.map { ($0.name, $0.path) }) { first, _ in first }
     }

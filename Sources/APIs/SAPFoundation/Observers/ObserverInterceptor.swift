@@ -43,7 +43,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
         case .send(let prepared): request = prepared
         case .respond(let given): return given
         }
-        continue
+        guard handler.mayOverride else { continue }
       }
       let shown = task.shown(request)
       let answer: SAPURLSession.RequestDisposition = try await session.ask(handler) { events, done in
@@ -85,7 +85,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
         case .replace(let response): (outcome, shown, isReplaced) = (.success(response), response.urlResponse, true)
         case .resend(let next, let delay, let reason): return .resend(next, after: delay, reason: reason)
         }
-        continue
+        guard handler.mayOverride else { continue }
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
       let answer: SAPURLSession.ResponseDisposition = try await session.ask(handler) { events, done in

@@ -117,23 +117,14 @@ open class SAPURLSessionObserver: SAPURLSessionObserving {
   ) { completionHandler() }
 }
 
-/// The superclass of the observers of this module that work as interceptors of the engine. Their `willSend` and their
-/// response callback are not called, and are therefore final. You can override all other callbacks.
+/// The superclass of the observers of this module that work as interceptors of the engine.
+///
+/// You can override all callbacks in a subclass. `willSend` gets the request when the observer has prepared it, and
+/// `didReceive response` gets a response that the observer does not answer itself, by a login for example. So an
+/// override need not call `super`, and cannot leave out what the observer does.
 ///
 /// Subclass ``SAPURLSessionObserver`` for an observer of your own.
-open class BuiltInObserver: SAPURLSessionObserver {
-  /// Final: this is never called, because the observer's interceptor prepares the request.
-  public final override func sapURLSession(
-    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
-    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
-  ) { completionHandler(.allow(request)) }
-
-  /// Final: this is never called, because the observer's interceptor reviews the response.
-  public final override func sapURLSession(
-    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
-    completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
-  ) { completionHandler(.allow(response)) }
-}
+open class BuiltInObserver: SAPURLSessionObserver {}
 
 /// An observer with an interceptor of the engine. The session calls the interceptor at the observer's place in the
 /// order of registration, and does not call the observer's `willSend` and `didReceive response`.

@@ -15,6 +15,8 @@ struct SessionEventHandler: @unchecked Sendable {
   let listener: (any EventListener)?
   /// Whether it may refuse a server. This module's own observers never do; subclasses of them may.
   let mayRefuseServers: Bool
+  /// Whether it may override callbacks that this module's interceptors stand for: it is of a subclass of an app's.
+  let mayOverride: Bool
 
   init(_ observer: any SAPURLSessionObserving) { self.init(observer, observer, nil) }
 
@@ -29,17 +31,21 @@ struct SessionEventHandler: @unchecked Sendable {
     self.delegate = delegate
     intercepting = observer as? any InterceptingObserver
     listener = (observer as? any ListeningObserver)?.listener
-    mayRefuseServers = !Self.neverRefuseServers.contains(ObjectIdentifier(type(of: events)))
+    let isOwn = Self.neverRefuseServers.contains(ObjectIdentifier(type(of: events)))
+    mayRefuseServers = !isOwn
+    mayOverride = !isOwn && observer is BuiltInObserver
   }
 
   /// The observers that accept what the system decides about a server. A class that is missing here is asked, and so is
   /// a subclass of one that is not.
   private static let neverRefuseServers: Set<ObjectIdentifier> = [
-    ObjectIdentifier(APIKeyAuthenticationObserver.self), ObjectIdentifier(BasicAuthenticationObserver.self),
+    ObjectIdentifier(APIKeyAuthenticationObserver.self), ObjectIdentifier(ApplicationVersionObserver.self),
+    ObjectIdentifier(BasicAuthenticationObserver.self),
     ObjectIdentifier(CSRFTokenObserver.self), ObjectIdentifier(CorrelationObserver.self),
     ObjectIdentifier(LanguageObserver.self), ObjectIdentifier(NetworkActivityIndicatorObserver.self),
     ObjectIdentifier(OAuth2Observer.self), ObjectIdentifier(OTPObserver.self), ObjectIdentifier(SAMLObserver.self),
-    ObjectIdentifier(SAPPassportObserver.self), ObjectIdentifier(SAPcpmsObserver.self),
+    ObjectIdentifier(SAPPassportObserver.self), ObjectIdentifier(SAPcpmsLockAndWipeObserver.self),
+    ObjectIdentifier(SAPcpmsObserver.self),
     ObjectIdentifier(SAPcpmsUserBlockedObserver.self), ObjectIdentifier(UserIdentityObserver.self),
   ]
 }

@@ -121,6 +121,75 @@ struct OverridingTests {
   }
 }
 
+@Suite("Callbacks that a subclass of a built-in observer overrides", .timeLimit(.minutes(5)))
+struct OverridingBuiltInTests {
+  private final class Marking: CorrelationObserver {
+    let identifiers = Shared<[String?]>([])
+    let statuses = Shared<[Int]>([])
+
+    override func sapURLSession(
+      _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+      completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+    ) {
+      identifiers.change { $0.append(request.value(forHTTPHeaderField: "X-CorrelationID")) }
+      var marked = request
+      marked.setValue("shop", forHTTPHeaderField: "X-App")
+      super.sapURLSession(session, task: task, willSend: marked, completionHandler: completionHandler)
+    }
+
+    override func sapURLSession(
+      _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
+    ) {
+      let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+      statuses.change { $0.append(status) }
+      completionHandler(status == 410 ? .cancel(TestFailure(name: "gone")) : .allow(response))
+    }
+  }
+
+  @Test func theyAreCalledAfterTheObserversOwnWork() async throws {
+    let server = try LoopbackServer { $0.path == "/gone" ? .status(.gone) : .text("in") }
+    let marking = Marking()
+    let session = SAPURLSession.observed(by: marking)
+
+    #expect(await session.get(server.url("/a")).text == "in")
+    #expect(await session.get(server.url("/gone")).error as? TestFailure == TestFailure(name: "gone"))
+
+    #expect(server.requests.map { $0.fields["X-App"] } == ["shop", "shop"])
+    #expect(server.requests.map { $0.fields["X-CorrelationID"] } == marking.identifiers.value)
+    #expect(!marking.identifiers.value.contains(nil))
+    #expect(marking.statuses.value == [200, 410])
+  }
+
+  private final class Login: SAMLObserver {
+    let statuses = Shared<[String?]>([])
+
+    override func sapURLSession(
+      _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
+      completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
+    ) {
+      let challenge = (response as? HTTPURLResponse)?.value(forHTTPHeaderField: SAMLChallengeHeaderName)
+      if task.originalRequest?.url?.path() != "/login" { statuses.change { $0.append(challenge) } }
+      completionHandler(.allow(response))
+    }
+  }
+
+  private struct Page: SAMLAuthentication {
+    let url: URL
+    func authenticate(session: SAPURLSession, completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
+      session.dataTask(with: url) { _, _, error in completionHandler(error) }.resume()
+    }
+    func cancelAuthentication() {}
+  }
+
+  @Test func aResponseThatTheObserverAnswersIsNotShown() async throws {
+    let server = try LoopbackLogins()
+    let login = Login(authenticator: Page(url: server.url("/login")))
+    #expect(await SAPURLSession.observed(by: login).get(server.url("/saml/a")).text == "/saml/a ")
+    #expect(login.statuses.value == [nil])
+  }
+}
+
 @Suite("The methods for a challenge", .timeLimit(.minutes(5)))
 struct ChallengeNameTests {
   /// Admits anna, with the password "secret", by Basic.

@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # In addition to the root, the packages of this repository that exist.
-packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Benchmarks/Package.swift Combine/Package.swift))
+packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Benchmarks/Package.swift Combine/Package.swift SAPCommon/Package.swift))
 tested := $(patsubst %/Tests,%,$(wildcard $(packages:%=%/Tests))) .
 strict := $(shell grep -v '^#' scripts/build-flags)
 

@@ -102,6 +102,9 @@ var jar: CookieJar { some() }
 var store: any KeyValueStore { some() }
 var settings: SAPcpmsSettingsParameters { some() }
 var authenticator: any OAuth2Authentication { some() }
+var browser: any CookiePagePresenting { some() }
+var removal: any LockAndWipeEventObserving { some() }
+var deviceToken: Data { some() }
 var loginScreen: any BasicCredentialDiscovery { some() }
 var storage: CodableStorage { some() }
 var service: MobileServices { some() }

@@ -3,7 +3,7 @@
 /// ```swift
 /// let session = SAPURLSession()
 /// let client = SAPcpmsRemoteNotificationClient(sapURLSession: session, settingsParameters: settings)
-/// client.registerDeviceToken(token) { error in print(error?.localizedDescription ?? "registered") }
+/// client.registerDeviceToken(deviceToken) { error in print(error?.localizedDescription ?? "registered") }
 /// ```
 ///
 /// The service is `POST …/mobileservices/push/v1/runtime/applications/ID/os/ios/devices/DEVICE`. The token comes from
@@ -57,6 +57,24 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
   /// name nor its request.)
   public func unregisterDeviceToken(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
     send(URLRequest(SAPURLSession.HTTPMethod.delete, service: url), completionHandler)
+  }
+
+  /// Registers the device. Cancelling ends the wait, and not the request.
+  ///
+  /// - Throws: ``SAPcpmsRemoteNotificationError``.
+  public func registerDeviceToken(
+    _ deviceToken: Data, withParameters parameters: SAPcpmsRemoteNotificationParameters = .init()
+  ) async throws {
+    let _: Void? = try await firstResult { done in
+      registerDeviceToken(deviceToken, withParameters: parameters) { done(nil, $0) }
+    }
+  }
+
+  /// Ends the registration. Cancelling ends the wait, and not the request.
+  ///
+  /// - Throws: ``SAPcpmsRemoteNotificationError``.
+  public func unregisterDeviceToken() async throws {
+    let _: Void? = try await firstResult { done in unregisterDeviceToken { done(nil, $0) } }
   }
 
   private func send(_ request: URLRequest, _ completionHandler: @escaping @Sendable ((any Error)?) -> Void) {

@@ -106,6 +106,36 @@ open class SAPcpmsSettings {
     send(SAPURLSession.HTTPMethod.delete, target, keyPath, nil) { completionHandler($1) }
   }
 
+  /// Loads settings; see ``load(for:keyPath:completionHandler:)``.
+  ///
+  /// - Throws: ``SAPcpmsSettingsError``, or `URLError.cancelled`.
+  public func load(
+    for target: SettingsTarget = .user, keyPath: String? = nil
+  ) async throws -> sending [String: Any] {
+    do {
+      let (request, name) = try request(SAPURLSession.HTTPMethod.get, target, keyPath, nil)
+      return try await session.value(of: request) { try Self.values(in: $0, $1, name) }
+    } catch { throw Self.settingsError(error) }
+  }
+
+  /// Stores settings; see ``store(_:for:keyPath:completionHandler:)``. Cancelling ends the wait, and not the request.
+  ///
+  /// - Throws: ``SAPcpmsSettingsError``.
+  public func store(
+    _ settings: [String: Any], for target: SettingsTarget = .user, keyPath: String? = nil
+  ) async throws {
+    let _: Void? = try await firstResult { done in
+      store(settings, for: target, keyPath: keyPath) { done(nil, $0) }
+    }
+  }
+
+  /// Deletes settings; see ``delete(for:keyPath:completionHandler:)``. Cancelling ends the wait, and not the request.
+  ///
+  /// - Throws: ``SAPcpmsSettingsError``.
+  public func delete(for target: SettingsTarget = .user, keyPath: String? = nil) async throws {
+    let _: Void? = try await firstResult { done in delete(for: target, keyPath: keyPath) { done(nil, $0) } }
+  }
+
   /// Returns the Boolean in a setting: true, `"true"` or 1; nil if it is none.
   public static func bool(_ value: Any?) -> Bool? {
     if let value = value as? Bool { return value }
@@ -119,19 +149,25 @@ open class SAPcpmsSettings {
     _ method: String, _ target: SettingsTarget, _ keyPath: String?, _ body: Data?,
     _ completionHandler: @escaping @Sendable ([String: Any]?, (any Error)?) -> Void
   ) {
-    guard let base = urls[target] else {
-      return session.callbacks.add { completionHandler(nil, SAPcpmsSettingsError.missingValueForSettingsTarget) }
-    }
-    var url = base
+    do {
+      let (request, name) = try request(method, target, keyPath, body)
+      session.send(request, { try Self.values(in: $0, $1, name) }) { values, error in
+        completionHandler(values, error.map(Self.settingsError))
+      }
+    } catch { session.callbacks.add { completionHandler(nil, error) } }
+  }
+
+  /// Returns a request, and the name of the setting that it is about.
+  private func request(
+    _ method: String, _ target: SettingsTarget, _ keyPath: String?, _ body: Data?
+  ) throws -> (URLRequest, name: String) {
+    guard var url = urls[target] else { throw SAPcpmsSettingsError.missingValueForSettingsTarget }
     let names = keyPath?.split(separator: "/") ?? []
     for name in names { url.append(path: name) }
     if method == SAPURLSession.HTTPMethod.get, target != .application {
       url.append(queryItems: [URLQueryItem(name: "overwrite", value: "true")])
     }
-    let name = names.last.map(String.init) ?? ""
-    session.send(URLRequest(method, service: url, json: body), { try Self.values(in: $0, $1, name) }) { values, error in
-      completionHandler(values, error.map(Self.settingsError))
-    }
+    return (URLRequest(method, service: url, json: body), names.last.map(String.init) ?? "")
   }
 
   private static func values(in data: Data, _ response: URLResponse?, _ name: String) throws -> [String: Any] {
@@ -147,7 +183,7 @@ open class SAPcpmsSettings {
 
   /// The published error has no place for the session's, which is therefore logged.
   private static func settingsError(_ error: any Error) -> any Error {
-    if error is SAPcpmsSettingsError { return error }
+    if error is SAPcpmsSettingsError || (error as? URLError)?.code == .cancelled { return error }
     SessionLog.write(.warning, "SAPcpmsSettings", "the request failed: \(error)")
     return SAPcpmsSettingsError.network
   }

@@ -46,7 +46,7 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
   }
 
   /// The bundle's identifier; if there is none, as on Linux, the program's name.
-  public static var defaultApplicationID: String { AppFolder.name }
+  public static var defaultApplicationID: String { ProgramFolder.program }
 
   /// An identifier for this device and this app, the same at every start. It does not reveal the machine's own
   /// identifier. It is computed once.
@@ -150,6 +150,13 @@ open class SAPcpmsDestinations {
         done(others.map { $0.merging(destinations) { $1 } }, error)
       }
     }
+  }
+
+  /// Loads the destinations. Cancelling ends the wait, and not the request.
+  ///
+  /// - Throws: ``SAPURLError``.
+  public func load() async throws -> [String: String] {
+    try await firstResult { load(completionHandler: $0) } ?? [:]
   }
 
   /// Loads the destinations into settings. The handler is called once, on the session's `delegateQueue`, with the

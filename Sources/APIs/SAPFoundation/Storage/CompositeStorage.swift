@@ -20,7 +20,7 @@ public protocol CompositeCodableStoring: CodableStoring {
 /// let storage = CompositeStorage()
 /// try storage.put("de", for: "language")            // in memory
 /// let store = SecureKeyValueStore(name: "settings")
-/// try store.open(with: passcode)
+/// try store.open(with: password)
 /// try storage.setPersistentStore(store)             // now there
 /// ```
 ///

@@ -20,8 +20,15 @@ enum ProgramFolder {
       .appending(path: Self.program).appending(path: "SAPFoundation").appending(path: name)
   }
 
-  /// The identifier of the program's bundle, otherwise the name of the program.
-  private static let program: String = {
+  /// Returns the URL of a file of data that an app names; an absolute path is used as it is. Where the user has no
+  /// folder, it is in that for temporary files.
+  static func dataFile(_ name: String) -> URL {
+    if name.hasPrefix("/") { return URL(filePath: name) }
+    return ProgramFolder.data.file(name) ?? FileManager.default.temporaryDirectory.appending(path: name)
+  }
+
+  /// The identifier of the program's bundle; if there is none, as on Linux, the name of the program.
+  static let program: String = {
     let name = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
     let usable = name.split(separator: "/").last.map(String.init) ?? ""
     return usable.allSatisfy { $0 == "." } ? "program" : usable

@@ -41,7 +41,7 @@ public final class SecureDatabaseStore: Sendable {
   /// Makes a store, which is closed.
   ///
   /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP` on Linux), or an absolute path.
-  public init(databaseFileName: String = "SecureStore.sqlite") { file = AppFolder.file(databaseFileName) }
+  public init(databaseFileName: String = "SecureStore.sqlite") { file = ProgramFolder.dataFile(databaseFileName) }
 
   /// Whether the store is open.
   public var isOpen: Bool { content.withLock { $0 != nil } }
@@ -59,7 +59,8 @@ public final class SecureDatabaseStore: Sendable {
   /// Closes the store, and forgets its key.
   public func close() { content.withLock { $0 = nil } }
 
-  /// Replaces the passcode. The values are not written again, because their own key stays.
+  /// Replaces the passcode. The values are not written again, because their own key stays. (SAP publishes the error of
+  /// such a method, and not its name.)
   public func changeEncryptionKey(with newKey: String) throws {
     let content = try opened()
     try backed({ .encryptionKeyChangeFailed(code: $0, message: $1) }) {

@@ -64,7 +64,7 @@ extension KeyValueStoreProtocol {
 ///
 /// ```swift
 /// let secrets = SecureKeyValueStore(name: "logins")
-/// try secrets.open(with: passcode)
+/// try secrets.open(with: password)
 /// try secrets.put("anna", forKey: "user")
 /// let cookies = CodableStorage(store: secrets)
 /// ```
@@ -73,8 +73,9 @@ extension KeyValueStoreProtocol {
 /// opens them all. ``SecureDatabaseStore`` says how the file is encrypted. While the store is closed, every call throws
 /// ``SecureStorageError/closed``.
 ///
-/// The methods for bytes (`DataStoring`) and those for values do not read what the other has written. SAP's store is not
-/// thread-safe; any thread may use this one.
+/// The methods for bytes (`DataStoring`) and those for values do not read what the other has written. SAP publishes the
+/// initializers and `open(with:)`; ``isOpen`` and ``close()`` are named here. SAP's store is not thread-safe; any thread
+/// may use this one.
 open class SecureKeyValueStore: KeyValueStoreProtocol, DataStoring {
   /// The file.
   public let secureDatabaseStore: SecureDatabaseStore

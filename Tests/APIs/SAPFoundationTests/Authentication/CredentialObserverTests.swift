@@ -363,38 +363,3 @@ struct OAuth2ObserverTests {
     }
   }
 }
-
-@Suite("Destinations", .timeLimit(.minutes(5)))
-struct DestinationTests {
-  private func load(_ destinations: SAPcpmsDestinations) async -> ([String: String]?, (any Error)?) {
-    await withCheckedContinuation { continuation in
-      destinations.load { continuation.resume(returning: ($0, $1)) }
-    }
-  }
-
-  @Test func theDestinationsOfAnAppAreLoaded() async throws {
-    let service = try MobileServices(.init(destinations: ["images": "/backend"]))
-    var settings = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "com.example.app")
-
-    let (destinations, error) = await load(
-      SAPcpmsDestinations(sapURLSession: SAPURLSession(configuration: .ephemeral), settingsParameters: settings))
-
-    #expect(error == nil)
-    #expect(destinations == ["images": "/backend"])
-    settings.destinations = destinations
-    #expect(settings.url(destination: "images") == service.url("/backend"))
-  }
-
-  @Test func listsAndErrorsAreUnderstood() async throws {
-    let service = try MobileServices()
-    let url = service.url("/list")
-    service.answer("/list", with: .json(#"[{"name":"a","path":"/x"},{"name":"b","path":"/y"}]"#))
-    service.answer("/list", with: .odataError(.v4, status: 403, code: "A", message: "Not for you"))
-    service.answer("/list", with: .text("what?"))
-    let destinations = SAPcpmsDestinations(sapURLSession: .uncached(), destinationsServiceUrl: url)
-
-    #expect(await load(destinations).0 == ["a": "/x", "b": "/y"])
-    #expect(await load(destinations).1?.localizedDescription == "Not for you")
-    #expect(await load(destinations).1 is SAPURLError)
-  }
-}

@@ -150,6 +150,17 @@ struct SettingsTests {
 
   private func load(_ path: String) async -> (String?, SAPcpmsSettingsError?) { await load(nil, for: .user, path) }
 
+  @Test func theAsynchronousFormsDoTheSame() async throws {
+    try await settings.store(["color": "red"], keyPath: "theme")
+    #expect(try await settings.load(keyPath: "theme")["color"] as? String == "red")
+    try await settings.delete(keyPath: "theme")
+    await #expect(throws: SAPcpmsSettingsError.invalidHTTPStatus(statusCode: 404)) {
+      _ = try await settings.load(keyPath: "theme").count
+    }
+    let app = SAPcpmsSettings(sapURLSession: session, applicationSettingsURL: service.url)
+    await #expect(throws: SAPcpmsSettingsError.missingValueForSettingsTarget) { try await app.delete() }
+  }
+
   @Test func textsThatAreNumbersAndBooleansAreRead() async throws {
     service.setSettings(
       """
@@ -233,6 +244,15 @@ struct RemoteNotificationTests {
     #expect(service.registeredDevices.isEmpty)
     let missing = await error { client.unregisterDeviceToken(completionHandler: $0) }
     guard case SAPcpmsRemoteNotificationError.invalidHTTPStatus(404)? = missing else { return #expect(Bool(false)) }
+  }
+
+  @Test func theAsynchronousFormsDoTheSame() async throws {
+    let client = SAPcpmsRemoteNotificationClient(sapURLSession: session, settingsParameters: parameters)
+    try await client.registerDeviceToken(Data([1]))
+    #expect(service.registeredDevices.keys.sorted() == ["d1"])
+    try await client.unregisterDeviceToken()
+    #expect(service.registeredDevices.isEmpty)
+    await #expect(throws: SAPcpmsRemoteNotificationError.self) { try await client.registerDeviceToken(Data()) }
   }
 
   @Test func aSessionOfAUserRegistersIt() async throws {

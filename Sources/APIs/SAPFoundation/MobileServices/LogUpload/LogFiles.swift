@@ -17,50 +17,38 @@ package final class LogFiles: Sendable {
     }
   }
 
-  private struct State {
-    var limits = Limits()
-    var current: FileHandle?
-    var size = 0
-    var lastNumber = 0
-  }
-
-  let folder: URL
+  private let folder: URL
   private let now: @Sendable () -> Date
-  private let state = Locked(State())
+  private let writer: Serialized<LogFileWriter>
+  private let state = Locked(Limits())
 
   package init(in folder: URL, now: @escaping @Sendable () -> Date = { Date() }) {
     self.folder = folder
     self.now = now
+    writer = Serialized(LogFileWriter(folder))
   }
 
   package var limits: Limits {
-    get { state.withLock { $0.limits } }
-    set { state.withLock { $0.limits = newValue } }
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
   }
 
   /// Makes the folder, and removes what is too old.
   package func prepare() throws {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    trim(limits)
+    removeExpired()
   }
 
   /// Appends a line. If the disk is full, or the folder was removed, the line is lost: a log must not stop the app.
   package func append(_ line: String) {
-    let (begins, limits) = state.withLock { state in
-      let data = Data(line.utf8)
-      if state.size > 0, state.size + data.count > state.limits.fileSize { end(&state) }
-      let begins = state.current == nil
-      if begins { begin(&state) }
-      if (try? state.current?.write(contentsOf: data)) == nil { end(&state) }
-      state.size += data.count
-      return (begins, state.limits)
-    }
-    if begins { trim(limits) }
+    let (data, limit, date) = (Data(line.utf8), limits.fileSize, now())
+    let hasBegunFile = writer.call { $0.append(data, limit: limit, at: date) }
+    if hasBegunFile { removeExpired() }
   }
 
   /// Completes the file that is being written. Later lines go to another one.
-  package func complete() { state.withLock { end(&$0) } }
+  package func complete() { writer.call { $0.complete() } }
 
   /// Returns the complete files, the oldest first.
   package func completed() -> [URL] {
@@ -72,45 +60,17 @@ package final class LogFiles: Sendable {
   }
 
   /// Removes the files with expired lines, and the oldest files of too many.
-  package func removeExpired() { trim(limits) }
-
-  private func begin(_ state: inout State) {
-    state.lastNumber += 1
-    let time = Self.padded(String(Int(now().timeIntervalSince1970 * 1_000)), 15)
-    let number = Self.padded(String(state.lastNumber), 6)
-    // another process may begin a file in the same millisecond
-    let file = folder.appending(path: "\(time)-\(number)-\(UInt32.random(in: 0 ... .max)).log")
-    let unlocked = file.appendingPathExtension("new")
-    state.size = 0
-    guard
-      FileManager.default.createFile(atPath: unlocked.path, contents: nil, attributes: [.posixPermissions: 0o600]),
-      let handle = try? FileHandle(forWritingTo: unlocked), flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0,
-      (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // others see it only with its lock
-    else { return }
-    state.current = handle
-  }
-
-  private func end(_ state: inout State) {
-    guard let current = state.current.take() else { return }
-    // a child process may have the file for a moment, and the lock with it, so closing alone may not end that
-    flock(current.fileDescriptor, LOCK_UN)
-    try? current.close()
-  }
-
-  private static func padded(_ digits: String, _ count: Int) -> String {
-    String(repeating: "0", count: max(0, count - digits.count)) + digits
+  package func removeExpired() {
+    let limits = limits
+    let surplus = files().count - max(1, limits.fileCount)
+    for (index, file) in completed().enumerated() where index < surplus || isExpired(file, limits) {
+      try? FileManager.default.removeItem(at: file)
+    }
   }
 
   private func files() -> [URL] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.filter { $0.hasSuffix(".log") }.sorted().map { folder.appending(path: $0) }
-  }
-
-  private func trim(_ limits: Limits) {
-    let surplus = files().count - max(1, limits.fileCount)
-    for (index, file) in completed().enumerated() where index < surplus || isExpired(file, limits) {
-      try? FileManager.default.removeItem(at: file)
-    }
   }
 
   /// A file is as old as its last line.
@@ -119,5 +79,53 @@ package final class LogFiles: Sendable {
       let written = try? FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
     else { return false }
     return now().timeIntervalSince(written) > Double(limits.days) * 86_400
+  }
+}
+
+/// Writes lines to the current file, which it holds locked.
+private final class LogFileWriter {
+  private let folder: URL
+  private var current: FileHandle?
+  private var size = 0
+  private var lastNumber = 0
+
+  init(_ folder: URL) { self.folder = folder }
+
+  /// Returns whether it has begun a file.
+  func append(_ data: Data, limit: Int, at date: Date) -> Bool {
+    if size > 0, size + data.count > limit { complete() }
+    let begins = current == nil
+    if begins { begin(at: date) }
+    if (try? current?.write(contentsOf: data)) == nil { complete() }
+    size += data.count
+    return begins
+  }
+
+  func complete() {
+    guard let ended = current.take() else { return }
+    // a child process may have the file for a moment, and the lock with it, so closing alone may not end that
+    flock(ended.fileDescriptor, LOCK_UN)
+    try? ended.close()
+  }
+
+  private func begin(at date: Date) {
+    lastNumber += 1
+    let time = Self.padded(Int(date.timeIntervalSince1970 * 1_000), 15)
+    // another process may begin a file in the same millisecond
+    let name = "\(time)-\(Self.padded(lastNumber, 6))-\(UInt32.random(in: 0 ... .max)).log"
+    let file = folder.appending(path: name)
+    let unlocked = file.appendingPathExtension("new")
+    size = 0
+    guard
+      FileManager.default.createFile(atPath: unlocked.path, contents: nil, attributes: [.posixPermissions: 0o600]),
+      let handle = try? FileHandle(forWritingTo: unlocked), flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0,
+      (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // others see it only with its lock
+    else { return }
+    current = handle
+  }
+
+  private static func padded(_ number: Int, _ count: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, count - digits.count)) + digits
   }
 }

@@ -27,7 +27,7 @@ public final class SAPcpmsLogUploader {
     if let error { Logger.shared(named: "SAP.Foundation.LogUploader").warn("Logs were not uploaded.", error: error) }
   }
 
-  static let upload = LogUpload(LogFiles(in: AppFolder.file("Logs")))
+  static let upload = LogUpload(LogFiles(in: ProgramFolder.dataFile("Logs")))
 
   private static var isAttached: Bool { Logger.root.handlers.contains { $0 === upload } }
 

@@ -40,7 +40,7 @@ public final class SecureDatabaseStore: Sendable {
 
   /// Makes a store, which is closed.
   ///
-  /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP` on Linux), or an absolute path.
+  /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP/SAPFoundation` on Linux), or an absolute path.
   public init(databaseFileName: String = "SecureStore.sqlite") { file = ProgramFolder.dataFile(databaseFileName) }
 
   /// Whether the store is open.

@@ -54,7 +54,9 @@ struct SAMLAuthenticatorTests {
       authorizationEndpointURL: server.url("/login"), finishEndpointURL: server.url("/finished"))
   }
 
-  private func failure(_ authenticator: SAMLAuthenticator, of session: SAPURLSession = SAPURLSession()) async
+  private func failure(
+    _ authenticator: SAMLAuthenticator, of session: SAPURLSession = SAPURLSession(configuration: .ephemeral)
+  ) async
     -> SAMLError?
   {
     await withCheckedContinuation { continuation in

@@ -56,7 +56,8 @@ struct UserRolesTests {
     ] as [(String, SAPcpmsUserRolesError?)])
   func aResponseIsReadOrRefused(_ body: String, _ expected: SAPcpmsUserRolesError?) async throws {
     let server = try LoopbackServer { _ in .json(body) }
-    let roles = SAPcpmsUserRoles(sapURLSession: SAPURLSession(), roleServiceUrl: server.url("/me"))
+    let roles = SAPcpmsUserRoles(
+      sapURLSession: SAPURLSession(configuration: .ephemeral), roleServiceUrl: server.url("/me"))
     do {
       let user = try await roles.load()
       #expect(expected == nil && user.emails == ["a@x"] && user.familyName == nil)
@@ -66,7 +67,7 @@ struct UserRolesTests {
 
   @Test func aStatusAndALostConnectionAreErrors() async throws {
     let server = try LoopbackServer { $0.path == "/me" ? .status(.forbidden) : .hangUp }
-    let session = SAPURLSession()
+    let session = SAPURLSession(configuration: .ephemeral)
     await #expect(throws: SAPcpmsUserRolesError.invalidHTTPStatus(statusCode: 403)) {
       try await SAPcpmsUserRoles(sapURLSession: session, roleServiceUrl: server.url("/me")).load()
     }
@@ -212,7 +213,7 @@ struct RemoteNotificationTests {
 
   init() throws {
     service = try MobileServices(.init(protectsAgainstCSRF: false))
-    session = SAPURLSession()
+    session = SAPURLSession(configuration: .ephemeral)
     parameters = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "app", deviceID: "d1")
   }
 

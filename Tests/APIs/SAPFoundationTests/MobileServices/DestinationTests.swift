@@ -17,7 +17,7 @@ struct DestinationTests {
     var settings = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "com.example.app")
 
     let (destinations, error) = await load(
-      SAPcpmsDestinations(sapURLSession: SAPURLSession(), settingsParameters: settings))
+      SAPcpmsDestinations(sapURLSession: SAPURLSession(configuration: .ephemeral), settingsParameters: settings))
 
     #expect(error == nil)
     #expect(destinations == ["images": "/backend"])
@@ -31,7 +31,8 @@ struct DestinationTests {
     service.answer("/list", with: .json(#"[{"name":"a","path":"/x"},{"name":"b","path":"/y"}]"#))
     service.answer("/list", with: .odataError(.v4, status: 403, code: "A", message: "Not for you"))
     service.answer("/list", with: .text("what?"))
-    let destinations = SAPcpmsDestinations(sapURLSession: SAPURLSession(), destinationsServiceUrl: url)
+    let destinations = SAPcpmsDestinations(
+      sapURLSession: SAPURLSession(configuration: .ephemeral), destinationsServiceUrl: url)
 
     #expect(await load(destinations).0 == ["a": "/x", "b": "/y"])
     #expect(await load(destinations).1?.localizedDescription == "Not for you")
@@ -44,7 +45,7 @@ struct DestinationTests {
     service.answer("/remote", with: .json(#"[{"name":"a","path":"/x"},{"name":"b","path":"/y"}]"#))
     service.answer("/remote", with: .status(.internalServerError))
     let destinations = SAPcpmsDestinations(
-      sapURLSession: SAPURLSession(), destinationsServiceUrl: service.url("/list"),
+      sapURLSession: SAPURLSession(configuration: .ephemeral), destinationsServiceUrl: service.url("/list"),
       remoteDestinationsEndpointUrl: service.url("/remote"))
 
     #expect(await load(destinations).0 == ["a": "/own", "b": "/y"])
@@ -55,7 +56,8 @@ struct DestinationTests {
   @Test func theSettingsGetTheirDestinations() async throws {
     let service = try MobileServices(.init(destinations: ["orders": "/backend/Orders"]))
     let settings = SAPcpmsSettingsParameters(backendURL: service.url, applicationID: "app", deviceID: "d")
-    let destinations = SAPcpmsDestinations(sapURLSession: SAPURLSession(), settingsParameters: settings)
+    let destinations = SAPcpmsDestinations(
+      sapURLSession: SAPURLSession(configuration: .ephemeral), settingsParameters: settings)
     func load() async -> (SAPcpmsSettingsParameters?, (any Error)?) {
       await withCheckedContinuation { continuation in
         destinations.load(into: settings) { continuation.resume(returning: ($0, $1)) }

@@ -31,7 +31,9 @@ struct LogUploadTests {
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() }
   }
 
-  private func failure(of url: URL, _ session: SAPURLSession = SAPURLSession()) async -> SAPcpmsLogUploaderError? {
+  private func failure(of url: URL, _ session: SAPURLSession = SAPURLSession(configuration: .ephemeral)) async
+    -> SAPcpmsLogUploaderError?
+  {
     do { try await upload.upload(to: url, with: session) } catch { return error as? SAPcpmsLogUploaderError }
     return nil
   }
@@ -231,7 +233,7 @@ struct LogUploadTests {
     #expect(!SAPcpmsLogUploader.uploadLogInChunks && SAPcpmsLogUploader.logUploadEnabled)
     #expect(SAPcpmsLogUploader.logExpiration == 0)
     let error = await withCheckedContinuation { continuation in
-      SAPcpmsLogUploader.uploadLogs(OnboardingSession(sapURLSession: SAPURLSession())) {
+      SAPcpmsLogUploader.uploadLogs(OnboardingSession(sapURLSession: SAPURLSession(configuration: .ephemeral))) {
         continuation.resume(returning: $0)
       }
     }

@@ -11,7 +11,8 @@
 /// - Messages go to the files if the loggers' levels and ``logLevel`` allow them. Lines are in the published format:
 ///   `#Date#Severity#CorrelationId#Source#Location#Message#`. How `#` is escaped is not published: here by `\#`.
 /// - By default there are at most ten files of 5 MB, of which the oldest is removed for a new one. (SAP's defaults are
-///   not published.) They are in the app's folder, `~/.local/share/APP/Logs` on Linux, and only the user may read them.
+///   not published.) They are in the app's folder, `~/.local/share/APP/SAPFoundation/Logs` on Linux. Only the user may
+///   read them.
 /// - One upload runs at a time. The uploaded lines are deleted when the server has confirmed them, with status 204. Lines
 ///   that are logged in the meantime are kept.
 /// - The body of an upload is plain text. All files are one request, or each is one (``uploadLogInChunks``).

@@ -3,13 +3,18 @@
 @testable import MartletSemantics
 
 /// Texts in JSON. Texts that Foundation's decoder reads have no fault. Any text survives quoting, and none survives
-/// redaction as a secret member. Answers of an authorization server are read or refused.
+/// redaction as a secret member. Values with exact numbers stay the same when they are written. Answers of an
+/// authorization server are read or refused.
 enum JSONTexts {
   static func run(_ input: inout Input) throws {
     let data = Data(input.bytes)
     let isUTF8 = !input.bytes.contains(0) && !input.bytes.starts(with: [0xEF, 0xBB, 0xBF])
     if isUTF8, (try? JSONDecoder().decode(JSONValue.self, from: data)) != nil {
       check(JSONSyntax.fault(in: input.bytes) == nil, "\(String(decoding: data, as: UTF8.self).debugDescription)")
+    }
+    if let value = try? ExactJSON(data) {
+      try check(ExactJSON(Data(value.json().utf8)) == value, value.json())
+      try check(ExactJSON(Data(value.json(indentation: 0).utf8)) == value, value.json())
     }
     _ = Redaction.standard.redacted(data, type: .json)
     _ = Redaction.standard.redacted(data, type: .form)

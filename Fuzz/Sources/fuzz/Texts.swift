@@ -16,6 +16,7 @@ enum Texts {
     checkHosts(text)
     checkFields(text)
     checkCredentials(text)
+    checkParts(input.bytes)
   }
 
   private static func checkDates(_ text: String) {
@@ -102,6 +103,14 @@ enum Texts {
     if let delay = RetryAfter.delay(in: fields, now: now) { check(delay >= .zero, "\(delay)") }
     let head = ResponseHead(status: 429, fields: fields)
     if let pause = RateLimitFields.pause(after: head, now: now) { check(pause >= .zero, "\(pause)") }
+  }
+
+  /// Parts and the messages in them are pieces of the body.
+  private static func checkParts(_ bytes: [UInt8]) {
+    let parts = MultipartReader.parts(of: bytes[...], boundary: "b") ?? []
+    check(parts.reduce(0) { $0 + $1.content.count } <= bytes.count, "\(parts.count) parts")
+    for part in parts { _ = MultipartReader.response(in: part.content) }
+    if let response = MultipartReader.response(in: bytes[...]) { check(response.body.count <= bytes.count, "too long") }
   }
 
   private static func checkCredentials(_ text: String) {

@@ -1,4 +1,4 @@
-import MartletSemantics
+package import MartletSemantics
 import MartletURLSession
 
 /// The error of a request, with the cases of SAP's article on images, and further ones that the article omits.
@@ -134,7 +134,7 @@ public struct SAPLoginRequiredError: Error, Sendable, Hashable {
   /// How the user signs in.
   public let method: Method
 
-  init?(_ fields: HTTPFields) {
+  package init?(_ fields: HTTPFields) {
     if fields.contains("com.sap.cloud.security.login") {
       method = .saml
     } else if fields["x-smp-authentication"]?.lowercased() == "otp-challenge" {

@@ -59,8 +59,15 @@ extension SAPURLSession {
   /// for try await byte in bytes { print(byte) }
   /// ```
   @concurrent public func bytes(for request: URLRequest) async throws -> (AsyncBytes, URLResponse) {
+    try await bytes(for: request, uploading: nil)
+  }
+
+  /// Sends a request, with another body than its own if one is given; see ``bytes(for:)``. Runs off the caller's actor.
+  @concurrent package func bytes(
+    for request: URLRequest, uploading upload: SAPURLSessionTask.Upload?
+  ) async throws -> (AsyncBytes, URLResponse) {
     let stream = ByteStream()
-    let task = SAPURLSessionTask(request, of: self, to: .stream(stream))
+    let task = SAPURLSessionTask(request, upload: upload, of: self, to: .stream(stream))
     let bytes = AsyncBytes(stream, of: task)
     return try await withTaskCancellationHandler {
       task.resume()
@@ -165,6 +172,15 @@ extension SAPURLSession {
           guard let next = try await reader.next() else { return nil }
           chunk = next[...]
         }
+      }
+
+      /// Returns the next bytes, as many as have arrived together; nil at the end.
+      package mutating func nextChunk() async throws -> Data? {
+        guard chunk.isEmpty else {
+          defer { chunk = Data()[...] }
+          return Data(chunk)
+        }
+        return try await reader.next()
       }
     }
   }

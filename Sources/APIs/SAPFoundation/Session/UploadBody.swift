@@ -4,7 +4,7 @@ import MartletURLSession
 
 extension SAPURLSessionTask {
   /// The body that an upload task has besides its request.
-  enum Upload: Sendable {
+  package enum Upload: Sendable {
     case data(Data)
     case file(URL)
     /// The closure makes a new stream each time the request is sent.

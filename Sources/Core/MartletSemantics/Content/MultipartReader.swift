@@ -1,0 +1,69 @@
+/// Reads multipart bodies (RFC 2046 §5.1) and the HTTP messages in their parts, as batches have them.
+package enum MultipartReader {
+  /// A part: its fields, and what follows the empty line after them.
+  package typealias Part = (fields: HTTPFields, content: ArraySlice<UInt8>)
+
+  /// Splits a body at its delimiters. What stands before the first and after the last one is ignored. Lines may also
+  /// end without CR.
+  ///
+  /// - Returns: nil if the closing delimiter is missing.
+  package static func parts(of body: ArraySlice<UInt8>, boundary: String) -> [Part]? {
+    let delimiter = Array("--\(boundary)".utf8)
+    let closing = delimiter + Array("--".utf8)
+    var parts: [Part] = []
+    var start: Int?
+    var index = body.startIndex
+    while index < body.endIndex {
+      let end = body[index...].firstIndex(of: 10).map { $0 + 1 } ?? body.endIndex
+      if body[index..<end].starts(with: delimiter) {
+        var line = body[index..<end]
+        while let last = line.last, ASCII.isWhitespace(last) || last == 10 || last == 13 { line.removeLast() }
+        let isEnd = line.elementsEqual(closing)
+        if isEnd || line.elementsEqual(delimiter) {
+          if let start { parts.append(fields(in: withoutLineBreak(body[start..<index]))) }
+          if isEnd { return parts }
+          start = end
+        }
+      }
+      index = end
+    }
+    return nil
+  }
+
+  /// The line break before a delimiter belongs to the delimiter.
+  private static func withoutLineBreak(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    bytes.last == 10 ? bytes.dropLast(bytes.dropLast().last == 13 ? 2 : 1) : bytes
+  }
+
+  /// Reads a response (RFC 9112 §4): its head, and its body, which ends with the bytes, or earlier if its length says so.
+  ///
+  /// - Returns: nil if there is no status line.
+  package static func response(in bytes: ArraySlice<UInt8>) -> (head: ResponseHead, body: ArraySlice<UInt8>)? {
+    let lineEnd = bytes.firstIndex(of: 10) ?? bytes.endIndex
+    let words = String(decoding: bytes[..<lineEnd], as: UTF8.self).split(separator: " ", maxSplits: 2)
+    guard words.count >= 2, words[0].hasPrefix("HTTP/"), let status = Int(words[1].prefix { !$0.isWhitespace }),
+      (100...599).contains(status)
+    else { return nil }
+    let (fields, content) = fields(in: bytes[lineEnd...].dropFirst())
+    let length = fields[.contentLength].flatMap { Int($0) } ?? content.count
+    return (ResponseHead(status: HTTPStatus(status), fields: fields), content.prefix(max(0, length)))
+  }
+
+  /// Reads field lines up to the empty line. Lines that are none are ignored.
+  private static func fields(in bytes: ArraySlice<UInt8>) -> Part {
+    var fields: HTTPFields = [:]
+    var rest = bytes
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: 10) ?? rest.endIndex
+      var line = rest[..<end]
+      if line.last == 13 { line.removeLast() }
+      rest = rest[end...].dropFirst()
+      guard !line.isEmpty else { break }
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+        let name = try? FieldName(String(decoding: line[..<colon], as: UTF8.self))
+      else { continue }
+      fields.appendReceived(name, String(ASCII.trimmed(String(decoding: line[(colon + 1)...], as: UTF8.self))))
+    }
+    return (fields, rest)
+  }
+}

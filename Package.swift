@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
     .library(name: "MartletCombineFoundation", targets: ["MartletCombineFoundation"]),
     .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
+    .library(name: "SAPOData", targets: ["SAPOData"]),
     .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
     .library(name: "MartletTasks", targets: ["MartletTasks"]),
     .library(name: "MartletTasksTesting", targets: ["MartletTasksTesting"]),
@@ -114,6 +115,8 @@ let package = Package(
         "MartletSemantics",
         "MartletSignIn", "MartletSQLite", "MartletURLSession",
       ]),
+    .target(
+      name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
     // module that it names has changed.
     .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
@@ -223,6 +226,12 @@ let package = Package(
       ]),
     .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
     .testTarget(
+      name: "SAPODataTests",
+      dependencies: [
+        "SAPOData", "SAPFoundation", "MartletEngine", "MartletSemantics", "MartletTesting", "SAPFoundationTesting",
+        "TestSupport",
+      ]),
+    .testTarget(
       name: "MartletTasksTests",
       dependencies: [
         "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics",
@@ -300,7 +309,7 @@ let groups = [
   "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSignIn"],
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
-  "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation"],
+  "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation", "SAPOData"],
   "Sources/Publishers": ["MartletCombine", "MartletCombineFoundation"],
   "Sources/Bridges": [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
@@ -316,7 +325,7 @@ let groups = [
   "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests"],
   "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
-  "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests"],
+  "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests"],
   "Tests/Publishers": ["MartletCombineTests"],
   "Tests/Testing": ["MartletTestingTests"],
   "Tests/Programs": ["sap-program", "sockets-program", "sqlite-writer"],

@@ -17,6 +17,7 @@ import MartletTesting
 import MartletURLSession
 import SAPFoundation
 import SAPFoundationTesting
+import SAPOData
 import Testing
 
 func some<T>(_ type: T.Type = T.self) -> T { fatalError() }
@@ -201,4 +202,19 @@ extension SAPFoundationExamples {
 extension SAPFoundationTestingExamples {
   static var service: MobileServices { some() }
   static var jpeg: Data { some() }
+}
+
+extension SAPODataExamples {
+  struct Item: Codable, Sendable { var name = "" }
+  struct Order: Codable, Sendable {
+    var customer = ""
+    var status = ""
+    var items: [Item] = []
+  }
+  static var backend: URL { some() }
+  static var provider: OnlineODataProvider { some() }
+  static var order: Order { some() }
+  static var path: ODataPath { some() }
+  static var tag: String { some() }
+  static var file: FileHandle { some() }
 }

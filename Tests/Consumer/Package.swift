@@ -7,7 +7,8 @@ let programs = [
   ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sign-in", "MartletSignIn"),
   ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("combine-foundation", "MartletCombineFoundation"), ("sap", "SAPFoundation"),
-  ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"), ("tasks", "MartletTasks"),
+  ("odata", "SAPOData"), ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"),
+  ("tasks", "MartletTasks"),
   ("tasks-testing", "MartletTasksTesting"), ("images", "MartletImages"), ("testing", "MartletTesting"),
   ("sap-testing", "SAPFoundationTesting"),
 ]

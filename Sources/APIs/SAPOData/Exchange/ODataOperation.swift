@@ -1,0 +1,173 @@
+import MartletSemantics
+
+/// One request to a service, before it is known whether it is sent alone or in a batch.
+struct ODataOperation: Sendable {
+  var method: HTTPMethod
+  var path: ODataPath
+  var query: ODataQuery
+  /// Fields besides those of the version.
+  var ownFields: [(name: String, value: String)]
+  /// The preferences of V4 (RFC 7240).
+  var preferences: [String] = []
+  /// V2's parameters of a function, which are options of the URL.
+  var parameters: [(name: String, value: ODataLiteral)] = []
+  var body: (@Sendable (ODataFormat) throws -> ODataJSON)?
+
+  init(
+    _ method: HTTPMethod, _ path: ODataPath, _ query: ODataQuery = ODataQuery(),
+    fields: [(name: String, value: String)] = []
+  ) {
+    (self.method, self.path, self.query, ownFields) = (method, path, query, fields)
+    if query.tracksChanges { preferences.append("odata.track-changes") }
+    if let size = query.pageSize { preferences.append("odata.maxpagesize=\(size)") }
+  }
+
+  /// Returns a change with a body.
+  private static func change(
+    _ method: HTTPMethod, _ body: some Encodable & Sendable, _ path: ODataPath
+  ) -> ODataOperation {
+    var operation = ODataOperation(method, path)
+    operation.body = { try ODataEncoder.encode(body, $0) }
+    return operation
+  }
+
+  static func create(_ body: some Encodable & Sendable, in path: ODataPath, returnsEntity: Bool) -> ODataOperation {
+    var operation = change(.post, body, path)
+    operation.preferences = [returnsEntity ? "return=representation" : "return=minimal"]
+    return operation
+  }
+
+  static func update(
+    _ body: some Encodable & Sendable, at path: ODataPath, by method: ODataUpdate, ifMatch tag: String?
+  ) -> ODataOperation {
+    var operation = change(method.name ?? .patch, body, path)
+    operation.isPartialUpdate = method == .partial
+    operation.ownFields = tag.map { [("If-Match", $0)] } ?? []
+    operation.preferences = ["return=minimal"]
+    return operation
+  }
+
+  static func delete(_ path: ODataPath, ifMatch tag: String?) -> ODataOperation {
+    ODataOperation(.delete, path, fields: tag.map { [("If-Match", $0)] } ?? [])
+  }
+
+  private var isPartialUpdate = false
+
+  /// The method in this version: a partial update is V2's MERGE.
+  func method(_ version: ODataVersion) -> HTTPMethod {
+    isPartialUpdate ? (version == .v2 ? "MERGE" : .patch) : method
+  }
+
+  /// The encoded options of the URL.
+  func options(_ version: ODataVersion) throws(ODataError) -> [String] {
+    let encoding = PercentEncoding.queryComponent
+    return try query.encoded(version)
+      + parameters.map { encoding.encode($0.name) + "=" + encoding.encode($0.value.text(version)) }
+  }
+
+  /// The fields for the version.
+  func fields(_ format: ODataFormat) -> [(name: String, value: String)] {
+    let has = { (name: String) in ownFields.contains { $0.name.lowercased() == name } }
+    var all: [(name: String, value: String)] = []
+    switch format.version {
+    case .v2:
+      if !has("accept") { all.append(("Accept", "application/json")) }
+      all += [("DataServiceVersion", "2.0"), ("MaxDataServiceVersion", "2.0")]
+      if body != nil { all.append(("Content-Type", "application/json")) }
+      if query.tracksChanges { all.append(("Prefer", "odata.track-changes")) }
+    case .v4:
+      let numbers = ";IEEE754Compatible=\(format.quotesNumbers)"
+      if !has("accept") { all.append(("Accept", "application/json;odata.metadata=minimal" + numbers)) }
+      all += [("OData-Version", "4.0"), ("OData-MaxVersion", "4.01")]
+      if body != nil { all.append(("Content-Type", "application/json" + numbers)) }
+      if !preferences.isEmpty { all.append(("Prefer", preferences.joined(separator: ", "))) }
+    }
+    return all + ownFields
+  }
+}
+
+/// How an entity is updated.
+public enum ODataUpdate: Sendable, Hashable, CaseIterable {
+  /// Only the properties that the value has: MERGE in V2, PATCH in V4. A nil that Swift's own `Codable` leaves out
+  /// changes nothing; to set null, write `["Note": ODataLiteral.null]`.
+  case partial
+  /// All properties: what the value does not have gets its default (PUT).
+  case whole
+  /// PATCH, in V2 too: newer Gateways take it.
+  case patch
+
+  fileprivate var name: HTTPMethod? {
+    switch self {
+    case .partial: nil
+    case .whole: .put
+    case .patch: .patch
+    }
+  }
+}
+
+/// A response whose body was collected, alone or from a batch.
+struct ODataAnswer: Sendable {
+  var head: ResponseHead
+  var body: Data
+  /// Where the request went; nil in a batch.
+  var url: URL?
+
+  var json: ODataJSON {
+    get throws(ODataError) {
+      guard !body.isEmpty else { throw ODataError(.invalidResponse, "the response has no body: \(head.status)") }
+      return try ODataJSON(body: body)
+    }
+  }
+
+  func entity<Value: Decodable & Sendable>(_ type: Value.Type) throws -> ODataEntity<Value> {
+    try json.unwrapped.entity(type, etag: head.fields[.eTag])
+  }
+
+  var receipt: ODataReceipt {
+    let payload = try? json.unwrapped
+    let link = head.fields["OData-EntityId"] ?? head.fields[.location]
+    return ODataReceipt(
+      status: head.status,
+      etag: (payload?["__metadata"]?["etag"] ?? payload?.annotation("etag"))?.text ?? head.fields[.eTag],
+      location: link.map(ODataLink.init), messages: head.sapMessages)
+  }
+
+  /// Throws the error that the response is.
+  func check(_ options: ServiceOptions) throws {
+    if let login = SAPLoginRequiredError(head.fields) { throw login }
+    if options.checkVersion { try checkVersion(options.dataVersion) }
+    let error = ODataServiceError(head, body: body)
+    switch head.status {
+    case .preconditionFailed:
+      throw ODataError(
+        .preconditionFailed, "the entity has changed since its tag was read: read it again, and repeat the change",
+        error)
+    case 428:
+      throw ODataError(
+        .preconditionRequired,
+        "the service changes the entity only with its tag: pass the etag of the entity as ifMatch",
+        error)
+    case .forbidden where refusesToken(options.requiresToken):
+      throw ODataError(.tokenRequired, ODataConnection.tokenRemedy, error)
+    default: break
+    }
+    if let error { throw error }
+    guard head.status.isSuccessful else {
+      throw ODataError(.invalidResponse, "unexpected status \(head.status)")
+    }
+  }
+
+  private func refusesToken(_ field: String) -> Bool {
+    guard let name = try? FieldName(field) else { return false }
+    return head.fields[values: name].contains { ASCII.equalIgnoringCase($0, "required") }
+  }
+
+  private func checkVersion(_ version: ODataVersion) throws(ODataError) {
+    let found: ODataVersion? =
+      head.fields["OData-Version"] != nil ? .v4 : head.fields["DataServiceVersion"] != nil ? .v2 : nil
+    guard let found, found != version else { return }
+    throw ODataError(
+      .versionMismatch,
+      "the service speaks OData \(found == .v4 ? "V4" : "V2"): set serviceOptions.dataVersion to .\(found)")
+  }
+}

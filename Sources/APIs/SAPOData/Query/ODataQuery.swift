@@ -1,0 +1,137 @@
+import MartletSemantics
+
+/// What is read of an entity set or an entity. Each method returns a copy with one more option.
+///
+/// ```swift
+/// let query = ODataQuery()
+///   .filter(ODataProperty("Status") == "open")
+///   .orderBy(.descending("CreatedAt"))
+///   .select("ID", "Status")
+///   .expand(ODataExpansion("Items", ODataQuery().select("Name").top(5)))
+///   .top(20)
+/// ```
+public struct ODataQuery: Sendable {
+  private var condition: ODataFilter?
+  private var orders: [ODataOrder] = []
+  private var properties: [String] = []
+  private var expansions: [ODataExpansion] = []
+  private var others: [(v2: String, v4: String, value: String)] = []
+  private(set) var tracksChanges = false
+  private(set) var pageSize: Int?
+
+  /// Makes a query for everything.
+  public init() {}
+
+  private func changed(_ change: (inout ODataQuery) -> Void) -> ODataQuery {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+
+  private func adding(_ v2: String, _ v4: String, _ value: String) -> ODataQuery {
+    changed { $0.others.append((v2, v4, value)) }
+  }
+
+  /// Only the entities that fulfil the condition, beside those of earlier calls.
+  public func filter(_ filter: ODataFilter) -> ODataQuery {
+    changed { $0.condition = $0.condition.map { $0 && filter } ?? filter }
+  }
+
+  /// In this order; after those of earlier calls.
+  public func orderBy(_ orders: ODataOrder...) -> ODataQuery { changed { $0.orders += orders } }
+  /// Only these properties: `Name`, `Address/City`.
+  public func select(_ properties: String...) -> ODataQuery { changed { $0.properties += properties } }
+  /// With these related entities.
+  public func expand(_ expansions: ODataExpansion...) -> ODataQuery { changed { $0.expansions += expansions } }
+  /// At most this many entities.
+  public func top(_ count: Int) -> ODataQuery { adding("$top", "$top", "\(count)") }
+  /// Without the first entities.
+  public func skip(_ count: Int) -> ODataQuery { adding("$skip", "$skip", "\(count)") }
+  /// Entities that a text is found in: `$search` in V4, SAP's `search` in V2.
+  public func search(_ text: String) -> ODataQuery { adding("search", "$search", text) }
+  /// With the number of all entities, without regard to `top` and `skip`: ``ODataPage/count``.
+  public func withCount() -> ODataQuery { adding("$inlinecount", "$count", "") }
+  /// With an option of the service's own, which is percent-encoded: `custom("sap-language", "DE")`.
+  public func custom(_ name: String, _ value: String) -> ODataQuery { adding(name, name, value) }
+  /// Asks for a link to later changes: ``ODataPage/deltaLink`` of the last page. Not every service has it.
+  public func trackingChanges() -> ODataQuery { changed { $0.tracksChanges = true } }
+  /// Asks for pages of this size (`Prefer: odata.maxpagesize`). The service may choose a smaller one.
+  public func pageSize(_ count: Int) -> ODataQuery { changed { $0.pageSize = count } }
+  /// The options by name, before they are encoded.
+  private func options(_ version: ODataVersion) throws(ODataError) -> [(name: String, value: String)] {
+    var options: [(name: String, value: String)] = []
+    if let condition { options.append(("$filter", try condition.text(version))) }
+    if !orders.isEmpty { options.append(("$orderby", orders.map(\.text).joined(separator: ","))) }
+    var selected = properties
+    if version == .v2 {
+      var inner: [String] = []
+      for expansion in expansions { inner += try expansion.selectionOfV2() }
+      if selected.isEmpty, !inner.isEmpty { selected = ["*"] }
+      selected += inner
+    }
+    if !selected.isEmpty { options.append(("$select", selected.joined(separator: ","))) }
+    if !expansions.isEmpty {
+      var texts: [String] = []
+      for expansion in expansions { texts.append(try expansion.text(version)) }
+      options.append(("$expand", texts.joined(separator: ",")))
+    }
+    for other in others {
+      let name = version == .v2 ? other.v2 : other.v4
+      options.append((name, name == "$inlinecount" ? "allpages" : name == "$count" ? "true" : other.value))
+    }
+    return options
+  }
+
+  /// The encoded options, `name=value`.
+  func encoded(_ version: ODataVersion) throws(ODataError) -> [String] {
+    let encoding = PercentEncoding.queryComponent
+    return try options(version).map { option in
+      let name =
+        option.name.hasPrefix("$") ? "$" + encoding.encode(option.name.dropFirst()) : encoding.encode(option.name)
+      return name + "=" + encoding.encode(option.value)
+    }
+  }
+
+  /// The options of V4 within the parentheses of an expansion.
+  fileprivate func nested() throws(ODataError) -> String {
+    try options(.v4).map { "\($0.name)=\($0.value)" }.joined(separator: ";")
+  }
+
+  /// The selected properties, if there is nothing else: V2 has no other options of an expansion.
+  fileprivate func onlySelection(of name: String) throws(ODataError) -> [String] {
+    guard condition == nil, orders.isEmpty, expansions.isEmpty, others.isEmpty else {
+      throw ODataError(
+        .invalidRequest, "OData V2 can only select within the expansion '\(name)': read the entities by their own path")
+    }
+    return properties.map { "\(name)/\($0)" }
+  }
+}
+
+/// An order of entities by a property.
+public struct ODataOrder: Sendable, Hashable {
+  fileprivate let text: String
+
+  /// From the least value to the greatest.
+  public static func ascending(_ property: String) -> ODataOrder { ODataOrder(text: property) }
+  /// From the greatest value to the least.
+  public static func descending(_ property: String) -> ODataOrder { ODataOrder(text: property + " desc") }
+}
+
+/// Related entities to read with an entity.
+public struct ODataExpansion: Sendable, ExpressibleByStringLiteral {
+  private let name: String
+  private let query: ODataQuery?
+
+  /// Makes an expansion of a navigation property, or of a path of several: `Items/Product`. In V2, the query can only
+  /// select.
+  public init(_ name: String, _ query: ODataQuery) { (self.name, self.query) = (name, query) }
+
+  public init(stringLiteral name: String) { (self.name, query) = (name, nil) }
+
+  fileprivate func text(_ version: ODataVersion) throws(ODataError) -> String {
+    guard version == .v4, let inner = try query?.nested(), !inner.isEmpty else { return name }
+    return "\(name)(\(inner))"
+  }
+
+  fileprivate func selectionOfV2() throws(ODataError) -> [String] { try query?.onlySelection(of: name) ?? [] }
+}

@@ -1,0 +1,126 @@
+import MartletSemantics
+
+// Batches (OData 4.01 Protocol §11.7; V2: Batch Processing).
+extension ODataServiceState {
+  mutating func batch(_ request: ODataServiceRequest) -> ODataServiceAnswer {
+    if !isV2, request.fields[.contentType]?.hasPrefix("application/json") == true { return jsonBatch(request) }
+    guard let parts = Self.parts(request.fields, Array(request.body)[...]) else { return error(400, "no batch") }
+    var text = ""
+    for part in parts {
+      if let changes = Self.parts(part.fields, part.content) {
+        text += "--answer\r\n" + changeSet(changes, request.base)
+        continue
+      }
+      let answer = Self.request(part.content, request.base).map { reply(to: $0) } ?? error(400, "no request")
+      text += "--answer\r\n" + Self.part(answer, id: nil)
+    }
+    return ODataServiceAnswer(
+      status: isV2 ? .accepted : .ok, fields: [.contentType: "multipart/mixed; boundary=answer"],
+      body: Data((text + "--answer--\r\n").utf8))
+  }
+
+  /// Executes all changes, or none of them: then the answer is one response.
+  private mutating func changeSet(_ changes: [MultipartReader.Part], _ base: String) -> String {
+    let before = self
+    var text = "Content-Type: multipart/mixed; boundary=changes\r\n\r\n"
+    var created: [String: String] = [:]
+    for change in changes {
+      guard var inner = Self.request(change.content, base) else { return Self.part(error(400, "no request"), id: nil) }
+      inner.path = Self.resolved(inner.path, created)
+      let answer = reply(to: inner)
+      guard answer.status.isSuccessful else {
+        self = before
+        return Self.part(answer, id: nil)
+      }
+      let id = change.fields["Content-ID"]
+      if let id, let location = answer.fields[.location] { created[id] = String(location.dropFirst(base.count)) }
+      text += "--changes\r\n" + Self.part(answer, id: id)
+    }
+    return text + "--changes--\r\n"
+  }
+
+  private mutating func jsonBatch(_ request: ODataServiceRequest) -> ODataServiceAnswer {
+    guard case .array(let requests)? = JSONValue.reading(request.body)?.members?["requests"] else {
+      return error(400, "no requests")
+    }
+    var responses: [JSONValue] = []
+    var created: [String: String] = [:]
+    var before: [String: ODataServiceState] = [:]
+    var failed: Set<String> = []
+    for case .object(let item) in requests {
+      let group = item["atomicityGroup"].map(\.plainText) ?? ""
+      if !group.isEmpty, before[group] == nil { before[group] = self }
+      guard !failed.contains(group) else { continue }
+      let target = Self.resolved(item["url"]?.plainText ?? "", created)
+      let pieces = target.split(separator: "?", maxSplits: 1).map(String.init)
+      var fields: HTTPFields = [:]
+      for (name, value) in item["headers"]?.members ?? [:] {
+        if let name = try? FieldName(name) { fields[name] = value.plainText }
+      }
+      let answer = reply(
+        to: ODataServiceRequest(
+          method: item["method"]?.plainText ?? "", path: pieces.first ?? "",
+          query: pieces.count > 1 ? pieces[1] : "", fields: fields,
+          body: Data((item["body"]?.jsonText ?? "").utf8), base: request.base))
+      let id = item["id"]?.plainText ?? ""
+      if let location = answer.fields[.location] { created[id] = String(location.dropFirst(request.base.count)) }
+      if !group.isEmpty, !answer.status.isSuccessful, let state = before[group] {
+        self = state
+        failed.insert(group)
+        responses.removeAll { $0.members?["atomicityGroup"] == .string(group) }
+      }
+      responses.append(Self.response(answer, id, group))
+    }
+    return .json(.object(["responses": .array(responses)]))
+  }
+
+  private static func response(_ answer: ODataServiceAnswer, _ id: String, _ group: String) -> JSONValue {
+    let headers = Dictionary(answer.fields.map { ($0.name.canonicalName, JSONValue.string($0.value)) }) { $1 }
+    var response: [String: JSONValue] = [
+      "id": .string(id), "status": .integer(Int64(answer.status.code)), "headers": .object(headers),
+    ]
+    if let body = JSONValue.reading(answer.body) { response["body"] = body }
+    if !group.isEmpty { response["atomicityGroup"] = .string(group) }
+    return .object(response)
+  }
+
+  /// Replaces `$1` at the beginning by the path of what request 1 created.
+  private static func resolved(_ path: String, _ created: [String: String]) -> String {
+    guard path.hasPrefix("$"), let target = created[String(path.dropFirst().prefix { $0 != "/" })] else { return path }
+    return target + path.drop { $0 != "/" }
+  }
+
+  private static func parts(_ fields: HTTPFields, _ body: ArraySlice<UInt8>) -> [MultipartReader.Part]? {
+    guard let type = fields[.contentType].flatMap({ MediaType($0) }), type.type == "multipart",
+      let boundary = type.parameters["boundary"]
+    else { return nil }
+    return MultipartReader.parts(of: body, boundary: boundary)
+  }
+
+  /// Reads a request as it stands in a part: it is a response with another first line.
+  private static func request(_ bytes: ArraySlice<UInt8>, _ base: String) -> ODataServiceRequest? {
+    let lineEnd = bytes.firstIndex(of: 10) ?? bytes.endIndex
+    let words = String(decoding: bytes[..<lineEnd], as: UTF8.self).split(separator: " ").map(String.init)
+    guard words.count == 3,
+      let read = MultipartReader.response(in: Array("HTTP/1.1 200 OK\r\n".utf8) + bytes[lineEnd...].dropFirst())
+    else { return nil }
+    let target = words[1].hasPrefix(base) ? String(words[1].dropFirst(base.count)) : words[1]
+    let pieces = target.split(separator: "?", maxSplits: 1).map(String.init)
+    return ODataServiceRequest(
+      method: words[0], path: pieces[0], query: pieces.count > 1 ? pieces[1] : "", fields: read.head.fields,
+      body: Data(read.body), base: base)
+  }
+
+  private static func part(_ answer: ODataServiceAnswer, id: String?) -> String {
+    var text = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n"
+    if let id { text += "Content-ID: \(id)\r\n" }
+    text += "\r\nHTTP/1.1 \(answer.status.code) X\r\n"
+    for field in answer.fields { text += "\(field.name): \(field.value)\r\n" }
+    return text + "Content-Length: \(answer.body.count)\r\n\r\n" + String(decoding: answer.body, as: UTF8.self) + "\r\n"
+  }
+}
+
+extension JSONValue {
+  /// A string's text; the JSON of anything else.
+  fileprivate var plainText: String { if case .string(let text) = self { text } else { jsonText } }
+}

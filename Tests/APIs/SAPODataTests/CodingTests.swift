@@ -1,0 +1,139 @@
+import Foundation
+import SAPFoundation
+import Testing
+
+@testable import SAPOData
+
+@Suite("OData values")
+struct CodingTests {
+  struct Everything: Codable, Equatable {
+    struct Item: Codable, Equatable { var name: String }
+
+    var id: Int64
+    var price: Decimal
+    var weight: Double
+    var at: Date
+    var offset: ODataDateTimeOffset
+    var day: ODataDay
+    var time: ODataTime
+    var length: Duration
+    var key: UUID
+    var bytes: Data
+    var isOpen: Bool
+    var count: Int
+    var note: String?
+    var items: [Item]
+  }
+
+  static let value = Everything(
+    id: 9_007_199_254_740_993, price: decimal("0.1234567890123456789"), weight: 1.5,
+    at: Date(timeIntervalSince1970: 1_767_225_600.125),
+    offset: ODataDateTimeOffset(Date(timeIntervalSince1970: 1_767_225_600), offset: -330),
+    day: ODataDay(Date(timeIntervalSince1970: 1_772_236_800)), time: time(13, 5, 7),
+    length: .milliseconds(93_784_500), key: LiteralTests.id, bytes: Data([0xFB, 0xFF, 0x01]), isOpen: true, count: -3,
+    note: nil, items: [.init(name: "Tea")])
+
+  static let formats = [ODataFormat(.v2), ODataFormat(.v4), ODataFormat(.v4, quotesNumbers: false)]
+
+  @Test("A value comes back as it was written", arguments: formats)
+  func valueComesBackAsItWasWritten(format: ODataFormat) throws {
+    let json = try ODataEncoder.encode(Self.value, format)
+
+    let read = try ODataDecoder.decode(Everything.self, from: ODataJSON(Data(json.json().utf8)))
+
+    #expect(read == Self.value)
+  }
+
+  @Test func gatewayWritesV2AndItIsRead() throws {
+    let text = #"""
+      {"id":"9007199254740993","price":"0.1234567890123456789","weight":"1.5","at":"\/Date(1767225600125)\/",
+      "offset":"/Date(1767225600000-0330)/","day":"/Date(1772236800000)/","time":"PT13H05M07S","length":"P1DT2H3M4.5S",
+      "key":"11111111-2222-3333-4444-AB00000000FF","bytes":"+/8B","isOpen":true,"count":-3,"note":null,
+      "items":{"results":[{"name":"Tea"}]},"__metadata":{"uri":"x"}}
+      """#
+
+    #expect(try ODataDecoder.decode(Everything.self, from: ODataJSON(Data(text.utf8))) == Self.value)
+  }
+
+  @Test func linkToWhatWasNotExpandedIsNil() throws {
+    struct Order: Decodable { var items: [String]? }
+
+    let json = try ODataJSON(Data(#"{"items":{"__deferred":{"uri":"http://x"}}}"#.utf8))
+
+    #expect(try ODataDecoder.decode(Order.self, from: json).items == nil)
+  }
+
+  @Test(
+    "Decimals are read without loss or not at all",
+    arguments: [
+      ("79228162514264337593543950335", true), ("0.00000000000000000000000000000000000001", true),
+      ("1e3", true), ("-12.50", true), ("99999999999999999999999999999999999999", true),
+      ("999999999999999999999999999999999999999", false), ("0.123456789012345678901234567890123456789", false),
+      ("12abc", false), ("", false), ("NaN", false), ("0x10", false),
+    ])
+  func decimalsAreReadWithoutLossOrNotAtAll(text: String, isRead: Bool) throws {
+    let read = try? ODataDecoder.decode(Decimal.self, from: .string(text))
+
+    #expect((read != nil) == isRead)
+    if isRead { #expect(read == Decimal(string: text)) }
+    #expect(try ODataDecoder.decode(String.self, from: .number(text)) == text)
+  }
+
+  @Test("Whole numbers do not overflow", arguments: ["9223372036854775808", "1.5", "x"])
+  func wholeNumbersDoNotOverflow(text: String) {
+    #expect(throws: DecodingError.self) { try ODataDecoder.decode(Int64.self, from: .string(text)) }
+  }
+
+  @Test func errorNamesThePropertyAndNotItsValue() throws {
+    struct Order: Decodable { var items: [CodingTests.Everything.Item] }
+    let json = try ODataJSON(Data(#"{"items":[{"name":"a"},{"name":["secret"]}]}"#.utf8))
+
+    let error = #expect(throws: DecodingError.self) { try ODataDecoder.decode(Order.self, from: json) }
+
+    guard case .typeMismatch(_, let context)? = error else {
+      Issue.record("\(error as Any)")
+      return
+    }
+    #expect(context.codingPath.map(\.stringValue) == ["items", "[1]", "name"])
+    #expect(!context.debugDescription.contains("secret"))
+  }
+
+  @Test(
+    "Durations are read exactly",
+    arguments: [
+      ("PT0S", Duration.zero), ("P1D", .seconds(86_400)), ("-PT1M", .seconds(-60)), ("PT0.000000001S", .nanoseconds(1)),
+      ("23:59:59.999", .milliseconds(86_399_999)), ("07:08", .seconds(25_680)), ("PT36H", .seconds(129_600)),
+    ] as [(String, Duration)])
+  func durationsAreReadExactly(text: String, duration: Duration) {
+    #expect(ODataTimeText.readDuration(text) == duration)
+  }
+
+  @Test(
+    "What is no duration is refused", arguments: ["", "P", "PT", "P1Y", "P1M", "PT1", "1:2:3:4", "PT1H1H", "P-1D", ":"])
+  func whatIsNoDurationIsRefused(text: String) { #expect(ODataTimeText.readDuration(text) == nil) }
+
+  @Test(
+    "JSON is read with its digits",
+    arguments: [
+      (#"{"a":[1,2.50,-0.0e10],"b":"\u00e9\ud83d\ude00\n\/"}"#, #"{"a":[1,2.50,-0.0e10],"b":"é😀\n/"}"#),
+      ("[]", "[]"), ("\u{FEFF}{\"x\":{}}", #"{"x":{}}"#), (" null ", "null"),
+    ])
+  func jsonIsReadWithItsDigits(text: String, written: String) throws {
+    #expect(try ODataJSON(Data(text.utf8)).json() == written)
+  }
+
+  @Test func deepAndBrokenJSONIsRefused() {
+    let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
+    for text in [deep, "{", "{\"a\":}", "[1 2]", "\"\u{1}\"", ""] {
+      #expect(throws: ODataError.self) { try ODataJSON(body: Data(text.utf8)) }
+    }
+    #expect(throws: ODataError.self) { try ODataJSON(body: Data([0x22, 0xFF, 0x22])) }
+  }
+
+  @Test func ownTypesAreCodableForOtherCoders() throws {
+    let data = try JSONEncoder().encode([Self.value.day])
+
+    #expect(String(decoding: data, as: UTF8.self) == #"["2026-02-28"]"#)
+    #expect(try JSONDecoder().decode([ODataDay].self, from: data) == [Self.value.day])
+  }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import MartletTesting
+import SAPFoundationTesting
+import SAPOData
+import Testing
+
+@Suite("Reading entities", .timeLimit(.minutes(5)))
+struct ReadingTests {
+  @Test("A page has values, tags and the count", arguments: ODataVersion.allCases)
+  func pageHasValuesTagsAndTheCount(version: ODataVersion) async throws {
+    let shop = try Shop(version)
+
+    let query = ODataQuery().filter(ODataProperty("Status") == "open").top(2).withCount()
+    let page = try await shop.provider.page(of: Order.self, in: "Orders", query)
+
+    #expect(page.values.map(\.ID) == [1, 2])
+    #expect(page.values.first?.Price == decimal("1.10"))
+    #expect(page.values.first?.Items == [.init(name: "Tea")])
+    #expect(page.count == 3)
+    #expect(page.entities.first?.etag == "W/\"1\"")
+    let request = try #require(shop.server.requests.first)
+    #expect(request.query?.hasPrefix("sap-client=100&$filter=") == true)
+    #expect(request.fields[version == .v2 ? "DataServiceVersion" : "OData-MaxVersion"] != nil)
+  }
+
+  @Test("Pages are followed to the last one", arguments: ODataVersion.allCases)
+  func pagesAreFollowedToTheLastOne(version: ODataVersion) async throws {
+    let shop = try Shop(version, pageSize: 2, orders: 5)
+
+    var sizes: [Int] = []
+    for try await page in shop.provider.pages(of: Order.self, in: "Orders") { sizes.append(page.entities.count) }
+
+    #expect(sizes == [2, 2, 1])
+    #expect(try await shop.provider.pages(of: Order.self, in: "Orders").collect(upTo: 5).count == 5)
+    let error = await #expect(throws: ODataError.self) {
+      try await shop.provider.pages(of: Order.self, in: "Orders").collect(upTo: 4)
+    }
+    #expect(error?.kind == .tooManyPages)
+    #expect(shop.server.requests.allSatisfy { $0.query?.contains("sap-client=100") == true })
+  }
+
+  @Test("Links that lead in a circle, or too far, end the read", arguments: ["same", "new"])
+  func linksThatLeadInACircleOrTooFarEndTheRead(kind: String) async throws {
+    let (provider, server) = try OnlineODataProvider.answered { request in
+      let number = kind == "new" ? "\(Int(request.query?.dropFirst(2) ?? "0").map { $0 + 1 } ?? 0)" : "1"
+      return .json(#"{"value":[],"@odata.nextLink":"Orders?n=\#(number)"}"#)
+    }
+    provider.serviceOptions.limits.pages = 10
+
+    let error = await #expect(throws: ODataError.self) {
+      for try await _ in provider.pages(of: Order.self, in: "Orders") {}
+    }
+
+    #expect(error?.kind == .tooManyPages)
+    #expect(server.requests.count == (kind == "new" ? 10 : 2))
+  }
+
+  @Test func linkToAnotherOriginIsNotFollowed() async throws {
+    let stranger = try ThirdParty()
+    let link = stranger.url.absoluteString
+    let (provider, _) = try OnlineODataProvider.answered { _ in .json(#"{"value":[],"@odata.nextLink":"\#(link)"}"#) }
+
+    let error = await #expect(throws: ODataError.self) {
+      for try await _ in provider.pages(of: Order.self, in: "Orders") {}
+    }
+
+    #expect(error?.kind == .foreignLink)
+    #expect(stranger.requests.isEmpty)
+  }
+
+  @Test("An entity is read by its key, and by its link", arguments: ODataVersion.allCases)
+  func entityIsReadByItsKeyAndByItsLink(version: ODataVersion) async throws {
+    let shop = try Shop(version)
+
+    let order = try await shop.provider.entity(Order.self, at: shop.order)
+
+    #expect(order.value.Status == "open")
+    #expect(order.etag == "W/\"1\"")
+    #expect((order.id != nil) == (version == .v2))
+    if let id = order.id {
+      #expect(try await shop.provider.entity(Order.self, at: ODataPath(id)).value == order.value)
+    }
+    let items = try await shop.provider.page(of: Order.Item.self, in: shop.order.appending("Items"))
+    #expect(items.values == [.init(name: "Tea")])
+  }
+
+  @Test("The count is a number", arguments: ODataVersion.allCases)
+  func countIsANumber(version: ODataVersion) async throws {
+    let shop = try Shop(version, orders: 4)
+
+    #expect(try await shop.provider.count(in: "Orders") == 4)
+    #expect(try await shop.provider.count(in: "Orders", ODataQuery().filter(ODataProperty("ID") == 2)) == 1)
+  }
+
+  @Test("A function returns a value", arguments: ODataVersion.allCases)
+  func functionReturnsAValue(version: ODataVersion) async throws {
+    let shop = try Shop(version)
+
+    #expect(try await shop.provider.call("CountOf", ["Set": "Orders"], returning: Int.self) == 3)
+    let target = try #require(shop.server.requests.first?.target)
+    #expect(
+      target
+        == (version == .v2
+          ? "/odata/CountOf?sap-client=100&Set='Orders'"
+          : "/odata/CountOf(Set='Orders')?sap-client=100"))
+  }
+
+  @Test("Changes have what is new, changed and removed", arguments: ODataVersion.allCases)
+  func changesHaveWhatIsNewChangedAndRemoved(version: ODataVersion) async throws {
+    let shop = try Shop(version)
+    let first = try await shop.provider.page(of: Order.self, in: "Orders", ODataQuery().trackingChanges())
+    let link = try #require(first.deltaLink)
+    try await shop.provider.update(["Status": "paid"], at: ODataPath("Orders").key(2))
+    try await shop.provider.create(Order(Status: "new"), in: "Orders")
+    try await shop.provider.delete(ODataPath("Orders").key(3))
+
+    // the link can be kept in a file
+    let kept = try JSONDecoder().decode([ODataLink].self, from: JSONEncoder().encode([link]))
+    var pages: [ODataPage<Order>] = []
+    for try await page in shop.provider.changes(of: Order.self, since: kept[0]) { pages.append(page) }
+
+    #expect(pages.flatMap(\.values).map(\.Status) == ["paid", "new"])
+    #expect(pages.flatMap(\.removed).map(\.reason) == (version == .v4 ? ["deleted"] : []))
+    #expect(pages.flatMap(\.removed).map(\.key) == (version == .v4 ? [["ID": "3"]] : []))
+    #expect(pages.last?.deltaLink != nil && pages.last?.deltaLink != link)
+  }
+
+  @Test func removalOfV40IsRead() async throws {
+    let (provider, _) = try OnlineODataProvider.answered { _ in
+      .json(
+        ##"{"value":[{"@odata.context":"#Orders/$deletedEntity","id":"Orders(7)","reason":"changed"}],"@odata.count":0}"##
+      )
+    }
+
+    let page = try await provider.page(of: Order.self, in: "Orders")
+
+    #expect(page.entities.isEmpty)
+    #expect(page.removed.map(\.id) == [ODataLink(rawValue: "Orders(7)")])
+    #expect(page.removed.map(\.reason) == ["changed"])
+  }
+}

@@ -102,6 +102,10 @@ extension ImageLoadError {
     switch error {
     case let error as ImageLoadError: self = error
     case let error as ImageError: self.init(Kind(of: error), error.message, underlying: error)
+    case let error as HTTPError where error.kind == .unexpectedResponse:
+      let status = error.response.map { "\($0.status)" } ?? "an unexpected status"
+      self.init(.status, "the server answered \(status)")
+      (response, body) = (error.response, error.body)
     case let error as HTTPError:
       let kind: Kind = error.isCancelled ? .cancelled : error.kind == .bodyTooLarge ? .tooLarge : .network
       self.init(kind, error.message, underlying: error)

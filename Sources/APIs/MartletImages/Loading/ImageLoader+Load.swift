@@ -2,120 +2,187 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-// How callers find an image in memory, join a running load or begin one. `ImageLoader+Run.swift` has the load itself.
+// A load: waits for a slot, downloads the file, and makes the renditions that its waiters need.
 
 extension ImageLoader {
-  /// The identities of a request in this loader.
-  struct Plan {
-    private(set) var key: ImageKey
-    private(set) var identity: LoadTable.Identity
-    /// Whether the image or its failure may come from memory.
+  /// A running load.
+  struct Load: Sendable {
+    let number: LoadTable.Number
+    let identity: LoadTable.Identity
+    let requestedURL: URL
     let mayUseMemory: Bool
+    let priority: PriorityBox
+    /// Whether the load counts against ``Configuration/concurrentLoads``.
+    let needsSlot: Bool
 
-    init(_ request: ImageRequest, in loader: ImageLoader) {
-      let http = loader.session.withOptions(request.http)
-      let own = http.options.cachePolicy
-      let policy = own == .useProtocolCachePolicy ? loader.configuration.cachePolicy : own
-      let shared = loader.session.identity(of: request.http)
-      let key = CacheKey(request.http.url, partition: http.options.partition)
-      let identified = shared ?? RequestIdentity(key, all: [:])
-      let instance = shared == nil ? loader.nextInstance() : 0
-      self.key = ImageKey(identified, instance: instance, request.rendition)
-      identity = LoadTable.Identity(request: identified, instance: instance, policy: policy)
-      mayUseMemory = shared != nil && !identity.isReload
-    }
-
-    /// Makes unique identities, so that the load is not shared.
-    mutating func makeUnshared(in loader: ImageLoader) {
-      let instance = loader.nextInstance()
-      key = ImageKey(identity.request, instance: instance, key.rendition)
-      identity = LoadTable.Identity(request: identity.request, instance: instance, policy: identity.policy)
+    func key(_ rendition: Rendition) -> ImageKey {
+      ImageKey(identity.request, instance: identity.instance, rendition)
     }
   }
 
-  private func nextInstance() -> UInt64 {
-    state.withLock { state in
-      state.lastInstance += 1
-      return state.lastInstance
-    }
-  }
-
-  /// Whether the image is in memory and may come from there.
-  func hasInMemory(_ request: ImageRequest) -> Bool {
-    let plan = Plan(request, in: self)
-    return plan.mayUseMemory && configuration.cache?[plan.key] != nil
-  }
-
-  /// Returns the image if it is in memory and may come from there.
-  func inMemory(_ plan: Plan) -> LoadedImage? {
-    guard plan.mayUseMemory, var image = configuration.cache?[plan.key] else { return nil }
-    image.source = .memory
-    image.duration = .zero
-    state.withLock { [image] in $0.statistics.add(image, from: .memory) }
-    return image
-  }
-
-  /// Returns the image from memory, or loads it; the observer gets the progress of the load.
-  func image(for request: ImageRequest, observer: LoadObserver?) async throws(ImageLoadError) -> LoadedImage {
-    let plan = Plan(request, in: self)
-    if let image = inMemory(plan) { return image }
-    if plan.mayUseMemory, let error = rememberedFailure(plan.key) { throw error }
-    let stopwatch = Stopwatch(configuration.clock)
+  /// Runs a load to its end.
+  func run(_ load: Load, _ request: HTTPRequest) async {
     do {
-      try Task.checkCancellation()
-      var image = try await load(request, plan, observer)
-      image.duration = stopwatch.elapsed
-      return image
+      guard needsDownload(load) else { return }
+      let stopwatch = Stopwatch(configuration.clock)
+      // The load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
+      // memory.
+      if load.needsSlot {
+        try await semaphore.run(load.priority) { try await downloadAndDecode(load, request, stopwatch) }
+      } else {
+        try await downloadAndDecode(load, request, stopwatch)
+      }
     } catch {
-      throw ImageLoadError(wrapping: error).addingContext(request.http.url)
+      let failure = ImageLoadError(wrapping: error).addingContext(request.url)
+      let results = state.withLock { state in
+        let results = state.loads.end(load.number)
+        if !results.isEmpty {
+          state.failures.note(failure, of: load.identity)
+          state.statistics.failures += 1
+        }
+        return results
+      }
+      for result in results { result.answer(.failure(failure)) }
     }
   }
 
-  private func rememberedFailure(_ key: ImageKey) -> ImageLoadError? {
-    state.withLock { state in
-      let error = state.failures.error(for: key)
-      if error != nil { state.statistics.rememberedFailures += 1 }
-      return error
+  /// Whether the file has to be downloaded. A load that ended just before this one may have left its image in memory.
+  private func needsDownload(_ load: Load) -> Bool {
+    guard let waiter = state.withLock({ $0.loads.next(load.number) }) else { return false }
+    guard load.mayUseMemory, var image = configuration.cache?[load.key(waiter.rendition)] else { return true }
+    image.source = .memory
+    deliver(.success(image), as: waiter.rendition, of: load)
+    return state.withLock { $0.loads.next(load.number) } != nil
+  }
+
+  private func downloadAndDecode(_ load: Load, _ request: HTTPRequest, _ stopwatch: Stopwatch) async throws {
+    state.withLock { $0.loads.set(.requested, of: load.number) }
+    let file = try await download(request, for: load)
+    while let waiter = state.withLock({ $0.loads.next(load.number) }) {
+      await decode(waiter.rendition, waiter.processors, of: file, for: load, stopwatch)
     }
   }
 
-  /// Waits for the load of the image, which is started if it is not running.
-  ///
-  /// If a running load waits for the caller, the caller does not wait for it, but starts an unshared load.
-  private func load(_ request: ImageRequest, _ plan: Plan, _ observer: LoadObserver?) async throws -> LoadedImage {
-    var plan = plan
-    while true {
-      if let image = try await join(plan, request, observer) { return image }
-      plan.makeUnshared(in: self)
+  private func deliver(_ result: Result<LoadedImage, any Error>, as rendition: Rendition, of load: Load) {
+    for waiter in state.withLock({ $0.loads.takeWaiters(for: rendition, of: load.number) }) {
+      waiter.answer(result.map(Optional.some))
+    }
+  }
+}
+
+// MARK: - Download
+
+extension ImageLoader {
+  /// Downloads a file, and reports the progress to the observers of the load.
+  private func download(_ original: HTTPRequest, for load: Load) async throws -> ImageFileContent {
+    var request = original
+    request.options.cachePolicy = load.identity.policy
+    request.options.expecting = .successful
+    let (body, response) = try await response(to: request, for: load)
+    state.withLock { $0.loads.set(.answered, of: load.number) }
+    do {
+      return ImageFileContent(data: try await collect(body, for: load), response: response)
+    } catch let error as ImageLoadError {
+      if error.isCausedByFile { await removeStored(original.url, response.url, load) }
+      throw error.addingFile(response.head, at: response.url, requested: original.url)
+        .addingContext(original.url, response.head)
     }
   }
 
-  /// Waits for a load. Returns nil if the load may wait for the caller.
-  private func join(_ plan: Plan, _ request: ImageRequest, _ observer: LoadObserver?) async throws -> LoadedImage? {
-    let waiter = LoadTable.Waiter(
-      rendition: plan.key.rendition, processors: request.processors, priority: request.priority, result: OneShot(),
-      observer: observer)
-    let context = CallContext.current
-    // A load for another load does not wait for a slot, because the other one keeps its own in the meantime.
-    let isNested = context.contains(Self.workOwner)
-    let membership = state.withLock { state in
-      let membership = state.loads.join(
-        waiter, for: plan.identity, mayQueue: !isNested, RunningWork(owner: Self.workOwner, for: context))
-      if let membership, membership.priorityOfNewLoad == nil { state.statistics.shared += 1 }
-      return membership
+  /// Waits for the response. After the response timeout, the callers that joined the load stop waiting and load the
+  /// image themselves: the load may be waiting for one of them, in a task without its call's context, so that the cycle
+  /// was not noticed.
+  private func response(
+    to request: HTTPRequest, for load: Load
+  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    let alarm = session.withOptions(request).options.responseTimeout.map { timeout in
+      Alarm(after: timeout.bounded, on: configuration.clock) { [self] in
+        for waiter in state.withLock({ $0.loads.markOverdue(load.number) }) { waiter.answer(.success(nil)) }
+      }
     }
-    guard let membership else { return nil }
-    if let priority = membership.priorityOfNewLoad {
-      let load = Load(
-        number: membership.load, identity: plan.identity, requestedURL: request.http.url,
-        mayUseMemory: plan.mayUseMemory, priority: priority, needsSlot: !isNested)
-      let task = membership.work.context.perform { Task { await run(load, request.http) } }
-      if !state.withLock({ $0.loads.setTask(task, of: load.number) }) { task.cancel() }
-    }
-    defer { state.withLock { $0.loads.leave(membership) }?.cancel() }
-    return try await membership.work.wait(in: context) { try await waiter.result.wait() } ?? nil
+    defer { alarm?.cancel() }
+    return try await session.bytes(for: request)
   }
 
-  /// The owner of the work of loads, for all loaders.
-  static let workOwner = UniqueID()
+  private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
+    let limit = configuration.encodedBytesLimit
+    var image = ArrivingImage(configuration, executor)
+    for try await chunk in body {
+      guard image.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
+        body.cancel()
+        throw ImageLoadError(
+          .tooLarge, "the file has more than \(limit) bytes: raise ImageLoader.Configuration.encodedBytesLimit")
+      }
+      let waiters = state.withLock { $0.loads.observing(load.number) }
+      do {
+        let preview = try await image.append(chunk, observer: waiters.first, load.priority)
+        let progress = Event.Progress(.received, completed: Int64(image.count), total: body.length)
+        for waiter in waiters { waiter.observer?(.loading(progress)) }
+        guard let preview else { continue }
+        for waiter in waiters where waiter.rendition == preview.rendition {
+          waiter.observer?(.preview(preview.bitmap))
+        }
+      } catch {
+        body.cancel()
+        throw error
+      }
+    }
+    return image.data
+  }
+
+  /// Removes stored responses that are not images, so that the next load sends a request instead of getting them again.
+  private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
+    for url in Set([requested, answered]) {
+      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
+    }
+  }
+}
+
+// MARK: - Decoding
+
+extension ImageLoader {
+  private func decode(
+    _ rendition: Rendition, _ processors: [any ImageProcessor], of file: ImageFileContent, for load: Load,
+    _ stopwatch: Stopwatch
+  ) async {
+    let result: Result<LoadedImage, any Error>
+    do {
+      let image = try await executor.run(load.priority) { [options = configuration.decoding] in
+        try file.image(as: rendition, processors, options)
+      }
+      if file.mayBeCached, load.identity.instance == 0 { cache(image, as: load.key(rendition), for: load) }
+      state.withLock { state in
+        state.failures.forget(load.key(rendition))
+        state.statistics.add(image, from: image.source, in: stopwatch.elapsed)
+      }
+      result = .success(image)
+    } catch {
+      result = .failure(await failure(error, making: rendition, of: file, for: load))
+    }
+    deliver(result, as: rendition, of: load)
+  }
+
+  /// Caches an image, unless its partition was removed in the meantime.
+  private func cache(_ image: LoadedImage, as key: ImageKey, for load: Load) {
+    guard state.withLock({ $0.loads.isRunning(load.number) }) else { return }
+    configuration.cache?[key] = image
+    if !state.withLock({ $0.loads.isRunning(load.number) }) { configuration.cache?[key] = nil }
+  }
+
+  /// Returns the error for the waiters of a rendition, after storing the failure.
+  private func failure(
+    _ error: any Error, making rendition: Rendition, of file: ImageFileContent, for load: Load
+  ) async -> ImageLoadError {
+    var failure = ImageLoadError(wrapping: error)
+    if failure.kind == .cancelled { return failure }
+    let isCausedByFile = failure.isCausedByFile
+    failure = failure.addingFile(file.head, at: file.url, requested: load.requestedURL)
+      .addingContext(load.requestedURL, file.head, isCausedByFile ? file.data : nil)
+    state.withLock { [failure] state in
+      state.failures.note(failure, of: load.identity, isCausedByFile ? nil : rendition)
+      state.statistics.failures += 1
+    }
+    if isCausedByFile { await removeStored(load.requestedURL, file.url, load) }
+    return failure
+  }
 }

@@ -198,8 +198,8 @@ extension ImageLoader {
 // MARK: - Removal
 
 extension ImageLoader {
-  /// Removes all data of a partition when its user signs out: images in memory, responses in the session's cache,
-  /// remembered failures. Its running loads fail as cancelled.
+  /// Removes all data of a partition when its user signs out: images in memory, responses in the session's cache.
+  /// Its running loads fail as cancelled. Remembered failures are forgotten, those of all partitions.
   ///
   /// - Throws: errors of the store of the session's cache.
   public func removePartition(_ partition: String) async throws {

@@ -79,3 +79,9 @@ extension SessionConfiguration {
   @available(*, unavailable, renamed: "retry")
   public var retryPolicy: RetryPolicy { retry }
 }
+
+extension HTTPCache {
+  /// Not available: use ``removeAll()``.
+  @available(*, unavailable, renamed: "removeAll()")
+  public func removeAllCachedResponses() {}
+}

@@ -11,8 +11,3 @@ package enum SharingRule {
     .cacheControl, .pragma, .range, .ifNoneMatch, .ifModifiedSince, .ifMatch, .ifUnmodifiedSince, .upgrade,
   ]
 }
-
-extension FieldName {
-  /// `If-Unmodified-Since` (RFC 9110 §13.1.4).
-  static let ifUnmodifiedSince: FieldName = "If-Unmodified-Since"
-}

@@ -181,6 +181,8 @@ extension FieldName {
   public static let ifMatch = FieldName(unchecked: "If-Match")
   /// `If-Modified-Since` (RFC 9110 §13.1.3).
   public static let ifModifiedSince = FieldName(unchecked: "If-Modified-Since")
+  /// `If-Unmodified-Since` (RFC 9110 §13.1.4).
+  static let ifUnmodifiedSince: FieldName = "If-Unmodified-Since"
   /// `If-None-Match` (RFC 9110 §13.1.2).
   public static let ifNoneMatch = FieldName(unchecked: "If-None-Match")
   /// `If-Range` (RFC 9110 §13.1.5).

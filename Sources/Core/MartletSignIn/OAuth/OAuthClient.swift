@@ -113,11 +113,11 @@ public struct OAuthClient: Sendable {
     let stored: @Sendable () async throws -> AccessToken? = {
       try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
     }
-    let logout = SignOutMark()
-    return TokenSource(try await stored(), for: scope, logout: logout) { old in
+    let signOut = SignOutMark()
+    return TokenSource(try await stored(), for: scope, signOut: signOut) { old in
       let begun = SignOutMark.now
-      // After a logout there is no old token.
-      let last = old == nil && logout.last > 0 ? nil : try await stored()
+      // After a sign-out there is no old token.
+      let last = old == nil && signOut.last > 0 ? nil : try await stored()
       if let last, last.replaces(old) { return last }
       // Separate from the call: Swift 6.3.1 crashes on an inline closure here.
       let other: @Sendable () async throws -> AccessToken? = {
@@ -125,9 +125,9 @@ public struct OAuthClient: Sendable {
         try await stored().flatMap { $0.replaces(last ?? old) ? $0 : nil }
       }
       let token = try await next(after: last ?? old, by: login, or: other)
-      guard !logout.isAfter(begun) else { return token }
+      guard !signOut.isAfter(begun) else { return token }
       try? await store.set(JSONEncoder().encode(token), for: key)
-      if logout.isAfter(begun) { try? await store.removeValue(for: key) }
+      if signOut.isAfter(begun) { try? await store.removeValue(for: key) }
       return token
     }
   }

@@ -164,7 +164,7 @@ extension Connection {
 
   private func send(handshake bytes: [UInt8]) {
     // The bytes are few and the first on this connection, so the system has room for them.
-    guard bytes.withUnsafeBytes({ send($0) }) == bytes.count else { return receivedEnd(.cutOff) }
+    guard bytes.withUnsafeBytes({ send($0) }) == bytes.count else { return endedWhileOpening() }
   }
 
   /// Takes bytes that were received before the connection is open.

@@ -224,7 +224,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
     connection.noteOutput()
   }
 
-  /// How many bytes the session gets at once: it replies to a PING in every 17 of them.
+  /// How many bytes the session gets at once. A PING frame has 17, so that a piece causes at most 964 replies.
   private static let pieceSize = 16 << 10
   /// How many replies to PING and SETTINGS wait for the end of the turn.
   private static let mostReplies = 256

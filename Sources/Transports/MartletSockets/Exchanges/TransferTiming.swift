@@ -44,18 +44,3 @@ struct TransferTiming {
     .nanoseconds(point > start ? Int64(clamping: point - start) : 0)
   }
 }
-
-/// The facts of a connection that was made. Times are in nanoseconds on the loop's clock.
-struct ConnectionFacts {
-  /// When its opening began, and when it was open.
-  var started: UInt64 = 0
-  var opened: UInt64 = 0
-  var resolved: UInt64 = 0
-  var connected: UInt64 = 0
-  /// nil without TLS.
-  var secured: UInt64?
-  var version: HTTPVersion?
-  var remoteAddress: String?
-  var remotePort: Int?
-  var localPort: Int?
-}

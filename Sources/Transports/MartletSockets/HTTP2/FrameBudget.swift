@@ -27,7 +27,7 @@ struct FrameBudget {
   /// The WINDOW_UPDATE and PING that may arrive for each KiB that was sent.
   static let updatesPerKiB = 4
   /// The most WINDOW_UPDATE and PING that may be outstanding.
-  static let mostUpdates = 16 << 10 * updatesPerKiB
+  static let mostUpdates = (16 << 10) * updatesPerKiB
   /// The maximum number of bytes at once that belong neither to a response nor to a frame that was paid for.
   static let mostBytes = 2 << 20
   /// The maximum number of bytes that may still arrive for reset streams.

@@ -174,7 +174,7 @@ extension PoolState {
     var found: (connection: Int, since: UInt64)?
     for (connection, state) in connections {
       guard let since = state.idleSince, host == nil || entries[state.entry].key.host == host else { continue }
-      // If several became idle at the same time, the one opened first: the order of a dictionary is random.
+      // If several became idle at the same time, the one opened first, whatever the order of the table.
       if let best = found, (since, connection) > (best.since, best.connection) { continue }
       found = (connection, since)
     }

@@ -75,15 +75,18 @@ struct ErrorQuestionTests {
 
   @Test func theAdviceOfTheArticleIsSound() {
     func advice(_ error: HTTPError) -> String {
-      if error.isCancelled { return "nothing" }
+      if error.isCancelled || error.kind == .deadlineExceeded { return "nothing" }
       if error.isTransient { return error.isUnsent ? "send it again" : "send it again if it is idempotent" }
       if error.isServerFault { return "report it: \(error.message)" }
-      return "mend the program: \(error.message)"
+      if error.isCallerFault { return "mend the program: \(error.message)" }
+      return "tell the user: \(error.message)"
     }
 
     #expect(advice(HTTPError(.cannotConnect, "")) == "send it again")
     #expect(advice(HTTPError(.connectionLost, "", phase: .waiting)) == "send it again if it is idempotent")
     #expect(advice(HTTPError(.pinMismatch, "another key")) == "report it: another key")
     #expect(advice(HTTPError(.invalidRequest, "no host")) == "mend the program: no host")
+    #expect(advice(HTTPError(.authenticationFailed, "no login")) == "tell the user: no login")
+    #expect(advice(HTTPError(.deadlineExceeded, "over")) == "nothing")
   }
 }

@@ -1,6 +1,6 @@
 /// Formats numbers of bytes and durations for people.
 package enum Quantity {
-  /// `17 B`, `1.2 kB`, `34.5 MB`.
+  /// `17 B`, `1.2 kB`, `35 MB`.
   package static func text(_ bytes: Int64) -> String {
     guard bytes >= 1000 else { return "\(bytes) B" }
     var value = Double(bytes) / 1000

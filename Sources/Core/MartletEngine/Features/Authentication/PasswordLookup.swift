@@ -56,9 +56,7 @@ enum PasswordLookup: Sendable {
   case call(CallLocal<[Origin: Credential]>)
 
   /// Returns the credential for a question; nil, or the refused one again, if there is no other.
-  func credential(
-    for question: PasswordSource.Question, refused: Credential?, in call: Call
-  ) async throws -> PasswordAnswer? {
+  func credential(for question: PasswordSource.Question, in call: Call) async throws -> PasswordAnswer? {
     let credential: Credential?
     switch self {
     case .fixed(let fixed): credential = fixed
@@ -66,7 +64,7 @@ enum PasswordLookup: Sendable {
     case .call(let credentials): credential = call[credentials][question.space.origin]
     case .askingPerCall(let ask): return try await ask(question, call)
     case .asking(let passwords):
-      credential = try await passwords.credential(for: question, refused: refused, by: call)
+      credential = try await passwords.credential(for: question, by: call)
     }
     return credential.map { PasswordAnswer($0, isShared: true) }
   }
@@ -93,16 +91,14 @@ final class AskedPasswords: Sendable {
 
   init(_ ask: @escaping PasswordSource.Asking) { self.ask = ask }
 
-  func credential(
-    for question: PasswordSource.Question, refused: Credential?, by call: Call
-  ) async throws -> Credential? {
+  func credential(for question: PasswordSource.Question, by call: Call) async throws -> Credential? {
     let renewal = spaces.withLock { spaces in
       let renewal = spaces[question.space] ?? Renewal(nil)
       if spaces.count >= 100 { spaces.removeAll() }  // A server can invent realms.
       spaces[question.space] = renewal
       return renewal
     }
-    let answer = try await renewal.value(insteadOf: { $0.value == refused }, by: call) { [ask] _ in
+    let answer = try await renewal.value(insteadOf: { $0.value == question.refused }, by: call) { [ask] _ in
       do { return try await ask(question) } catch {
         throw HTTPError(
           .authenticationFailed, "no password for \(question.space): see the underlying error", underlying: error)

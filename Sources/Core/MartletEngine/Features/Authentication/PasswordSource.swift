@@ -164,7 +164,7 @@ public final class PasswordSource: CredentialSource {
     let question = PasswordSource.Question(
       space: space, failureCount: progress.failures, sendsPassword: challenge == .basic(realm: challenge.realm),
       refused: refused.credential)
-    let answer = try await lookup.credential(for: question, refused: refused.credential, in: call)
+    let answer = try await lookup.credential(for: question, in: call)
     guard let answer, answer.credential != refused.credential else { return false }
     return adopt(challenge, answer, rejection, &progress, generation)
   }

@@ -21,7 +21,7 @@ public import MartletSemantics
 ///   help.
 /// - **The closure throws.** All waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and the error as
 ///   ``HTTPError/underlying``; the next request tries again. If an ``HTTPError`` means that a server could not be
-///   reached, it keeps its kind, so that it is not mistaken for a logout. A stored response may then answer the request
+///   reached, it keeps its kind, so that it is not mistaken for a sign-out. A stored response may then answer the request
 ///   if its cache policy and ``RequestOptions/partition`` allow that; otherwise its ``RetryPolicy`` applies.
 /// - **The closure returns nil.** There is no token: requests are sent without one, and the caller handles a 401.
 /// - **Cancellation.** Cancelling a request ends its wait, but never the renewal: the server may have invalidated the
@@ -42,7 +42,7 @@ public final class TokenSource: ImmediateCredentialSource {
   public let scope: CredentialScope
   private let now: @Sendable () -> Date
   private let refresh: Refresh?
-  private let logout: SignOutMark
+  private let signOut: SignOutMark
   private let renewal: Renewal<Received>
   private let progress = CallLocal(Progress())
 
@@ -68,10 +68,10 @@ public final class TokenSource: ImmediateCredentialSource {
 
   private init(
     _ token: AccessToken?, _ scope: CredentialScope, _ now: @escaping @Sendable () -> Date, _ refresh: Refresh?,
-    _ logout: SignOutMark = SignOutMark()
+    _ signOut: SignOutMark = SignOutMark()
   ) {
     self.scope = scope
-    self.logout = logout
+    self.signOut = signOut
     self.now = now
     self.refresh = refresh
     renewal = Renewal(token.map { Received(token: $0, date: now()) })
@@ -100,25 +100,25 @@ public final class TokenSource: ImmediateCredentialSource {
     self.init(token, scope, now, refresh)
   }
 
-  /// - Parameter logout: set when the user logs out.
+  /// - Parameter signOut: set when the user signs out.
   package convenience init(
-    _ token: AccessToken?, for scope: CredentialScope, logout: SignOutMark, refresh: @escaping Refresh
+    _ token: AccessToken?, for scope: CredentialScope, signOut: SignOutMark, refresh: @escaping Refresh
   ) {
-    self.init(token, scope, { .now }, refresh, logout)
+    self.init(token, scope, { .now }, refresh, signOut)
   }
 
-  /// Replaces the token: with a new one after a login, or with nil after a logout.
+  /// Replaces the token: with a new one after a login, or with nil after a sign-out.
   ///
   /// The result of a running renewal is discarded, and the requests that wait for it continue with this token.
   public func use(_ token: AccessToken?) {
-    if token == nil { logout.set() }
+    if token == nil { signOut.set() }
     renewal.use(token.map { Received(token: $0, date: now()) })
   }
 
   /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a
   /// renewal fail.
   package func forget() {
-    logout.set()
+    signOut.set()
     renewal.forget()
   }
 
@@ -182,49 +182,4 @@ public final class TokenSource: ImmediateCredentialSource {
       throw HTTPError(credentialsFailed: "the access token could not be renewed", with: error)
     }
   }
-}
-
-/// An access token of an authorization server (RFC 6749 §1.4, §5.1).
-///
-/// Descriptions and mirrors do not show the token.
-public struct AccessToken: Sendable, Hashable {
-  /// The token itself (`access_token`).
-  public var value: String
-  /// The scheme with which requests send the token (`token_type`); `Bearer` by default (RFC 6750).
-  public var type: String
-  /// The date at which the token expires; nil, the default, if it is not known. A ``TokenSource`` renews the token 30
-  /// seconds earlier, or after three quarters of its lifetime if that is later.
-  public var expires: Date?
-  /// The token for the next renewal (`refresh_token`); nil, the default, if there is none. The engine never sends it:
-  /// it is for the closure of a ``TokenSource``.
-  public var refreshToken: String?
-
-  /// Makes a token.
-  public init(_ value: String, type: String = "Bearer", expires: Date? = nil, refreshToken: String? = nil) {
-    self.value = value
-    self.type = type
-    self.expires = expires
-    self.refreshToken = refreshToken
-  }
-
-  /// The value of `Authorization`. Authorization servers write `bearer` in any case, but some resource servers accept
-  /// only `Bearer`.
-  package var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
-
-  /// Returns whether the token can be sent without expiring in transit: more than 30 seconds, or more than a quarter of
-  /// its lifetime, are left.
-  ///
-  /// - Parameter received: when the token was received.
-  package func isFresh(at now: Date, received: Date) -> Bool {
-    guard let expires else { return true }
-    return expires.timeIntervalSince(now) > min(30, expires.timeIntervalSince(received) / 4)
-  }
-}
-
-extension AccessToken: CustomStringConvertible, CustomReflectable {
-  /// "an access token", and when it expires.
-  public var description: String { "an access token" + (expires.map { " until \($0)" } ?? "") }
-
-  /// Has no children.
-  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

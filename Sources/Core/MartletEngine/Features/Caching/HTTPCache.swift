@@ -75,12 +75,6 @@ public final class HTTPCache: Sendable {
 }
 
 extension HTTPCache {
-  /// Not available: use ``removeAll()``.
-  @available(*, unavailable, renamed: "removeAll()")
-  public func removeAllCachedResponses() {}
-}
-
-extension HTTPCache {
   /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws the
   /// store's errors.
   package func blockingRemove(_ selection: CacheSelection) throws -> Bool {

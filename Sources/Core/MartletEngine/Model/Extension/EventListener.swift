@@ -19,8 +19,8 @@ public protocol EventListener: Sendable {
   /// body may arrive at the same time as other events or later, because the body is read while the response is awaited.
   func receive(_ event: Event, in call: Call)
 
-  /// The events that the listener receives; all but the bytes of bodies by default. Events that no listener of a call
-  /// receives are not prepared, which saves time in every request. It must not change during a call.
+  /// The events that the listener receives; all but the bytes of bodies by default. The bytes, progress and metrics
+  /// of a call are prepared only if one of its listeners receives them. It must not change during a call.
   var events: Event.Kinds { get }
 }
 

@@ -34,7 +34,7 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   public let size: Int64?
   /// The strong entity tag or `Last-Modified` date that the rest must have.
   public let validator: String
-  /// Identifies the file; nil in values of an earlier version, which start again.
+  /// Identifies the file. A value without it, of a program's own, starts again.
   let identity: FileStatus.Identity?
 
   /// Removes the file if it is still the kept one; no other file is touched.

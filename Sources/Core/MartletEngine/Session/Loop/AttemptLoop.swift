@@ -1,7 +1,8 @@
 import MartletSemantics
 
 /// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this loop,
-/// its limit and its history. Only the loop discards bodies and checks for cancellation.
+/// its limit and its history. Interceptors need not discard bodies or check for cancellation:
+/// the loop does.
 final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])

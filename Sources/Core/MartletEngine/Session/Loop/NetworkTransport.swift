@@ -1,7 +1,7 @@
 package import MartletSemantics
 
 /// Sends requests that may be sent over the network, and reports them: the final head, and the bytes of the body if a
-/// listener receives them. It is the last of the engine's transports.
+/// listener receives them. It is the last of a session's own transports.
 ///
 /// A request must not be sent if it may only be answered from a cache; caches do not pass such requests on. It must not
 /// be sent either if its credentials could not be obtained without a network: it then fails as if its origin could not

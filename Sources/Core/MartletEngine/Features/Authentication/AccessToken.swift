@@ -1,4 +1,49 @@
-package import MartletSemantics
+public import MartletSemantics
+
+/// An access token of an authorization server (RFC 6749 §1.4, §5.1).
+///
+/// Descriptions and mirrors do not show the token.
+public struct AccessToken: Sendable, Hashable {
+  /// The token itself (`access_token`).
+  public var value: String
+  /// The scheme with which requests send the token (`token_type`); `Bearer` by default (RFC 6750).
+  public var type: String
+  /// The date at which the token expires; nil, the default, if it is not known. A ``TokenSource`` renews the token 30
+  /// seconds earlier, or after three quarters of its lifetime if that is later.
+  public var expires: Date?
+  /// The token for the next renewal (`refresh_token`); nil, the default, if there is none. The engine never sends it:
+  /// it is for the closure of a ``TokenSource``.
+  public var refreshToken: String?
+
+  /// Makes a token.
+  public init(_ value: String, type: String = "Bearer", expires: Date? = nil, refreshToken: String? = nil) {
+    self.value = value
+    self.type = type
+    self.expires = expires
+    self.refreshToken = refreshToken
+  }
+
+  /// The value of `Authorization`. Authorization servers write `bearer` in any case, but some resource servers accept
+  /// only `Bearer`.
+  package var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
+
+  /// Returns whether the token can be sent without expiring in transit: more than 30 seconds, or more than a quarter of
+  /// its lifetime, are left.
+  ///
+  /// - Parameter received: when the token was received.
+  package func isFresh(at now: Date, received: Date) -> Bool {
+    guard let expires else { return true }
+    return expires.timeIntervalSince(now) > min(30, expires.timeIntervalSince(received) / 4)
+  }
+}
+
+extension AccessToken: CustomStringConvertible, CustomReflectable {
+  /// "an access token", and when it expires.
+  public var description: String { "an access token" + (expires.map { " until \($0)" } ?? "") }
+
+  /// Has no children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
 
 extension AccessToken: Codable {
   private enum Key: String, CodingKey {

@@ -1,0 +1,78 @@
+import MartletEngine
+import MartletSQLite
+import MartletSemantics
+import MartletSignIn
+
+/// The options that decide how the transport connects.
+struct ConnectionFlags {
+  private let arguments: ParsedArguments
+  private let surroundings: Surroundings
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
+    (self.arguments, self.surroundings) = (arguments, surroundings)
+  }
+
+  func configuration() throws(UsageError) -> ConnectionConfiguration {
+    var configuration = ConnectionConfiguration()
+    if let timeout = arguments.seconds(.timeout) { configuration.connectTimeout = timeout }
+    if arguments.has(.http1), arguments.has(.http2) { throw UsageError("--http1 and --http2 exclude each other") }
+    if arguments.has(.http1) { configuration.versions = .http1 }
+    if arguments.has(.http2) { configuration.versions = .http2PriorKnowledge }
+    if let proxy = arguments.value(.proxy) { configuration.proxy = try Self.proxy(proxy) }
+    configuration.tls = try tls()
+    return configuration
+  }
+
+  private func tls() throws(UsageError) -> TLSSettings {
+    var tls = TLSSettings()
+    tls.additionalAuthorities = try file(.ca)
+    tls.pinnedPublicKeys = try arguments.all(.pin).map { text throws(UsageError) in
+      let pin = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
+      guard Data(base64Encoded: pin)?.count == 32 else {
+        throw UsageError("--pin '\(text)' is not the base64 of a SHA-256: it has 44 characters")
+      }
+      return pin
+    }
+    if arguments.has(.insecure), arguments.has(.cert) {
+      throw UsageError(
+        "--insecure and --cert exclude each other: the server would get the certificate before it is known to be the "
+          + "right one; --ca FILE trusts the server's authority")
+    }
+    if arguments.has(.insecure) { tls.acceptsRefusedServer = { _, _ in true } }
+    guard let certificate = try file(.cert) else {
+      for option in ["--key": arguments.has(.key), "--cert-password": arguments.has(.certPassword)]
+      where option.value { throw UsageError("\(option.key) needs --cert FILE") }
+      return tls
+    }
+    let password = arguments.value(.certPassword)
+    if ["p12", "pfx"].contains(ASCII.lowercased(certificate.pathExtension)) {
+      tls.clientCertificate = .pkcs12(file: certificate, password: password ?? "")
+    } else {
+      let key = try file(.key) ?? certificate
+      tls.clientCertificate = .pem(certificate: certificate, key: key, password: password)
+    }
+    return tls
+  }
+
+  private func file(_ option: OptionName) throws(UsageError) -> URL? {
+    guard let path = arguments.value(option) else { return nil }
+    return try surroundings.existingFile(path, of: option)
+  }
+
+  private static func proxy(_ text: String) throws(UsageError) -> Proxy {
+    if text == "none" { return .direct }
+    let complete = text.contains("://") ? text : "http://" + text
+    guard let url = URL(text: complete), let host = url.host(percentEncoded: false), !host.isEmpty else {
+      throw UsageError("--proxy is not a URL: write one such as http://proxy.example.com:3128")
+    }
+    let proxy: Proxy
+    switch url.scheme?.lowercased() {
+    case "http": proxy = .http(host, port: url.port ?? 80)
+    case "https": proxy = .https(host, port: url.port ?? 443)
+    case "socks5", "socks5h": proxy = .socks5(host, port: url.port ?? 1080)
+    default: throw UsageError("--proxy has the scheme '\(url.scheme ?? "")': use http, https or socks5")
+    }
+    guard let user = url.user(percentEncoded: false) else { return proxy }
+    return proxy.authenticated(user: user, password: url.password(percentEncoded: false) ?? "")
+  }
+}

@@ -111,7 +111,8 @@ struct SecureStoreTests {
   @Test func aNameIsAFileOfTheApp() {
     let file = SecureKeyValueStore(name: "a").secureDatabaseStore.file
     #expect(file.lastPathComponent == "SecureStore.sqlite")
-    #expect(file.deletingLastPathComponent().lastPathComponent == SAPcpmsSettingsParameters.defaultApplicationID)
+    let folders = file.deletingLastPathComponent().pathComponents.suffix(2)
+    #expect(folders == [SAPcpmsSettingsParameters.defaultApplicationID, "SAPFoundation"])
   }
 
   @Test func aFileWithoutItsKeyIsAnError() throws {

@@ -124,16 +124,20 @@ struct FailureTests {
 
   // MARK: - Trace
 
-  final class Lines: LogSink {
+  final class Lines: LogHandler {
+    var logLevel = LogLevel.info
     let all = Mutex<[String]>([])
-    func write(_ line: String, at level: LogLevel) { all.withLock { $0.append(line) } }
-    func isEnabled(_ level: LogLevel) -> Bool { level >= .info }
+    func publish(_ record: LogRecord) { all.withLock { $0.append(record.message) } }
   }
 
   @Test func traceHasRequestsAndNoSecrets() async throws {
-    let (earlier, lines) = (SAPURLSession.logSink, Lines())
-    SAPURLSession.logSink = lines
-    defer { SAPURLSession.logSink = earlier }
+    let (logger, lines) = (Logger.shared(named: "SAP.OData.OnlineODataProvider"), Lines())
+    logger.add(handler: lines)
+    logger.logLevel = .info
+    defer {
+      logger.remove(handler: lines)
+      logger.removeLogLevel()
+    }
     let shop = try Shop(.v2)
     shop.provider.traceRequests = true
     shop.provider.traceWithData = true
@@ -144,7 +148,7 @@ struct FailureTests {
     _ = try? await shop.provider.entity(
       Order.self, at: ODataPath("Patients").key("Anna"), ODataQuery().custom("token", "geheim"))
 
-    let trace = lines.all.withLock { $0 }.filter { $0.contains(".OData ") }
+    let trace = lines.all.withLock { $0 }
     #expect(trace.count == 2)
     #expect(trace.first?.contains("MERGE http") == true)
     #expect(trace.first?.contains("\"Status\": \"paid\"") == true)

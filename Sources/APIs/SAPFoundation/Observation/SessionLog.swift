@@ -34,7 +34,7 @@ package enum SessionLog {
 
   /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. If a key
   /// does not end, the rest of the line is replaced.
-  private static func withoutKeys(_ line: String) -> String {
+  package static func withoutKeys(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "(")) else { return line }
     var shown = ""
     var rest = line[...]

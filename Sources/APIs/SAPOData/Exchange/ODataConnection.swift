@@ -78,9 +78,10 @@ struct ODataTracing: Sendable {
   var isPretty = false
   /// The number of bytes of a body that are written.
   private static let maximumLength = 64 << 10
+  private static let logger = Logger.shared(named: "SAP.OData.OnlineODataProvider")
 
   func trace(_ answer: ODataAnswer, to request: URLRequest) {
-    guard isOn, let url = request.url else { return }
+    guard isOn, Self.logger.isEnabled(.info), let url = request.url else { return }
     let tunneled = request.value(forHTTPHeaderField: "X-HTTP-Method").map { " (\($0))" } ?? ""
     var text = "\(request.httpMethod ?? "GET")\(tunneled) \(Redaction.strict.redacted(url)): \(answer.head.status)"
     if hasBodies {
@@ -88,7 +89,7 @@ struct ODataTracing: Sendable {
       text +=
         body("\n> ", request.httpBody ?? Data(), sent) + body("\n< ", answer.body, answer.head.fields[.contentType])
     }
-    SessionLog.write(.info, "OData", text)
+    Self.logger.info(SessionLog.withoutKeys(text))
   }
 
   private func body(_ mark: String, _ data: Data, _ type: String?) -> String {

@@ -61,8 +61,13 @@ public final class OnlineODataProvider: Sendable {
     set { state.withLock { $0.networkOptions = newValue } }
   }
 
-  /// Whether method, URL and status of each request are written to the session's log, at level info, by the logger
-  /// `SAP.Foundation.SAPURLSession.OData`. Keys and values of queries are replaced. False by default.
+  /// Whether method, URL and status of each request are logged, at level info, by the logger
+  /// `SAP.OData.OnlineODataProvider`. Keys and values of queries are replaced. False by default.
+  ///
+  /// ```swift
+  /// Logger.shared(named: "SAP.OData").logLevel = .info
+  /// provider.traceRequests = true
+  /// ```
   public var traceRequests: Bool {
     get { state.withLock { $0.tracing.isOn } }
     set { state.withLock { $0.tracing.isOn = newValue } }

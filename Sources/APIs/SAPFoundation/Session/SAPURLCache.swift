@@ -118,29 +118,35 @@ final class CacheRemoval: ImmediateInterceptor {
     let cache: HTTPCache
   }
 
-  private let last = Locked<Task<Void, Never>?>(nil)
+  /// The removals that are running: the last one waits for those before it.
+  private let running = Locked<(last: Task<Void, Never>?, count: Int)>((nil, 0))
   /// The removals that failed. While there are any, no request is answered from the cache.
   private let failed = Locked<[Removal]>([])
 
   func remove(_ selection: CacheSelection, from cache: HTTPCache) {
     let removal = Removal(id: UUID(), selection: selection, cache: cache)
     do { if try cache.blockingRemove(selection) { return } } catch { return fail(removal, error) }
-    last.withLock { last in
-      last = Task { [before = last] in
+    running.withLock { running in
+      running.count += 1
+      running.last = Task { [before = running.last] in
         await before?.value
         do { try await cache.remove(selection) } catch { fail(removal, error) }
+        self.running.withLock { running in
+          running.count -= 1
+          if running.count == 0 { running.last = nil }
+        }
       }
     }
   }
 
   func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
-    if last.withLock({ $0 == nil }), failed.withLock({ $0.isEmpty }) { return nil }
+    if running.withLock({ $0.count == 0 }), failed.withLock({ $0.isEmpty }) { return nil }
     return { [request] in await self.preparation(of: request, in: call) }
   }
 
   /// Waits for removals, and repeats those that failed.
   private func preparation(of request: HTTPRequest, in call: Call) async -> Preparation {
-    await last.withLock { $0 }?.value
+    await running.withLock { $0.last }?.value
     for removal in failed.withLock({ $0 }) {
       do {
         try await removal.cache.remove(removal.selection)

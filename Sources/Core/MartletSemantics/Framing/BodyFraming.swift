@@ -12,13 +12,15 @@ package enum BodyFraming: Sendable, Hashable {
 
   /// Determines the framing from the fields that frame a message.
   ///
-  /// - If a message has no body by its status or method, its length is not validated (rule 1).
+  /// - If a message has no body by its status or method, its length is not validated (rules 1 and 2).
   /// - `Transfer-Encoding` must be `chunked`, because nothing else was offered. It is also read in an HTTP/1.0 message,
   ///   whose connection must then be closed (§6.1).
   /// - Chunks take precedence over a `Content-Length` (rule 3), which must still be valid.
   /// - A `Content-Length` that repeats the same number, in one line or several, counts as that number (rule 5).
-  package init(status: Int, isAnswerToHead: Bool, fields: FramingFields) throws(MessageFault) {
-    if isAnswerToHead || status < 200 || status == 204 || status == 304 {
+  ///
+  /// - Parameter neverHasBody: whether it is the response to HEAD, or a successful one to CONNECT.
+  package init(status: Int, neverHasBody: Bool, fields: FramingFields) throws(MessageFault) {
+    if neverHasBody || status < 200 || status == 204 || status == 304 {
       self = .none
       return
     }
@@ -31,11 +33,11 @@ package enum BodyFraming: Sendable, Hashable {
   }
 
   /// Determines the framing from the values of the fields that frame a message.
-  package init(status: Int, isAnswerToHead: Bool, lengths: [String], codings: [String]) throws(MessageFault) {
+  package init(status: Int, neverHasBody: Bool, lengths: [String], codings: [String]) throws(MessageFault) {
     var fields = FramingFields()
     for value in lengths { Array(value.utf8).withUnsafeBytes { fields.take($0, of: .contentLength) } }
     for value in codings { Array(value.utf8).withUnsafeBytes { fields.take($0, of: .transferEncoding) } }
-    try self.init(status: status, isAnswerToHead: isAnswerToHead, fields: fields)
+    try self.init(status: status, neverHasBody: neverHasBody, fields: fields)
   }
 }
 

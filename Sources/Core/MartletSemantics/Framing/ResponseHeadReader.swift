@@ -145,7 +145,7 @@ package struct ResponseHeadReader: Sendable {
       return .informational(block)
     }
     let hasNoBody = isAnswerToHead || isAnswerToConnect && status < 300
-    let body = try BodyFraming(status: status, isAnswerToHead: hasNoBody, fields: framing)
+    let body = try BodyFraming(status: status, neverHasBody: hasNoBody, fields: framing)
     stage = .trailers
     return .final(block, status: status, body)
   }

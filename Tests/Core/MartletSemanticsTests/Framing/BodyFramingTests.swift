@@ -10,7 +10,7 @@ struct BodyFramingTests {
   ) -> Result<BodyFraming, MessageFault> {
     Result { () throws(MessageFault) in
       try BodyFraming(
-        status: status, isAnswerToHead: head, lengths: lengths, codings: codings)
+        status: status, neverHasBody: head, lengths: lengths, codings: codings)
     }
   }
 

@@ -101,7 +101,7 @@ extension HTTPResponse {
   fileprivate var isFramed: Bool {
     guard [.http1_0, .http1_1].contains(head.version) else { return true }
     let framing = try? BodyFraming(
-      status: status.code, isAnswerToHead: false, lengths: fields[values: .contentLength],
+      status: status.code, neverHasBody: false, lengths: fields[values: .contentLength],
       codings: fields[values: .transferEncoding])
     return framing != .untilClose
   }

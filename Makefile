@@ -26,7 +26,7 @@ MIRRORS ?=
 # The folder into which `make install` installs the command-line tool. DESTDIR is prepended to it, for packages.
 PREFIX ?= /usr/local
 
-.PHONY: help install uninstall demo slideshow-window example-sap test check check-window format bench interop integrations scores fleet \
+.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-window format bench interop integrations scores fleet \
   docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -41,8 +41,11 @@ slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 	@scripts/replan Examples/Slideshow/.build
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
-example-sap: build-libraries ## an example app for SAP Mobile Services, with a service of its own
-	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-story
+example-sap: build-libraries ## an app for SAP Mobile Services as a shell, with a gateway of its own; ARGS=--tour
+	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-shell $(ARGS)
+
+sap-gateway: build-libraries ## a SAP gateway for curl and apps, whose faults a request chooses; ARGS="--port 8010"
+	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-gateway $(ARGS)
 
 # The root comes last, so that the last line is the count of its tests.
 test: test-libraries ## all tests, with warnings as errors

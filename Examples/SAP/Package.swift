@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A day with SAP Mobile Services, shown with SAPFoundation and a service of its own.
+// A day with SAP Mobile Services, a shell that uses them, and a gateway with faults that both can speak to.
 let package = Package(
   name: "SAP",
   platforms: [.macOS(.v15)],
@@ -17,8 +17,35 @@ let package = Package(
         .product(name: "SAPFoundation", package: "Martlet"),
         .product(name: "SAPFoundationTesting", package: "Martlet"),
       ]),
-    .executableTarget(name: "sap-story", dependencies: ["SAPStory"]),
+    .target(
+      name: "SAPPrograms",
+      dependencies: [
+        "SAPStory",
+        .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletImages", package: "Martlet"),
+        .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "SAPFoundation", package: "Martlet"),
+        .product(name: "SAPFoundationTesting", package: "Martlet"),
+        .product(name: "SAPOData", package: "Martlet"),
+      ]),
+    .executableTarget(
+      name: "sap-shell",
+      dependencies: [
+        "SAPPrograms", "SAPStory", .product(name: "SAPFoundation", package: "Martlet"),
+        .product(name: "SAPFoundationTesting", package: "Martlet"),
+      ]),
+    .executableTarget(
+      name: "sap-gateway",
+      dependencies: ["SAPPrograms", .product(name: "SAPFoundationTesting", package: "Martlet")]),
     .testTarget(name: "SAPStoryTests", dependencies: ["SAPStory"]),
+    .testTarget(
+      name: "SAPProgramsTests",
+      dependencies: [
+        "SAPPrograms",
+        .product(name: "Martlet", package: "Martlet"),
+        .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "SAPFoundationTesting", package: "Martlet"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

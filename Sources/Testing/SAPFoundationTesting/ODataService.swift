@@ -65,9 +65,7 @@ public final class ODataService: Sendable {
   /// Returns the reply to a request below the root; 404 for any other. Any thread may call it.
   public func reply(to request: ReceivedRequest) -> Reply {
     state.withLock { state in
-      guard request.path == state.settings.root || request.path.hasPrefix(state.settings.root + "/") else {
-        return .status(.notFound)
-      }
+      guard Self.isPath(request.path, below: state.settings.root) else { return .status(.notFound) }
       let path = String(request.path.dropFirst(state.settings.root.utf8.count).drop { $0 == "/" })
       let base = "http://" + (request.fields[.host] ?? "localhost") + state.settings.root + "/"
       let inner = ODataServiceRequest(
@@ -76,6 +74,11 @@ public final class ODataService: Sendable {
       return state.reply(to: inner).reply(state.settings.version)
     }
   }
+
+  /// Whether a path is the root or below it.
+  func serves(_ path: String) -> Bool { state.withLock { Self.isPath(path, below: $0.settings.root) } }
+
+  private static func isPath(_ path: String, below root: String) -> Bool { path == root || path.hasPrefix(root + "/") }
 
   /// Changes an entity behind the client's back, so that its tag is outdated: `["Status": "lost"]`.
   public func change(_ set: String, _ id: Int, _ properties: [String: String]) {

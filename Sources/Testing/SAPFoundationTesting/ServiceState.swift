@@ -14,6 +14,7 @@ struct ServiceState: Sendable {
   struct Session: Sendable {
     let user: String
     var token: String
+    var requestCount = 0
   }
 
   var settings: MobileServices.Settings
@@ -25,6 +26,11 @@ struct ServiceState: Sendable {
   var services = AppServices()
   /// Whether every response says that the app's version is inactive.
   var isVersionInactive = false
+  /// Services behind the sessions and CSRF tokens.
+  var odata: [ODataService] = []
+  var tokens = GatewayTokens()
+  /// The faults of the current request.
+  var faults: Set<SAPGateway.Fault> = []
   /// The number of requests before all sessions end; nil if they do not end.
   var requestsToExpiry: Int?
   private var lastNumber = 0
@@ -71,16 +77,27 @@ struct ServiceState: Sendable {
       guard cookie.hasPrefix(Self.cookieName + "=") else { return nil }
       return String(cookie.dropFirst(Self.cookieName.count + 1))
     }
-    if let id = known.first(where: { sessions[$0] != nil }) { return (id, false) }
+    for id in known where hasEnded(id) { sessions[id] = nil }
+    if !faults.contains(.sessionPerRequest), let id = known.first(where: { sessions[$0] != nil }) {
+      sessions[id]?.requestCount += 1
+      return (id, false)
+    }
     guard let user = user(of: request) else { return nil }
     let id = unique("session")
-    sessions[id] = Session(user: user, token: unique("token"))
+    let token = unique("token")
+    sessions[id] = Session(user: user, token: token, requestCount: 1)
     return (id, true)
   }
 
-  private func user(of request: ReceivedRequest) -> String? {
+  private func hasEnded(_ id: String) -> Bool {
+    faults.contains(.sessionExpired) || faults.contains(.sessionShort) && sessions[id]?.requestCount ?? 0 > 2
+  }
+
+  func user(of request: ReceivedRequest) -> String? {
     guard !settings.users.isEmpty else { return "" }
-    guard let authorization = request.fields[.authorization], authorization.hasPrefix("Basic "),
+    guard let authorization = request.fields[.authorization] else { return nil }
+    if authorization.hasPrefix("Bearer ") { return tokens.user(of: authorization.dropFirst(7)) }
+    guard authorization.hasPrefix("Basic "),
       let data = Data(base64Encoded: String(authorization.dropFirst(6)))
     else { return nil }
     let pair = String(decoding: data, as: UTF8.self).split(
@@ -97,7 +114,8 @@ struct ServiceState: Sendable {
   // MARK: - Authorization
 
   private mutating func guarded(_ request: ReceivedRequest, in session: Session, _ id: String) -> Reply {
-    if let code = blocked[session.user] ?? blocked[""] { return .blocked(code) }
+    let codes = faults.compactMap(\.messageCode).sorted()
+    if let code = codes.first ?? blocked[session.user] ?? blocked[""] { return .blocked(code) }
     if let wanted = settings.applicationID, request.fields["X-SMP-APPID"] != wanted { return .forbidden }
     let isReading = [.get, .head, .options].contains(request.method)
     let token = request.fields[Self.tokenField]
@@ -105,11 +123,16 @@ struct ServiceState: Sendable {
       sessions[id] = nil
       return .status(.ok)
     }
-    if !isReading, settings.protectsAgainstCSRF, token != session.token {
+    let isProtected = settings.protectsAgainstCSRF && !faults.contains(.csrfNone)
+    if !isReading, isProtected, token != session.token || faults.contains(.csrfRefused) {
       return .csrfRequired(status: settings.tokenRefusal)
     }
+    if !isReading, faults.contains(.csrfChanges) {
+      let token = unique("token")
+      sessions[id]?.token = token
+    }
     let reply = services.reply(to: request, of: session.user) ?? content(for: request)
-    guard isReading, settings.protectsAgainstCSRF, let token, ASCII.equalIgnoringCase(token, "fetch") else {
+    guard isReading, isProtected, let token, ASCII.equalIgnoringCase(token, "fetch") else {
       return reply
     }
     return reply.with(Self.tokenField, session.token)
@@ -119,6 +142,7 @@ struct ServiceState: Sendable {
 
   private func content(for request: ReceivedRequest) -> Reply {
     let names = request.path.split(separator: "/")
+    if let service = odata.first(where: { $0.serves(request.path) }) { return service.reply(to: request) }
     if request.path == "/" { return .text("SAP Mobile Services\n") }
     if names.first == "mobileservices" {
       guard names.count == 4, names[1] == "application", names[3] == "endpoints" else { return .status(.notFound) }

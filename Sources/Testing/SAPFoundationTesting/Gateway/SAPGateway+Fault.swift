@@ -1,0 +1,102 @@
+extension SAPGateway {
+  /// A fault that a request chooses by its name.
+  @nonexhaustive public enum Fault: String, Sendable, Hashable, CaseIterable {
+    case sessionExpired = "session-expired"
+    case sessionShort = "session-short"
+    case sessionPerRequest = "session-per-request"
+    case sessionTimedOut = "session-timed-out"
+    case csrfChanges = "csrf-changes"
+    case csrfRefused = "csrf-refused"
+    case csrfNone = "csrf-none"
+    case saml
+    case oneTimeCode = "otp"
+    case blocked
+    case locked
+    case wiped
+    case tokenExpired = "token-expired"
+    case refreshRefused = "refresh-refused"
+    case versionInactive = "version-inactive"
+    case logsInvalid = "logs-invalid"
+    case logsOff = "logs-off"
+    case logsUnknown = "logs-unknown"
+    case rolesMissing = "roles-missing"
+    case settingsMissing = "settings-missing"
+    case pushOff = "push-off"
+    case mediaBrief = "media-brief"
+    case mediaChecked = "media-checked"
+    case mediaStale = "media-stale"
+    case mediaUnstored = "media-unstored"
+    case errorV2 = "error-v2"
+    case errorV4 = "error-v4"
+    case errorXML = "error-xml"
+    case errorPage = "error-page"
+    case warning
+    case unavailable
+    case slow
+    case truncated
+    case reset
+    case hangUp = "hang-up"
+
+    /// What it does, in a line.
+    public var summary: String {
+      switch self {
+      case .sessionExpired: "the session of the request has ended: its cookie and token are invalid"
+      case .sessionShort: "a session ends with its third request"
+      case .sessionPerRequest: "each request opens a session of its own, so that no CSRF token fits"
+      case .sessionTimedOut: "400 'Session timed out', as ABAP says it"
+      case .csrfChanges: "the CSRF token changes with every write"
+      case .csrfRefused: "403 with 'X-CSRF-Token: Required' for every write"
+      case .csrfNone: "no CSRF tokens: none is given, none is needed"
+      case .saml: "a SAML sign-in page, with 200"
+      case .oneTimeCode: "the page that asks for a one-time code, with 200"
+      case .blocked: "403 with 'x-message-code: TRAFFIC_BLOCKED'"
+      case .locked: "403 with 'x-message-code: TRAFFIC_REG_LOCKED'"
+      case .wiped: "403 with 'x-message-code: TRAFFIC_REG_WIPED'"
+      case .tokenExpired: "401 for a bearer token, with 'invalid_token'"
+      case .refreshRefused: "400 'invalid_grant' for every refresh token"
+      case .versionInactive: "'x-app-version-inactive: true' in the response"
+      case .logsInvalid: "400 for a log upload, as for lines of another format"
+      case .logsOff: "403 for a log upload, as if uploads were switched off"
+      case .logsUnknown: "404 for a log upload, as for an unknown app"
+      case .rolesMissing: "403 from the role service, as without a required role"
+      case .settingsMissing: "404 from the settings"
+      case .pushOff: "404 for a push registration, as if push were switched off"
+      case .mediaBrief: "media are fresh for 5 seconds: 'max-age=5'"
+      case .mediaChecked: "media are checked each time by their ETag: 'no-cache'"
+      case .mediaStale: "media are stale at once, but usable on errors: 'max-age=0, stale-if-error=86400'"
+      case .mediaUnstored: "media must not be stored: 'no-store'"
+      case .errorV2: "400 with an OData V2 error"
+      case .errorV4: "400 with an OData V4 error"
+      case .errorXML: "400 with an OData V2 error in XML"
+      case .errorPage: "500 with an HTML page of the web server"
+      case .warning: "a warning in 'sap-message', below /odata/v4 in 'sap-messages'"
+      case .unavailable: "503 with 'Retry-After: 1'"
+      case .slow: "the reply is delayed by 2 seconds"
+      case .truncated: "the connection is closed after 10 bytes of the body"
+      case .reset: "the connection is reset instead of a response"
+      case .hangUp: "the connection is closed instead of a response"
+      }
+    }
+
+    /// The value of `x-message-code` for a user who may not use the app.
+    var messageCode: String? {
+      switch self {
+      case .blocked: "TRAFFIC_BLOCKED"
+      case .locked: "TRAFFIC_REG_LOCKED"
+      case .wiped: "TRAFFIC_REG_WIPED"
+      default: nil
+      }
+    }
+
+    /// The value of `Cache-Control` for media.
+    var cacheControl: String? {
+      switch self {
+      case .mediaBrief: "private, max-age=5"
+      case .mediaChecked: "private, no-cache"
+      case .mediaStale: "private, max-age=0, stale-if-error=86400"
+      case .mediaUnstored: "no-store"
+      default: nil
+      }
+    }
+  }
+}

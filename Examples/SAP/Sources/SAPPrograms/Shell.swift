@@ -194,7 +194,10 @@ extension Shell {
   private func signIn(_ arguments: [String]) async throws {
     await leave()
     login.credential = BasicCredential(username: arguments[0], password: arguments.count > 1 ? arguments[1] : "secret")
-    try await showRoles([])
+    do { try await showRoles([]) } catch SAPcpmsUserRolesError.invalidHTTPStatus(statusCode: 401) {
+      login.credential = nil
+      say("Refused: \(arguments[0]) has another name or password. Nobody is signed in.")
+    }
   }
 
   private func signOut(_ arguments: [String]) async throws {

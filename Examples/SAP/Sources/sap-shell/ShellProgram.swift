@@ -22,7 +22,10 @@ enum ShellProgram {
       await Shell(gateway: url) { print($0) }.run { @Sendable prompt in
         print(prompt, terminator: "")
         fflush(nil)
-        return readLine()
+        let line = readLine()
+        // A terminal shows what is typed.
+        if isatty(STDIN_FILENO) == 0 { print(line ?? "") }
+        return line
       }
     } catch {
       FileHandle.standardError.write(Data("sap-shell: \(error)\n".utf8))

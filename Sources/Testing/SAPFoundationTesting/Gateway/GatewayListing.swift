@@ -43,7 +43,7 @@ struct GatewayListing {
     }
     return [
       Entry(name: "/odata/v2", summary: "OData V2: the set Orders, batches, deltas, media"),
-      Entry(name: "/odata/v4", summary: "the same as OData V4"),
+      Entry(name: "/odata/v4", summary: "the same as OData V4, with orders of its own"),
     ] + images + [
       Entry(name: "\(app)/roleservice/application/\(id)/v2/Me", summary: "the user and the roles"),
       Entry(

@@ -69,7 +69,8 @@ public final class ODataService: Sendable {
       let path = String(request.path.dropFirst(state.settings.root.utf8.count).drop { $0 == "/" })
       let base = "http://" + (request.fields[.host] ?? "localhost") + state.settings.root + "/"
       let inner = ODataServiceRequest(
-        method: request.method.rawValue, path: path, query: request.query ?? "", fields: request.fields,
+        method: request.method == .head ? "GET" : request.method.rawValue, path: path, query: request.query ?? "",
+        fields: request.fields,
         body: request.body, base: base)
       return state.reply(to: inner).reply(state.settings.version)
     }

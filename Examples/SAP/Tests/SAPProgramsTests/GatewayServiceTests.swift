@@ -70,6 +70,7 @@ struct GatewayServiceTests {
     let gateway = try GatewayRun()
     let session = try await gateway.openSession()
 
+    #expect(try await gateway.send(.head, "\(root)/Orders").1.status == 200)
     #expect(try await gateway.send(.get, "\(root)/Orders/$count").0 == "3")
     let (_, created) = try await gateway.send(.post, "\(root)/Orders", session.all)
     let fields = session.all.merging(["Content-Type": "application/json", "If-Match": "W/\"0\""]) { $1 }

@@ -187,7 +187,8 @@ let package = Package(
     .testTarget(
       name: "MartletSignInTests",
       dependencies: [
-        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport",
+        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers",
+        "TestSupport",
       ]),
     .testTarget(
       name: "MartletObservationTests",

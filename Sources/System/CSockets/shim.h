@@ -62,6 +62,13 @@ static inline void martlet_set_tcp_options(int descriptor) {
   setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   setsockopt(descriptor, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
 }
+// Sets the codepoint (RFC 2474) of the packets of a socket, above the two bits of ECN, which belong to TCP. A socket
+// for IPv6 sends IPv4 packets to mapped addresses. Returns 0 or -1 and errno.
+static inline int martlet_set_codepoint(int descriptor, int family, int codepoint) {
+  int field = codepoint << 2;
+  int result = family == AF_INET6 ? setsockopt(descriptor, IPPROTO_IPV6, IPV6_TCLASS, &field, sizeof field) : 0;
+  return setsockopt(descriptor, IPPROTO_IP, IP_TOS, &field, sizeof field) != 0 && family != AF_INET6 ? -1 : result;
+}
 // Fails the connection when the peer has acknowledged nothing for this number of milliseconds. That applies to sent data,
 // and to probes, which begin after a quarter of that time without any traffic.
 static inline void martlet_limit_acknowledgement(int descriptor, unsigned int milliseconds) {

@@ -7,6 +7,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   let configuration: ConnectionConfiguration
   let thread: LoopStart
   private(set) var identity: TLSIdentity
+  private var serviceClass: ServiceClass?
   private let proxies: ProxySettings
   private let proxyIdentity: TLSIdentity
   private let authentications = ProxyAuthentications()
@@ -15,6 +16,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
 
   init(_ configuration: ConnectionConfiguration, _ options: SocketTransport.Options) {
     self.configuration = configuration
+    serviceClass = configuration.serviceClass
     let security = ConnectionSecurity(configuration)
     (identity, proxyIdentity) = (security.own, security.ofProxies)
     proxies = ProxySettings(
@@ -30,6 +32,13 @@ struct RawSocketTransport: Transport, DeadlineAware {
   func with(tls: TLSSettings) -> RawSocketTransport {
     var other = self
     other.identity = TLSIdentity(tls, beside: identity)
+    other.lastDestination = LastDestination()
+    return other
+  }
+
+  func with(serviceClass: ServiceClass?) -> RawSocketTransport {
+    var other = self
+    other.serviceClass = serviceClass
     other.lastDestination = LastDestination()
     return other
   }
@@ -136,7 +145,8 @@ struct RawSocketTransport: Transport, DeadlineAware {
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
     let needsTunnel = asksForUpgrade && request?.method != .connect
-    let key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
+    var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
+    key.serviceClass = serviceClass
     guard !asksForUpgrade || key.versions != .http2 else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)

@@ -52,6 +52,11 @@ public struct SocketTransport: Transport {
   /// settings. They are closed when the last reference to it and to its unread bodies is released.
   package func with(tls: TLSSettings) -> SocketTransport { SocketTransport(raw.with(tls: tls)) }
 
+  /// Returns a transport with another service class, which shares everything but connections with this one.
+  package func with(serviceClass: ServiceClass?) -> SocketTransport {
+    SocketTransport(raw.with(serviceClass: serviceClass))
+  }
+
   /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport.send(request, in: call)

@@ -47,10 +47,10 @@ public struct URLSessionTransport: Transport {
 
   /// Makes a transport with its own ephemeral `URLSession`.
   ///
-  /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionsPerHost`` is used. The other limits have no
-  ///   effect. If settings of TLS, proxy, versions or compression differ from the default, every request
-  ///   fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that no pin and no proxy is
-  ///   silently ignored.
+  /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionsPerHost`` is used. The other limits and
+  ///   the service class have no effect. If settings of TLS, proxy, versions or compression differ from the default,
+  ///   every request fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that no pin
+  ///   and no proxy is silently ignored.
   public init(_ connection: ConnectionConfiguration) {
     let configuration = URLSessionConfiguration.ephemeral
     let isDefault = connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost
@@ -63,6 +63,7 @@ public struct URLSessionTransport: Transport {
 
   private static let limits: Set<ConnectionConfiguration.Setting> = [
     .connectTimeout, .connectionsPerHost, .connections, .idleConnections, .idleLifetime, .readAhead,
+    .serviceClass,
   ]
 
   /// Sends the request. Returns the final response's head, with its body still to be read.

@@ -19,6 +19,7 @@ struct ConnectionSettingsTests {
       connection.connectionsPerHost = 2
       connection.connectTimeout = .seconds(5)
       connection.readAhead = 1024
+      connection.serviceClass = .telephony
     }
     #expect(status == .ok)
   }

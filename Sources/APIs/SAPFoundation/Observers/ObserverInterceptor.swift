@@ -46,9 +46,9 @@ struct ObserverInterceptor: ImmediateInterceptor {
         guard handler.mayOverride else { continue }
       }
       let shown = task.shown(request)
-      let answer: SAPURLSession.RequestDisposition = try await session.ask(handler) { events, done in
-        events.sapURLSession(session, task: task, willSend: shown, completionHandler: done)
-      }
+      let answer: SAPURLSession.RequestDisposition = try await session.ask(
+        handler, "sapURLSession(_:task:willSend:completionHandler:)", of: task
+      ) { $0.sapURLSession(session, task: task, willSend: shown, completionHandler: $1) }
       switch answer {
       case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
       case .cancel(let error): throw task.fail(error)
@@ -88,9 +88,9 @@ struct ObserverInterceptor: ImmediateInterceptor {
         guard handler.mayOverride else { continue }
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
-      let answer: SAPURLSession.ResponseDisposition = try await session.ask(handler) { events, done in
-        events.sapURLSession(session, dataTask: task, didReceive: current, completionHandler: done)
-      }
+      let answer: SAPURLSession.ResponseDisposition = try await session.ask(
+        handler, "sapURLSession(_:dataTask:didReceive:completionHandler:) (response)", of: task
+      ) { $0.sapURLSession(session, dataTask: task, didReceive: current, completionHandler: $1) }
       switch answer {
       case .allow(let changed) where changed === current: continue
       case .allow(let changed):
@@ -151,7 +151,10 @@ extension SAPURLSessionTask {
     guard !session.eventHandlers.isEmpty else { return next }
     guard let redirect = response.urlResponse else { return next }
     let shown = shown(next)
-    let answer = try await resolve(SAPURLSession.HTTPRedirectDisposition.allow(shown)) { [self] in
+    let answer = try await resolve(
+      SAPURLSession.HTTPRedirectDisposition.allow(shown),
+      "sapURLSession(_:task:willPerformHTTPRedirection:newRequest:completionHandler:)"
+    ) { [self] in
       $0.sapURLSession(
         session, task: self, willPerformHTTPRedirection: redirect, newRequest: $1, completionHandler: $2)
     }
@@ -168,7 +171,10 @@ extension SAPURLSessionTask {
     let data = try await response.body.collect(upTo: .max)
     guard let shown = response.urlResponse else { return nil }
     let proposed = CachedURLResponse(response: shown, data: data)
-    let answer = try await resolve(SAPURLSession.CacheResponseDisposition.allow(proposed)) { [self] in
+    let answer = try await resolve(
+      SAPURLSession.CacheResponseDisposition.allow(proposed),
+      "sapURLSession(_:dataTask:willCacheResponse:completionHandler:)"
+    ) { [self] in
       $0.sapURLSession(session, dataTask: self, willCacheResponse: $1, completionHandler: $2)
     }
     guard case .allow(let chosen) = answer, chosen.storagePolicy != .notAllowed else { return nil }

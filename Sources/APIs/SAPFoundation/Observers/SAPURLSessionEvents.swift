@@ -7,7 +7,17 @@ public import MartletEngine
 /// method, which is never called. It does if you subclass ``SAPURLSessionObserver`` and write `override`.
 ///
 /// All methods are called on the session's `delegateQueue`, one after another. Call each `completionHandler` once, on
-/// any thread; further calls are ignored. If you never call it, the task waits until it is cancelled.
+/// any thread; further calls are ignored.
+///
+/// As long as you do not call it, the task waits, because the answer may depend on the user. After 5 and after 60
+/// seconds, a warning in the log names the type of the observer or delegate, the method and the task. These end the
+/// wait:
+///
+/// - ``SAPURLSessionTask/cancel()``;
+/// - `timeoutIntervalForResource` of the configuration, except while the task waits for an answer about its beginning
+///   (`willBeginDelayedRequest`), a batch of the body (`didReceive data`) or its completion.
+///
+/// `timeoutIntervalForRequest` does not: it limits how long a server takes.
 public protocol SAPURLSessionEvents: AnyObject {
   /// A request with an ``SAPURLSessionTask/earliestBeginDate`` is about to begin.
   func sapURLSession(

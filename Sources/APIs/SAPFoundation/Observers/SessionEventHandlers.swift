@@ -61,13 +61,22 @@ extension SAPURLSession {
 
   /// Calls one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
   /// Requests that the handler makes count as made for the current calls.
+  ///
+  /// - Parameters:
+  ///   - method: the name of the method that is called, for a warning if there is no answer.
+  ///   - task: the task that waits for the answer.
   func ask<Answer: Sendable>(
-    _ handler: SessionEventHandler,
-    _ question: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
+    _ handler: SessionEventHandler, _ method: StaticString, of task: SAPURLSessionTask,
+    _ call: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
     let answer = OneShot<Answer>()
     let context = CallContext.current
-    callbacks.add { context.perform { question(handler.events) { answer.answer(.success($0)) } } }
+    let question = AnswerWatch.Question(to: handler, method, of: task)
+    answerWatch.add(question)
+    defer { answerWatch.remove(question) }
+    callbacks.add {
+      question.watch { context.perform { call(handler.events) { answer.answer(.success($0)) } } }
+    }
     return try await answer.wait()
   }
 
@@ -93,17 +102,19 @@ extension SAPURLSessionTask {
   /// Calls the handlers one after another, each with the value that the previous one returned, until one gives a final
   /// answer.
   ///
-  /// - Parameter first: the answer if there are no handlers; it holds the value for the first handler.
+  /// - Parameters:
+  ///   - first: the answer if there are no handlers; it holds the value for the first handler.
+  ///   - method: the name of the method that is called, for a warning if there is no answer.
   /// - Throws: exactly the error of a handler that fails the task.
   func resolve<Answer: Disposition>(
-    _ first: Answer,
+    _ first: Answer, _ method: StaticString,
     _ question:
       @escaping @Sendable (any SAPURLSessionEvents, Answer.Value, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
     var answer = first
     for handler in session.eventHandlers where session.isCurrent(handler) {
       guard case .next(let value) = answer.resolution else { break }
-      answer = try await session.ask(handler) { question($0, value, $1) }
+      answer = try await session.ask(handler, method, of: self) { question($0, value, $1) }
       if case .fail(let error) = answer.resolution { throw fail(error) }
     }
     return answer
@@ -115,8 +126,8 @@ extension SAPURLSessionTask {
     let methods = ChallengeMethod.methods(for: challenge.protectionSpace)
     for handler in session.eventHandlers {
       for method in methods where session.isCurrent(handler) {
-        let answer: SAPURLSession.AuthChallengeDisposition = try await session.ask(handler) { [self] events, done in
-          method.call(events, with: challenge, of: self, done)
+        let answer: SAPURLSession.AuthChallengeDisposition = try await session.ask(handler, method.name, of: self) {
+          [self] events, done in method.call(events, with: challenge, of: self, done)
         }
         switch answer.resolution {
         case .next: continue
@@ -147,6 +158,15 @@ private enum ChallengeMethod: CaseIterable {
       NSURLAuthenticationMethodHTMLForm,
     ]
     return allCases.filter { $0 != .session || !requestMethods.contains(space.authenticationMethod) }
+  }
+
+  var name: StaticString {
+    switch self {
+    case .session: "sapURLSession(_:didReceive:completionHandler:)"
+    case .task: "sapURLSession(_:task:didReceive:completionHandler:)"
+    case .dataTask: "sapURLSession(_:dataTask:didReceive:completionHandler:) (challenge)"
+    case .labelled: "sapURLSession(session:dataTask:didReceive:completionHandler:)"
+    }
   }
 
   func call(

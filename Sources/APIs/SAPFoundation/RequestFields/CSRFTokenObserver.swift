@@ -18,8 +18,11 @@ import Synchronization
 ///   is stored.
 /// - A token is sent only to the origin that issued it. If a request already has the field, its value is not changed.
 /// - After a 403 with `X-CSRF-Token: Required` the token is renewed and the request sent again, once; a streamed body
-///   needs a new stream. A second refusal is returned to the caller. A refused token is not used again. If the server
-///   issues no token, requests are sent without one.
+///   needs a new stream. A second refusal is returned to the caller. A refused token is not used again.
+/// - If parallel requests end each other's tokens, a request that is refused twice is sent alone when its turn comes:
+///   see `MartletSignIn.CSRFInterceptor`.
+/// - If the server issues no token, requests are sent without one. If they are refused, no token is fetched for 30
+///   seconds, unless the cookies change.
 public final class CSRFTokenObserver: SAPURLSessionObserving {
   package var interceptor: any Interceptor { csrf }
   private let csrf: CSRFInterceptor
@@ -35,7 +38,7 @@ public final class CSRFTokenObserver: SAPURLSessionObserving {
   ///   - rootUrl: the URL from which tokens are fetched.
   ///   - tokenStore: stores tokens; in memory by default.
   public init(rootUrl: URL, tokenStore: any CSRFTokenStoring = CSRFTokenStorage()) {
-    let tokens = CSRFTokenStoreAdapter(tokenStore)
+    let tokens = CSRFTokenStoreAdapter(tokenStore, knowing: [rootUrl])
     self.tokens = tokens
     csrf = CSRFInterceptor(root: rootUrl, options: tokens.options)
     tokens.setInterceptor(csrf)
@@ -76,9 +79,13 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore, CredentialKeeper {
   private let csrf = Locked(Weak())
   private let store: Serialized<any CSRFTokenStoring>
   /// The URLs whose tokens the store may have.
-  private let urls = Mutex<Set<URL>>([])
+  private let urls: Mutex<Set<URL>>
 
-  init(_ store: any CSRFTokenStoring) { self.store = Serialized(store) }
+  /// - Parameter urls: URLs whose tokens an earlier run of the program may have stored.
+  init(_ store: any CSRFTokenStoring, knowing urls: Set<URL> = []) {
+    self.store = Serialized(store)
+    self.urls = Mutex(urls)
+  }
 
   var options: CSRFOptions {
     var options = CSRFOptions()
@@ -126,7 +133,8 @@ public protocol CSRFTokenStoring {
   func deleteToken(for url: URL) throws
 
   /// Deletes all tokens at a sign-out, including those that an earlier run of the program stored. Does nothing by
-  /// default: the tokens of URLs that this run has used are deleted one by one anyway.
+  /// default: the tokens of the observer's root URL and of the URLs that this run has used are deleted one by one
+  /// anyway.
   func clear()
 }
 

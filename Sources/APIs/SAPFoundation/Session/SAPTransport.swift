@@ -90,6 +90,7 @@ extension SAPTransport {
       settings.connectionsPerHost = limit > 0 ? limit : nil
     }
     if connection.proxy.isEnvironment, let proxy = proxy(configuration.foundationProxies) { settings.proxy = proxy }
+    settings.serviceClass = connection.serviceClass ?? configuration.networkServiceType.serviceClass
     return IdentifiedTransport(settings)
   }
 
@@ -111,6 +112,21 @@ extension SAPTransport {
     }
     if let exceptions = dictionary["ExceptionsList"] as? [String] { proxy = proxy.bypassing(exceptions) }
     return proxy
+  }
+}
+
+extension URLRequest.NetworkServiceType {
+  /// The class of RFC 4594 for this use; nil for `.default`. Apple's kernel has the same codepoints for voice and video
+  /// (XNU, `bsd/netinet/in_tclass.c`). For background transfers and the signaling of calls it has AF11 and CS3, which
+  /// the Wi-Fi networks of one vendor expect.
+  var serviceClass: ServiceClass? {
+    switch self {
+    case .voice: .telephony
+    case .voip, .networkServiceTypeCallSignaling: .signaling
+    case .video: .multimediaConferencing
+    case .background: .lowPriorityData
+    default: nil
+    }
   }
 }
 #else

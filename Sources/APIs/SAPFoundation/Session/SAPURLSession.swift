@@ -36,6 +36,8 @@ public final class SAPURLSession: Sendable {
   private let contextValues = ContextValues()
   let engine: HTTPSession
   let transport: SAPTransport
+  /// Warns about observers and delegates that do not answer.
+  let answerWatch: AnswerWatch
   /// The credentials that were given for the whole session.
   let credentials = SessionCredentials()
   /// The sign-outs: tasks that began before the last one send no more requests.
@@ -86,11 +88,12 @@ public final class SAPURLSession: Sendable {
   ///
   /// - Parameters:
   ///   - configuration: read once and copied; `.default` by default.
-  ///   - connection: TLS, proxy, versions and limits. Its proxy and its connections per host override
-  ///     `connectionProxyDictionary` and `httpMaximumConnectionsPerHost` of `configuration` if they differ from the
-  ///     defaults. Some sessions run on Foundation's URLSession, which ignores all of these settings: every session on
-  ///     Apple's platforms, and one whose configuration has `protocolClasses`. Then the log has a warning for each
-  ///     setting that is not the default.
+  ///   - connection: TLS, proxy, versions and limits. Its proxy, its connections per host and its service class
+  ///     override `connectionProxyDictionary`, `httpMaximumConnectionsPerHost` and `networkServiceType` of
+  ///     `configuration` if they differ from the defaults. A request's own `networkServiceType` overrides both. Some
+  ///     sessions run on Foundation's URLSession, which ignores all of these settings: every session on Apple's
+  ///     platforms, and one whose configuration has `protocolClasses`. Then the log has a warning for each setting that
+  ///     is not the default.
   ///   - credentials: sources for schemes that challenges to observers and delegate do not support, such as the
   ///     `NegotiateSource` of the product `MartletKerberos`. For the origins in its scope, a source is asked first. If
   ///     it has no answer, observers and the delegate are called. None by default.
@@ -131,6 +134,7 @@ public final class SAPURLSession: Sendable {
     callbacks = CallbackQueue(self.delegateQueue)
     state = Locked(State(delegate: delegate.map { SessionEventHandler($0) }))
     self.transport = SAPTransport(base: environment.transport)
+    answerWatch = AnswerWatch(environment.clock)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
     settings.credentials = credentials + [ChallengeSource(acceptedPasswords)]

@@ -45,6 +45,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     let identity: Int?
     /// Whether observers and the delegate are asked about servers.
     let asksAboutServers: Bool
+    let serviceClass: ServiceClass?
   }
 
   /// The certificate of a call's last attempt; nil if it had none.
@@ -53,15 +54,17 @@ package final class IdentifiedTransport: ChallengingTransport {
   package init(_ connection: ConnectionConfiguration) { self.connection = connection }
 
   package func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    try await transport(with: nil, asksAboutServers: false).send(request, in: call)
+    try await transport(with: nil, asksAboutServers: false, for: nil).send(request, in: call)
   }
 
   func send(_ request: HTTPRequest, in call: Call, for task: SAPURLSessionTask) async throws -> HTTPResponse {
-    guard let origin = Origin(request.url), origin.isSecure else { return try await send(request, in: call) }
+    guard let origin = Origin(request.url), origin.isSecure else {
+      return try await transport(with: nil, asksAboutServers: false, for: task).send(request, in: call)
+    }
     let identity = try await identity(for: origin, task)
     call[Self.certificateInUse] = identity?.certificate
     let asksAboutServers = task.session.eventHandlers.contains { $0.mayRefuseServers }
-    let transport = transport(with: identity, asksAboutServers: asksAboutServers)
+    let transport = transport(with: identity, asksAboutServers: asksAboutServers, for: task)
     do { return try await transport.send(request, in: call) } catch {
       // the next request gets a challenge for another certificate, unless another one is already in use
       if HTTPError(wrapping: error).isTLSFailure, number(for: origin) == identity?.number {
@@ -115,14 +118,22 @@ package final class IdentifiedTransport: ChallengingTransport {
   }
 
   @inline(never)  // its variables would take space in the frame of a call that waits for a response
-  private func transport(with identity: Identity?, asksAboutServers: Bool) -> any Transport {
-    let key = TransportKey(identity: identity?.number, asksAboutServers: asksAboutServers)
+  private func transport(
+    with identity: Identity?, asksAboutServers: Bool, for task: SAPURLSessionTask?
+  ) -> any Transport {
+    let serviceClass =
+      task?.mutable.withLock { $0.begunWith?.networkServiceType }?.serviceClass ?? connection.serviceClass
+    let key = TransportKey(
+      identity: identity?.number, asksAboutServers: asksAboutServers, serviceClass: serviceClass)
     return state.withLock { state in
       if let known = state.transports[key] { return known }
       let base = state.base ?? DefaultTransport(connection)
       state.base = base
-      let isBase = identity == nil && !asksAboutServers
-      let made = isBase ? base : base.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
+      var made = base
+      if serviceClass != connection.serviceClass { made = made.with(serviceClass: serviceClass) }
+      if identity != nil || asksAboutServers {
+        made = made.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
+      }
       // not for a certificate that was removed in the meantime: its transport would never be removed
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made

@@ -85,8 +85,10 @@ struct TaskRun: Sendable {
   private func requestToStartWith() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
     try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 1e10)))
-    let answer = try await task.resolve(SAPURLSession.DelayedRequestDisposition.continueLoading) {
-      [task, session] events, _, done in
+    let answer = try await task.resolve(
+      SAPURLSession.DelayedRequestDisposition.continueLoading,
+      "sapURLSession(_:task:willBeginDelayedRequest:completionHandler:)"
+    ) { [task, session] events, _, done in
       events.sapURLSession(session, task: task, willBeginDelayedRequest: original, completionHandler: done)
     }
     if case .useNewRequest(let request) = answer { return request }
@@ -101,7 +103,9 @@ struct TaskRun: Sendable {
     var collected = Data()
     while let chunk = try await chunks.next() {
       try await task.waitUntilResumed()
-      let answer = try await task.resolve(SAPURLSession.DataDisposition.allow(chunk)) { [task, session] in
+      let answer = try await task.resolve(
+        SAPURLSession.DataDisposition.allow(chunk), "sapURLSession(_:dataTask:didReceive:completionHandler:) (data)"
+      ) { [task, session] in
         $0.sapURLSession(session, dataTask: task, didReceive: $1, completionHandler: $2)
       }
       guard case .allow(let data) = answer else { continue }
@@ -168,7 +172,9 @@ struct TaskRun: Sendable {
     of observer: SessionEventHandler, to failure: (any Error)?
   ) async -> SAPURLSession.CancellableDisposition {
     let isCancelled = task.mutable.withLock { $0.isCancelled }
-    let answer: SAPURLSession.CancellableDisposition? = try? await session.ask(observer) { [task, session] _, done in
+    let answer: SAPURLSession.CancellableDisposition? = try? await session.ask(
+      observer, "sapURLSession(_:task:didCompleteWithError:completionHandler:)", of: task
+    ) { [task, session] _, done in
       observer.observer?.sapURLSession(
         session, task: task, didCompleteWithError: failure, completionHandler: done)
       if isCancelled { done(.allow) }

@@ -34,9 +34,9 @@ extension SAPURLSessionTask {
   private func newStream(_ makeOwn: @Sendable () -> InputStream?) async throws -> StreamChunks {
     var stream: InputStream?
     for handler in session.eventHandlers where session.isCurrent(handler) {
-      let answer: SAPURLSession.InputStreamDisposition = try await session.ask(handler) { [self] events, done in
-        events.sapURLSession(session, task: self, needNewBodyStream: done)
-      }
+      let answer: SAPURLSession.InputStreamDisposition = try await session.ask(
+        handler, "sapURLSession(_:task:needNewBodyStream:)", of: self
+      ) { [self] in $0.sapURLSession(session, task: self, needNewBodyStream: $1) }
       switch answer {
       case .allow(let given): stream = given ?? stream
       case .cancel(let error): throw fail(error)

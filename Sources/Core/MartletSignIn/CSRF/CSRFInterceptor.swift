@@ -12,10 +12,10 @@ import Synchronization
 /// ```
 ///
 /// - **Fetching.** A token is fetched through the same session, with the field `X-CSRF-Token: Fetch`: by `HEAD` or, if
-///   that returns none, `GET`, first at the given URL, then with the slash at its end added or removed. One fetch at a
-///   time runs for a URL, and all requests that need the token wait for it. Cancelling a request does not cancel the
-///   fetch. Requests that the fetch itself depends on are sent without a token (see ``Martlet/CallContext``). If the
-///   server returns no token, requests are sent without one.
+///   that returns none, `GET`; if the server does not know the URL, also with the slash at its end added or removed.
+///   One fetch at a time runs for a URL, and all requests that need the token wait for it. Cancelling a request does
+///   not cancel the fetch. Requests that the fetch itself depends on are sent without a token (see
+///   ``Martlet/CallContext``).
 /// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
 ///   store cookies. Servers open a new session for every request without a cookie, and its response must not replace
 ///   the cookies of the token. Only two kinds of responses replace them: those to requests that sent them, and
@@ -23,6 +23,12 @@ import Synchronization
 /// - **Origins.** A token is sent only to the origin that issued it.
 /// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required`, the token is renewed and the request
 ///   is sent again, once. If it is refused again, the caller gets the response. A refused token is not used again.
+/// - **Tokens that writes end.** If a request is refused again because a parallel write has ended its token or session,
+///   it waits for its turn, in order of arrival, and is sent alone, with tokens that are fetched for it. Other writes
+///   with the same token URL wait in the meantime, each at most ``Martlet/RequestOptions/responseTimeout`` for the next
+///   one to end.
+/// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, the
+///   URL is not asked again for 30 seconds, unless the cookies for it change.
 /// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that already has the field is not
 ///   changed.
 ///
@@ -39,7 +45,28 @@ public final class CSRFInterceptor: Interceptor {
     var token: String?
     /// The number of fetches that had ended when the attempt was sent.
     var generation = 0
-    var hasResent: Bool
+    /// Whether the server answered a fetch for the attempt without a token.
+    var isWithoutToken = false
+    /// The place of the attempt among the writes of the same source; nil if it has no source, and after its review.
+    var place: WriteLines.Place?
+    /// The number of writes near the attempt that were not refused before it began.
+    var accepted = 0
+    var renewal = Renewal.none
+    /// The number of fetches that had begun when the request was refused while it was alone, or began to be alone.
+    var fetchesBeforeAlone = 0
+    /// How often it was refused while it was alone.
+    var refusalsAlone = 0
+  }
+
+  /// How far the renewals of a call have come.
+  private enum Renewal {
+    case none
+    /// The token was renewed, and the request sent again, beside other writes.
+    case first
+    /// Other writes may have ended the renewed token. The request is sent alone, with the current token.
+    case alone
+    /// The request is sent alone, with a token that was fetched for it.
+    case last
   }
 
   private let tokenURL: TokenURL
@@ -51,7 +78,7 @@ public final class CSRFInterceptor: Interceptor {
   private let partitions = Mutex<[String: CSRFTokens]>([:])
   private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
-  private let progress = CallLocal(Progress(hasResent: false))
+  private let progress = CallLocal(Progress())
 
   /// Makes an interceptor with a closure that decides which requests need a token, and from which URL it is fetched.
   ///
@@ -110,15 +137,21 @@ public final class CSRFInterceptor: Interceptor {
     let tokens = tokens(for: request)
     guard !tokens.isFetch(call) else { return .send(request) }
     let earlier = call[progress]
-    var state = Progress(hasResent: earlier.hasResent)
+    var state = Progress(
+      renewal: earlier.renewal, fetchesBeforeAlone: earlier.fetchesBeforeAlone, refusalsAlone: earlier.refusalsAlone)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
       state.source =
         try await source(of: request) ?? (protectedPaths.contains(request.url) ? fallback(for: request) : nil)
     }
     if let source = state.source {
-      state.token = try await tokens.token(for: source, skipsUnprotected: request.body.isReplayable, in: call)
+      let place = try await tokens.lines.enter(source, from: earlier.place, in: call)
+      (state.place, state.accepted) = (place, tokens.lines.accepted(near: place))
+      let found = try await tokens.token(for: source, skipsUnprotected: request.body.isReplayable, in: call)
+      (state.token, state.isWithoutToken) = (found.token, found.isWithoutToken)
       request.fields[options.field] = state.token
+    } else if let place = earlier.place {
+      tokens.lines.leave(place, .maybeAccepted)
     }
     state.generation = tokens.generation
     call[progress] = state
@@ -127,42 +160,92 @@ public final class CSRFInterceptor: Interceptor {
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let tokens = tokens(for: attempt.sent)
-    guard !tokens.isFetch(call), case .success(let response) = outcome else { return .accept }
+    guard !tokens.isFetch(call) else { return .accept }
     let state = call[progress]
-    if CSRFRule.refuses(response.head, options), let source = state.source ?? fallbackSource(for: attempt.sent) {
-      return try await renew(source, after: state, attempt, in: call)
+    if case .success(let response) = outcome {
+      if CSRFRule.refuses(response.head, options), let source = state.source ?? fallbackSource(for: attempt.sent) {
+        return try await renew(source, after: state, attempt, in: call)
+      }
+      // A token in a stored response is outdated.
+      if let head = response.networkHead, let token = CSRFRule.token(in: head, field: options.field) {
+        try await storeToken(token, from: response, of: attempt, state, in: call)
+      } else if let source = state.source, state.token == nil, response.networkHead != nil, response.status.isSuccessful
+      {
+        tokens.markUnprotected(source)
+      }
     }
-    // A token in a stored response is outdated.
-    if let head = response.networkHead, let token = CSRFRule.token(in: head, field: options.field) {
-      try await storeToken(token, from: response, of: attempt, state, in: call)
-    } else if let source = state.source, state.token == nil, response.networkHead != nil, response.status.isSuccessful {
-      tokens.markUnprotected(source)
-    }
+    await finish(state, .maybeAccepted, tokens, in: call)
     return .accept
+  }
+
+  /// Lets other writes begin. A token that ends with one write is not used for another one.
+  private func finish(_ state: Progress, _ end: WriteLines.End, _ tokens: CSRFTokens, in call: Call) async {
+    guard let place = state.place else { return }
+    if end == .maybeAccepted {
+      tokens.recordUse(of: state.token, for: place.url)
+      if let token = state.token, tokens.lines.tokensEnd(at: place) {
+        await tokens.discard(token, of: place.url, in: call)
+      }
+    }
+    call[progress].place = nil
+    tokens.lines.leave(place, end)
   }
 
   /// Handles a refusal: gets a new token and sends the request again.
   private func renew(
-    _ source: URL, after state: Progress, _ attempt: Attempt, in call: Call
+    _ source: URL, after earlier: Progress, _ attempt: Attempt, in call: Call
   ) async throws -> Verdict {
     let tokens = tokens(for: attempt.sent)
-    guard !state.hasResent else {
+    var state = earlier
+    guard try await advance(&state, tokens, in: call) else {
       protectedPaths.remove(attempt.sent.url)
       if let token = state.token { await tokens.discard(token, of: source, in: call) }
       call.emit(.note("not sent again: the server refused the renewed CSRF token too"))
+      await finish(state, .refused, tokens, in: call)
       return .accept
     }
-    call[progress].hasResent = true
-    let token = try await tokens.replacement(
-      for: state.token, of: source, since: state.generation, in: call)
-    guard token != nil else { return .accept }
+    let found =
+      state.isWithoutToken
+      ? nil : try await tokens.replacement(for: state.token, of: source, since: state.generation, in: call)
+    // A fetch that began before the request was alone may have returned a token that has ended since.
+    if state.renewal == .alone, let fetch = found?.fetch, fetch > state.fetchesBeforeAlone { state.renewal = .last }
+    call[progress] = state
+    guard found?.token != nil else {
+      await finish(state, .refused, tokens, in: call)
+      return .accept
+    }
     if state.source == nil { protectedPaths.insert(attempt.sent.url) }
     guard attempt.request.body.canBeSent else {
       call.emit(
         .note("not sent again with a new CSRF token: the body cannot be sent twice; use RequestBody.stream"))
+      await finish(state, .refused, tokens, in: call)
       return .accept
     }
     return .resend(attempt.request, reason: "the server required a CSRF token")
+  }
+
+  /// Decides how a refused request is sent again: beside other writes, then alone, as long as other writes may have
+  /// ended its token. A request that is to be sent alone waits for its turn here.
+  ///
+  /// - Returns: false if it is not sent again.
+  private func advance(_ state: inout Progress, _ tokens: CSRFTokens, in call: Call) async throws -> Bool {
+    switch (state.renewal, state.place) {
+    case (.none, let place?) where !place.isAlone:
+      await finish(state, .refused, tokens, in: call)
+      (state.renewal, state.place) = (.first, nil)
+    case (.none, nil): state.renewal = .first
+    case (.first, let place?) where !place.isAlone:
+      let alone = try await tokens.lines.isolate(place, in: call)
+      (state.renewal, state.place, state.fetchesBeforeAlone) = (.alone, alone, tokens.begunFetches)
+      return tokens.lines.accepted(near: alone) > state.accepted || tokens.isUsed(state.token, for: alone.url)
+    case (.none, let place?), (.first, let place?), (.alone, let place?):
+      tokens.lines.recordThatTokensEnd(at: place)
+      if state.refusalsAlone == 0 { state.fetchesBeforeAlone = tokens.begunFetches }
+      state.refusalsAlone += 1
+      state.renewal = state.refusalsAlone < 3 ? .alone : .last
+    case (_, nil), (.last, _): return false
+    }
+    return true
   }
 
   /// Stores the token of a response, if it is newer than the one in use and belongs to the stored cookies.
@@ -176,6 +259,7 @@ public final class CSRFInterceptor: Interceptor {
     guard !tokens.isKnown(token, for: source) else { return }
     if let session = call.session, await !session.holdsSession(of: response, to: attempt.sent) { return }
     await tokens.update(token, for: source, since: state.generation, in: call)
+    if let place = state.place, place.isAlone { tokens.lines.recordThatTokensEnd(at: place) }
   }
 
   /// Returns the token URL for a request that was refused although this interceptor expected no token to be needed.

@@ -28,6 +28,22 @@ enum CSRFRule {
     [url, otherSlashForm(of: url)].compactMap(\.self).flatMap { [(.head, $0), (.get, $0)] }
   }
 
+  /// Whether the search for a token ends with a response that has none.
+  ///
+  /// GET is tried after HEAD. The other form of the path is tried only if the server does not know the first one, and
+  /// with GET only if it knows this one. After 401 the user has to sign in first.
+  static func endsSearch(_ status: HTTPStatus, after method: HTTPMethod, isOtherForm: Bool) -> Bool {
+    if status == .unauthorized { return true }
+    let isUnknown = [.badRequest, .notFound, .gone].contains(status)
+    return method == .head ? isOtherForm && isUnknown : !isUnknown
+  }
+
+  /// Whether a URL whose response has no token is not going to return one soon: the response is not a failure of the
+  /// server, and does not ask for a login.
+  static func isFinal(_ status: HTTPStatus) -> Bool {
+    status.isSuccessful || [.notFound, .gone, .methodNotAllowed].contains(status)
+  }
+
   /// Whether a URL has the origin of a root, and is at or below its path.
   static func covers(_ root: URL, _ url: URL) -> Bool {
     guard let origin = Origin(root), origin == Origin(url) else { return false }

@@ -10,20 +10,41 @@ final class CSRFTokens: Sendable {
     var mirror: [URL: String] = [:]
     /// The token URLs whose requests were accepted without a token.
     var unprotected: Set<URL> = []
+    /// The URLs that returned no token, although the server requires one.
+    var tokenless: [URL: Tokenless] = [:]
     /// The last token of each URL that was refused.
     var refused: [URL: String] = [:]
-    /// The number of fetches that have ended.
-    var fetches = 0
+    /// The last tokens of each URL that were not refused to a write.
+    var accepted: [URL: [String]] = [:]
+    /// The number of fetches that have begun, and of those that have ended.
+    var (begun, fetches) = (0, 0)
     /// The number of the last fetch of each URL.
     var lastFetch: [URL: Int] = [:]
+
+    /// Records a refusal, unless the token has been replaced by a newer one.
+    mutating func refuse(_ token: String, of url: URL) {
+      if mirror[url] ?? token == token { refused[url] = token }
+    }
   }
 
   /// The result of reading the store or of a fetch.
-  private struct Found {
+  struct Found {
     var token: String?
-    /// Whether the result is from a fetch.
-    var isFetched = false
+    /// The number of the fetch; nil if there was none.
+    var fetch: Int?
+    /// Whether the server answered the fetch without a token.
+    var isWithoutToken = false
   }
+
+  /// A URL that returned no token.
+  private struct Tokenless {
+    let since: Stopwatch
+    /// The cookies after the fetch. A login changes them, and the server may then return a token.
+    let cookies: String?
+  }
+
+  /// How long a URL that returned no token is not asked again, unless the cookies change.
+  private static let tokenlessTime = Duration.seconds(30)
 
   /// The key of shared work: the URL, and the properties that separate requests that must not share a result.
   private struct Key: Hashable {
@@ -40,6 +61,8 @@ final class CSRFTokens: Sendable {
   private let options: CSRFOptions
   /// The partition of the cookies to which the tokens belong.
   private let partition: String
+  /// The order of the writes.
+  let lines = WriteLines()
   private let works = SharedWork<Key, Found>()
   private let memory = Mutex(Memory())
   private let signOut = SignOutMark()
@@ -52,6 +75,9 @@ final class CSRFTokens: Sendable {
   /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
   func isFetch(_ call: Call) -> Bool { works.isDoing(call.parent) }
 
+  /// The number of fetches that have begun.
+  var begunFetches: Int { memory.withLock { $0.begun } }
+
   /// The number of fetches that have ended. A response's token is outdated if a fetch has ended since its request was
   /// sent.
   var generation: Int { memory.withLock { $0.fetches } }
@@ -60,18 +86,22 @@ final class CSRFTokens: Sendable {
   /// is discarded, and its waiters get ``Martlet/HTTPError/signedOut``.
   func forget() {
     signOut.set()
-    memory.withLock { ($0.mirror, $0.unprotected, $0.refused) = ([:], [], [:]) }
+    memory.withLock { memory in
+      (memory.mirror, memory.unprotected, memory.tokenless) = ([:], [], [:])
+      (memory.refused, memory.accepted) = ([:], [:])
+    }
   }
 
-  /// Returns the token of a URL, from the store or by a fetch; nil if there is none.
+  /// Returns the token of a URL, from the store or by a fetch.
   ///
   /// - Parameter skipsUnprotected: whether to skip the fetch if requests were accepted without a token before.
-  func token(for url: URL, skipsUnprotected: Bool, in call: Call) async throws -> String? {
+  func token(for url: URL, skipsUnprotected: Bool, in call: Call) async throws -> Found {
     try await shared(url, by: call) { [self] in
       if let token = await stored(url, in: call) { return Found(token: token) }
       if skipsUnprotected, memory.withLock({ $0.unprotected.contains(url) }) { return Found() }
+      if await isTokenless(url, in: call) { return Found() }
       return try await fetch(url, in: call)
-    }?.token
+    } ?? Found()
   }
 
   /// Returns a token in place of a refused one: a newer one if there already is one, otherwise from a fetch.
@@ -82,29 +112,33 @@ final class CSRFTokens: Sendable {
   ///   - generation: the ``generation`` when the request was prepared.
   func replacement(
     for refused: String?, of url: URL, since generation: Int, in call: Call
-  ) async throws -> String? {
-    memory.withLock { memory in
+  ) async throws -> Found? {
+    let begun = memory.withLock { memory in
       memory.unprotected.remove(url)
-      if let refused { memory.refused[url] = refused }
+      if let refused { memory.refuse(refused, of: url) }
+      return memory.begun
     }
+    if refused == nil, await isTokenless(url, in: call) { return nil }
     while true {
       let found = try await shared(url, by: call) { [self] in
-        if let token = await stored(url, in: call), refused != nil || wasFetched(url, since: generation) {
+        if let token = await stored(url, in: call), token != refused,
+          refused != nil || wasFetched(url, since: generation)
+        {
           return Found(token: token)
         }
         if refused != nil { try await store(nil, url, in: call) }
         return try await fetch(url, in: call)
       }
       guard let found else { return nil }
-      // Reading the store may have begun earlier, and returned the refused token or an old one.
+      // The work may have begun earlier, and returned the refused token or an old one.
       let isNew = refused == nil ? wasFetched(url, since: generation) : found.token != refused
-      if found.isFetched || isNew { return found.token }
+      if isNew || found.fetch ?? 0 > begun { return found }
     }
   }
 
   /// Removes a refused token without getting another one.
   func discard(_ token: String, of url: URL, in call: Call) async {
-    memory.withLock { $0.refused[url] = token }
+    memory.withLock { $0.refuse(token, of: url) }
     if (try? await options.store.token(for: url)) == token { try? await store(nil, url, in: call) }
   }
 
@@ -131,6 +165,33 @@ final class CSRFTokens: Sendable {
   /// Records that a request without a token was accepted.
   func markUnprotected(_ url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
 
+  /// Records that a write was not refused: it may have ended its token, and if it had none, the server does not require
+  /// one from everybody.
+  func recordUse(of token: String?, for url: URL) {
+    memory.withLock { memory in
+      guard let token else { return memory.tokenless[url] = nil }
+      let others = memory.accepted[url, default: []].filter { $0 != token }
+      memory.accepted[url] = others.suffix(15) + [token]
+    }
+  }
+
+  /// Whether one of the last writes that were not refused had this token.
+  func isUsed(_ token: String?, for url: URL) -> Bool {
+    memory.withLock { memory in memory.accepted[url]?.contains { $0 == token } ?? false }
+  }
+
+  /// Whether the URL returned no token a short time ago, and the user has not signed in since.
+  private func isTokenless(_ url: URL, in call: Call) async -> Bool {
+    guard let known = memory.withLock({ $0.tokenless[url] }) else { return false }
+    if known.since.elapsed < Self.tokenlessTime, await cookies(for: url, in: call) == known.cookies { return true }
+    memory.withLock { $0.tokenless[url] = nil }
+    return false
+  }
+
+  private func cookies(for url: URL, in call: Call) async -> String? {
+    try? await call.session?.configuration.cookies?.partition(partition).cookieHeader(for: url)
+  }
+
   /// Runs the work for a URL, or waits for that of another request; nil if that work waits for this call.
   private func shared(_ url: URL, by call: Call, _ work: @escaping Work) async throws -> Found? {
     let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
@@ -146,19 +207,27 @@ final class CSRFTokens: Sendable {
     memory.withLock { $0.lastFetch[url] ?? 0 } > generation
   }
 
-  /// Fetches a token and stores it. A fetch that found no token is not remembered: it may only have lacked a login.
+  /// Fetches a token and stores it.
   private func fetch(_ url: URL, in call: Call) async throws -> Found {
-    guard let session = call.session else { return Found(isFetched: true) }
+    let number = memory.withLock { memory in
+      memory.begun += 1
+      return memory.begun
+    }
+    guard let session = call.session else { return Found(fetch: number) }
     let fetch = CSRFFetch(url: url, field: options.field, partition: partition, session: session, call: call)
-    let token = await fetch.token()
+    let (token, failure) = await fetch.token()
+    let cookies = failure == .noToken ? await cookies(for: url, in: call) : nil
     memory.withLock { memory in
       memory.fetches += 1
       memory.lastFetch[url] = memory.fetches
+      if failure == .noToken {
+        memory.tokenless[url] = Tokenless(since: Stopwatch(session.configuration.clock), cookies: cookies)
+      }
       // The server returned the refused token again: something else was wrong, for example its cookie.
       if memory.refused[url] == token { memory.refused[url] = nil }
     }
     if let token { try await store(token, url, in: call) }
-    return Found(token: token, isFetched: true)
+    return Found(token: token, fetch: number, isWithoutToken: token == nil && failure != .transient)
   }
 
   // MARK: - The store
@@ -189,7 +258,7 @@ final class CSRFTokens: Sendable {
     try memory.withLock { memory in
       try signOut.check(call.id)
       memory.mirror[url] = token
-      if token != nil { memory.unprotected.remove(url) }
+      if token != nil { (_, memory.tokenless[url]) = (memory.unprotected.remove(url), nil) }
     }
     do {
       try await options.store.setToken(token, for: url)
@@ -197,78 +266,5 @@ final class CSRFTokens: Sendable {
     guard token != nil, signOut.isAfter(call.id) else { return }
     if (try? await options.store.token(for: url)) == token { try? await options.store.setToken(nil, for: url) }
     throw HTTPError.signedOut
-  }
-}
-
-/// Fetches the token of a URL until one belongs to the cookies in the session's jar.
-private struct CSRFFetch {
-  let url: URL
-  let field: FieldName
-  let partition: String
-  let session: HTTPSession
-  /// The call that needs the token.
-  let call: Call
-
-  /// How often one request is sent while responses of other sessions replace the cookies. Two times are nearly always
-  /// enough: from the first response on, the cookies in the jar belong to a token (see
-  /// ``Martlet/CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
-  private static let attemptLimit = 4
-
-  private enum Answer {
-    case token(String)
-    case none
-    /// The user has to sign in first.
-    case unauthorized
-  }
-
-  /// Returns the token; nil if the server returns none.
-  func token() async -> String? {
-    search: for request in CSRFRule.fetchRequests(for: url) {
-      do throws(HTTPError) {
-        switch try await answer(to: request.method, request.url) {
-        case .token(let token): return token
-        case .none: continue
-        case .unauthorized: break search
-        }
-      } catch {
-        call.emit(.note("the CSRF token could not be fetched: \(error.message)"))
-        return nil
-      }
-    }
-    call.emit(.note("\(url.redacted) returned no CSRF token"))
-    return nil
-  }
-
-  private func answer(to method: HTTPMethod, _ url: URL) async throws(HTTPError) -> Answer {
-    var request = HTTPRequest(method, url, fields: [field: "Fetch"])
-    request.options.cachePolicy = .reloadIgnoringCacheData
-    request.options.partition = partition
-    request.options.expecting = .any
-    var answer = Answer.none
-    for _ in 0..<Self.attemptLimit {
-      let (body, response) = try await session.bytes(for: request)
-      if body.length == 0 { _ = try? await body.collect(upTo: 0) }  // so that the call ends well, with its metrics
-      body.cancel()
-      // After a redirect, for example to a login page, the token of another origin is not valid for this one.
-      guard Origin(response.url) == Origin(url) else { return .none }
-      guard let token = CSRFRule.token(in: response.head, field: field) else {
-        return response.status == .unauthorized ? .unauthorized : .none
-      }
-      answer = .token(token)
-      if await session.holdsSession(of: response, to: request) { break }
-    }
-    return answer
-  }
-}
-
-extension HTTPSession {
-  /// Whether a response with a CSRF token belongs to the same server session as the cookies in the jar; true if the
-  /// request does not use cookies.
-  func holdsSession(of response: HTTPResponse, to request: HTTPRequest) async -> Bool {
-    let request = withOptions(request)
-    guard let jar = configuration.cookies, request.options.handlesCookies else { return true }
-    var context = request.options.cookieContext
-    context.method = request.method
-    return await jar.partition(request.options.partition).holdsSession(of: response, in: context)
   }
 }

@@ -59,7 +59,9 @@ extension Connection {
     }
     stream?.close()
     stream = nil
-    let race = SocketRace(to: peer, from: network.options.localAddress, on: loop) { [weak self] in self?.connected($0) }
+    let race = SocketRace(to: peer, from: network.options.localAddress, key.serviceClass, on: loop) { [weak self] in
+      self?.connected($0)
+    }
     stage = .connecting(race)
     lookUp(end.0, port: end.1)
   }
@@ -113,6 +115,7 @@ extension Connection {
       facts.remoteAddress = address.ip.map(String.init(describing:)) ?? address.path
       facts.remotePort = address.port
       facts.localPort = socket.localPort
+      note = race.serviceClassRefusal.map { "\(peer): the system refused connection.serviceClass: \($0)" }
       stream = LayeredSocket(socket, network.receiveMemory, owner: self)
       limitAcknowledgement(to: network.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }

@@ -73,6 +73,8 @@ final class Connection {
   var interruptedTunnel: Tunnel?
   /// Ends the opening when its time is up.
   private(set) lazy var connectTimer = HeapTimer { [weak self] in self?.connectingTookTooLong() }
+  /// A note for the listeners of its first request.
+  var note: String?
   /// Whether the network knows that there are bytes to send.
   private var hasOutput = false
 
@@ -98,6 +100,7 @@ extension Connection {
     transfer.timing.connection = facts
     transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
     transfer.timing.requestStart = loop.now
+    if let note = note.take() { transfer.note(note) }
     requestCount += 1
     lastStart = loop.now
     isIdle = false

@@ -13,6 +13,8 @@ struct ConnectionKey: PoolKey {
   var versions: Versions
   /// The number of the ``TLSIdentity`` that it is made with; 0 without TLS to the origin.
   let identity: Int
+  /// How networks treat its packets; nil to leave that to the system.
+  var serviceClass: ServiceClass?
 
   enum Versions: Hashable, Sendable {
     case http1
@@ -53,6 +55,7 @@ struct ConnectionKey: PoolKey {
     hasher.combine(origin.host)
     hasher.combine(origin.port)
     if identity != 0 { hasher.combine(identity) }
+    if let serviceClass { hasher.combine(serviceClass) }
   }
 
   /// Host and port of the origin, or of the proxy if there is no origin.

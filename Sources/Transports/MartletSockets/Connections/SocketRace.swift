@@ -17,6 +17,9 @@ final class SocketRace: SocketHandler {
   private let peer: String
   /// The local address of the sockets; nil to let the system choose.
   private let local: IPAddress?
+  private let serviceClass: ServiceClass?
+  /// Why the system refused the service class; nil if it did not.
+  private(set) var serviceClassRefusal: String?
   private let loop: EventLoop
   private let finish: (Result<(Socket, SocketAddress), HTTPError>) -> Void
   private var schedule: HappyEyeballs?
@@ -27,13 +30,15 @@ final class SocketRace: SocketHandler {
   /// - Parameters:
   ///   - peer: host and port, for messages.
   ///   - local: the local address; only addresses of its family are tried then.
+  ///   - serviceClass: the class of their packets; nil to leave that to the system.
   ///   - finish: called once with the result, unless it is cancelled; it must not refer strongly to this object.
   init(
-    to peer: String, from local: IPAddress?, on loop: EventLoop,
+    to peer: String, from local: IPAddress?, _ serviceClass: ServiceClass?, on loop: EventLoop,
     finish: @escaping (Result<(Socket, SocketAddress), HTTPError>) -> Void
   ) {
     self.peer = peer
     self.local = local
+    self.serviceClass = serviceClass
     self.loop = loop
     self.finish = finish
   }
@@ -94,6 +99,10 @@ final class SocketRace: SocketHandler {
       socket.close()
       return schedule?.failed(address, "cannot use the local address \(local): \(String(cString: strerror(code)))")
         ?? ()
+    }
+    // Before it connects, so that its first packet has the class, too.
+    if let serviceClass, address.family != AF_UNIX, let code = socket.set(serviceClass, family: address.family) {
+      serviceClassRefusal = String(cString: strerror(code))
     }
     let code = address.withSockaddr { socket.connect(to: $0, $1) }
     switch code {

@@ -1,6 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// The events of a socket that a loop watches.
@@ -91,6 +92,12 @@ extension Socket {
     // ports.
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
     let code = SocketAddress(address, port: 0).withSockaddr { Glibc.bind(descriptor, $0, $1) }
+    return code == 0 ? nil : errno
+  }
+
+  /// Sets the class of its packets. Returns an error number, or nil on success.
+  func set(_ serviceClass: ServiceClass, family: Int32) -> Int32? {
+    let code = martlet_set_codepoint(descriptor, family, Int32(serviceClass.codepoint))
     return code == 0 ? nil : errno
   }
 

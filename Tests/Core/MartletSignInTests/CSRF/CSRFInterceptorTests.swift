@@ -110,12 +110,15 @@ struct CSRFInterceptorTests {
     let server = CSRFServer { request in
       request.method == .post ? .text("", status: .forbidden).with("X-CSRF-Token", "Required") : .status(.notFound)
     }
-    let session = server.session()
+    let clock = ManualClock()
+    let session = server.session(clock: clock)
     let request = HTTPRequest(.post, url("http://a.example/elsewhere"))
     _ = try await session.data(for: request)
-    let asked = server.fetches.count
-    _ = try await session.data(for: request)
-    #expect(server.fetches.count == 2 * asked)
+    #expect(server.fetches == ["HEAD /service/", "GET /service/", "HEAD /service"])
+    clock.advance(by: .seconds(31))
+    #expect(try await session.data(for: request).1.status == .forbidden)
+    #expect(server.fetches.count == 6)
+    #expect(server.log.lines.filter { $0.hasPrefix("sending POST") }.count == 2)
   }
 
   @Test(arguments: [false, true])

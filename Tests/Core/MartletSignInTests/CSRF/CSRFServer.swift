@@ -45,9 +45,11 @@ final class CSRFServer: Sendable {
   ///
   /// - Parameter first: an interceptor before that of CSRF.
   func session(
-    _ interceptor: CSRFInterceptor = CSRFInterceptor(root: root), after first: any Interceptor = TestInterceptor()
+    _ interceptor: CSRFInterceptor = CSRFInterceptor(root: root), after first: any Interceptor = TestInterceptor(),
+    clock: any Clock<Duration> = ContinuousClock()
   ) -> HTTPSession {
     var configuration = SessionConfiguration()
+    configuration.clock = clock
     configuration.interceptors = [first, interceptor, SessionCookie()]
     configuration.listeners = [log]
     return HTTPSession(transport: MockTransport { [self] in try await respond(to: $0) }, configuration: configuration)

@@ -142,11 +142,11 @@ struct CSRFTokensTests {
     let server = CSRFServer { _ in .text("open") }
     let session = server.session()
     for _ in 0..<3 { #expect(try await session.data(for: CSRFServer.post()).1.status == .ok) }
-    #expect(server.fetches.count == 4)
+    #expect(server.fetches == ["HEAD /service/", "GET /service/"])
     // A request that cannot be sent twice requires another fetch before it is sent.
     let chunks = AsyncStream<Data> { $0.finish() }
     _ = try await session.data(for: HTTPRequest(.post, CSRFServer.root, body: .singleUse(chunks)))
-    #expect(server.fetches.count == 8)
+    #expect(server.fetches.count == 4)
   }
 
   @Test func aServiceThatBeginsToRequireTokensGetsOne() async throws {

@@ -25,13 +25,32 @@ extension Work {
   /// The context of code that does this work.
   package var context: CallContext { CallContext(self) }
 
-  /// Waits for this work. Returns nil at once if this work is waiting, directly or indirectly, for one of the works of
-  /// the context: the wait would never end.
+  /// Waits for this work. Returns nil at once if the wait would never end.
   package func wait<Result>(in context: CallContext, _ wait: () async throws -> Result) async rethrows -> Result? {
-    let waiting = context.works.map(ObjectIdentifier.init)
-    guard WaitGraph.begin(waiting, for: ObjectIdentifier(self)) else { return nil }
-    defer { WaitGraph.end(waiting, for: ObjectIdentifier(self)) }
+    guard let begun = Wait(in: context, for: self) else { return nil }
+    defer { begun.end() }
     return try await wait()
+  }
+}
+
+/// A wait of a context's works for another work.
+final class Wait: Sendable {
+  private let waiting: [ObjectIdentifier]
+  private let work: ObjectIdentifier
+  private let isOver = Atomic(false)
+
+  /// Begins the wait, whose end its owner reports; nil if the other work is waiting, directly or indirectly, for one of
+  /// the works of the context: the wait would never end.
+  init?(in context: CallContext, for work: any Work) {
+    waiting = context.works.map(ObjectIdentifier.init)
+    self.work = ObjectIdentifier(work)
+    guard WaitGraph.begin(waiting, for: self.work) else { return nil }
+  }
+
+  /// Ends the wait. Only the first end counts.
+  func end() {
+    guard !isOver.exchange(true, ordering: .relaxed) else { return }
+    WaitGraph.end(waiting, for: work)
   }
 }
 

@@ -31,6 +31,8 @@ public final class Call: Work {
   private let isFinished = Atomic(false)
   static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
+  private let hasEndings = Atomic(false)
+  private let endings = Mutex<[@Sendable () -> Void]>([])
   /// There are few: a search takes less time than hashing an identifier.
   private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
 
@@ -104,9 +106,25 @@ public final class Call: Work {
 
   /// Ends the call and reports its end. Nothing waits for the call afterwards.
   package func end(_ error: HTTPError?) {
-    hasEnded.store(true, ordering: .relaxed)
+    hasEnded.store(true, ordering: .sequentiallyConsistent)
+    if hasEndings.load(ordering: .sequentiallyConsistent) { runEndings() }
     if hasDeadline { _ = deadline.withLock { $0.take() } }
     emit(.finished(error))
+  }
+
+  /// Runs an action at the end of the call, at once if it has ended. It should be quick.
+  package func atEnd(_ action: @escaping @Sendable () -> Void) {
+    endings.withLock { $0.append(action) }
+    hasEndings.store(true, ordering: .sequentiallyConsistent)
+    if hasEnded.load(ordering: .sequentiallyConsistent) { runEndings() }
+  }
+
+  private func runEndings() {
+    let actions = endings.withLock { endings in
+      defer { endings = [] }
+      return endings
+    }
+    for action in actions { action() }
   }
 
   /// The number of the attempt in progress; it is kept only if there are listeners.
@@ -193,7 +211,7 @@ extension Call {
 
   /// The longest time that the call waits for work that may be waiting for the call itself without a visible sign: a
   /// multiple of the response timeout.
-  func waitLimit(factor: Int) -> WaitLimit? {
+  package func waitLimit(factor: Int = 1) -> WaitLimit? {
     guard let responseTimeout, let clock = runner?.clock else { return nil }
     return WaitLimit(responseTimeout.bounded * factor, on: clock)
   }

@@ -93,7 +93,12 @@ package final class RunningWork<Value: Sendable>: Work {
   private struct State {
     /// nil while the work is in progress.
     var result: Result<Value, any Error>?
-    var waiters: [ObjectIdentifier: OneShot<Value?>] = [:]
+    var waiters: [ObjectIdentifier: Waiter] = [:]
+  }
+
+  private struct Waiter {
+    let answer: OneShot<Value?>
+    let wait: Wait
   }
 
   /// Makes work that an owner does in a separate task, in the work's ``Work/context``.
@@ -117,15 +122,19 @@ package final class RunningWork<Value: Sendable>: Work {
   /// The number of callers that wait.
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
-  /// Ends the work and resumes all waiting callers. Only the first result counts.
+  /// Ends the work and all waits for it, and resumes the callers. Only the first result counts.
   package func finish(_ result: Result<Value, any Error>) {
     let waiters = state.withLock { state in
-      guard state.result == nil else { return [:] as [ObjectIdentifier: OneShot<Value?>] }
+      guard state.result == nil else { return [:] as [ObjectIdentifier: Waiter] }
       state.result = result
       defer { state.waiters = [:] }
       return state.waiters
     }
-    for waiter in waiters.values { waiter.answer(result.map(Optional.some)) }
+    for waiter in waiters.values {
+      // Here and not when the caller's task runs: this call may begin to wait for the caller before that.
+      waiter.wait.end()
+      waiter.answer.answer(result.map(Optional.some))
+    }
   }
 
   /// Waits for the result.
@@ -137,14 +146,11 @@ package final class RunningWork<Value: Sendable>: Work {
   ///   without it.
   /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
   package func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
-    let waited = try await (call ?? self as any Work).wait(in: context) { try await result(within: limit) }
-    return waited ?? nil
-  }
-
-  private func result(within limit: WaitLimit?) async throws -> Value? {
+    guard let wait = Wait(in: context, for: call ?? self as any Work) else { return nil }
+    defer { wait.end() }
     let waiter = OneShot<Value?>()
     let early = state.withLock { state in
-      if state.result == nil { state.waiters[ObjectIdentifier(waiter)] = waiter }
+      if state.result == nil { state.waiters[ObjectIdentifier(waiter)] = Waiter(answer: waiter, wait: wait) }
       return state.result
     }
     if let early { return try early.get() }

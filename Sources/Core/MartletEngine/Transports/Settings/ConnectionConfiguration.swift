@@ -53,6 +53,13 @@ public struct ConnectionConfiguration: Sendable {
   /// supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails with
   /// ``HTTPError/Kind/invalidRequest``.
   public var addressPolicy = AddressPolicy.any
+  /// How networks treat the packets of the connections, those to proxies included. nil, the default, leaves it to the
+  /// system.
+  ///
+  /// A connection has one class. If the system refuses it, the requests of the connection go on without it, and the
+  /// first one reports an ``Event/note(_:)``. `SocketTransport`, the default on Linux, supports it over TCP; Unix
+  /// sockets have no packets. `URLSessionTransport` ignores it.
+  public var serviceClass: ServiceClass?
 
   /// Makes the default configuration.
   public init() {}
@@ -77,7 +84,7 @@ public struct ConnectionConfiguration: Sendable {
     case serverTrustCheck = "tls.serverTrustCheck"
     case originSettings = "tls.originSettings"
     case proxy, versions, connectTimeout, poolTimeout, connectionsPerHost, connections, idleConnections, idleLifetime
-    case decompresses, readAhead, addressPolicy
+    case decompresses, readAhead, addressPolicy, serviceClass
   }
 
   /// The settings that differ from the default, for a transport that does not support all of them.
@@ -103,6 +110,7 @@ public struct ConnectionConfiguration: Sendable {
       case .decompresses: !decompresses
       case .readAhead: readAhead != unchanged.readAhead
       case .addressPolicy: addressPolicy != unchanged.addressPolicy
+      case .serviceClass: serviceClass != nil
       }
     }
   }

@@ -223,7 +223,7 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "TestServers", "sap-program",
+        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "TestServers", "TestSupport", "sap-program",
       ]),
     .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
     .testTarget(

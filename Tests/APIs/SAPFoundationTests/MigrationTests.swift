@@ -88,5 +88,15 @@ extension DefaultConfigurationTests {
       let session = SAPURLSession(configuration: configuration)
       #expect(session.configuration.urlCache === configuration.urlCache)
     }
+
+    @Test func whatFoundationLacksOnLinuxHasAReplacement() {
+      #expect(URLError.Code(rawValue: -999) == .some(.cancelled))
+      #expect(!Locale.autoupdatingCurrent.identifier.isEmpty)
+      #expect(NSPredicate { value, _ in value as? Int == 1 }.evaluate(with: 1))
+      #expect(NSLocalizedString("missing", value: "a text", comment: "") == "a text")
+      #expect(Logger.root.parent == nil)
+      _ = NotificationCenter.default.publisher(for: Notification.Name("shop"))
+      _ = Timer.publish(every: 1, on: .main, in: .common)
+    }
   }
 }

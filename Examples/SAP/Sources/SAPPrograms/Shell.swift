@@ -75,7 +75,7 @@ package final class Shell {
   }
 
   private static func text(of error: any Error) -> String {
-    guard let error = error as? any LocalizedError else { return "\(error)" }
+    guard let error = error as? any LocalizedError else { return error.localizedDescription }
     return [error.errorDescription, error.failureReason.map { "(\($0))" }].compactMap(\.self).joined(separator: " ")
   }
 }

@@ -75,6 +75,23 @@ struct ProgramTests {
     }
   }
 
+  @Test func aGatewayThatIsGoneIsAFailureInWords() async throws {
+    let gateway = try ExampleGateway.start()
+    gateway.stop()
+    let screen = Screen([])
+    let shell = Shell(gateway: gateway.url) { line in screen.lines.withLock { $0.append(line) } }
+
+    for command in ["orders", "roles", "picture"] { await shell.run(command) }
+
+    let lines = screen.lines.withLock { $0 }
+    #expect(lines.count == 3)
+    for line in lines {
+      #expect(line.hasPrefix("Failed: "))
+      #expect(!line.contains("NSErrorFailingURLKey"))
+    }
+    #expect(lines.first?.contains("cannot connect to 127.0.0.1") == true)
+  }
+
   @Test func unknownCommandsAndArgumentsAreExplained() async throws {
     let lines = try await lines(of: ["dance", "order", "order A x", "status x paid", "odata v3", "help"])
 

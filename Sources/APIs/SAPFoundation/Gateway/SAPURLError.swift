@@ -134,6 +134,8 @@ public struct SAPLoginRequiredError: Error, Sendable, Hashable {
   /// How the user signs in.
   public let method: Method
 
+  init?(_ response: HTTPURLResponse) { self.init(ReceivedHead.head(of: response).fields) }
+
   package init?(_ fields: HTTPFields) {
     if fields.contains("com.sap.cloud.security.login") {
       method = .saml

@@ -171,8 +171,11 @@ open class SAPcpmsSettings {
   }
 
   private static func values(in data: Data, _ response: URLResponse?, _ name: String) throws -> [String: Any] {
-    guard let status = (response as? HTTPURLResponse)?.statusCode else { throw SAPcpmsSettingsError.network }
-    guard (200...299).contains(status) else { throw SAPcpmsSettingsError.invalidHTTPStatus(statusCode: status) }
+    guard let response = response as? HTTPURLResponse else { throw SAPcpmsSettingsError.network }
+    guard (200...299).contains(response.statusCode) else {
+      throw SAPcpmsSettingsError.invalidHTTPStatus(statusCode: response.statusCode)
+    }
+    if let login = SAPLoginRequiredError(response) { throw login }
     guard !data.isEmpty else { return [:] }
     let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed)
     guard let value else {
@@ -183,7 +186,8 @@ open class SAPcpmsSettings {
 
   /// The published error has no place for the session's, which is therefore logged.
   private static func settingsError(_ error: any Error) -> any Error {
-    if error is SAPcpmsSettingsError || (error as? URLError)?.code == .cancelled { return error }
+    if error is SAPcpmsSettingsError || error is SAPLoginRequiredError { return error }
+    if (error as? URLError)?.code == .cancelled { return error }
     SessionLog.write(.warning, "SAPcpmsSettings", "the request failed: \(error)")
     return SAPcpmsSettingsError.network
   }

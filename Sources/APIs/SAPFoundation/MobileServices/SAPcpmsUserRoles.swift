@@ -66,6 +66,7 @@ open class SAPcpmsUserRoles {
       guard (200...299).contains(response.statusCode) else {
         throw SAPcpmsUserRolesError.invalidHTTPStatus(statusCode: response.statusCode)
       }
+      if let login = SAPLoginRequiredError(response) { throw login }
       guard let fields = try? JSONSerialization.jsonObject(with: data) as? [String: Any] else {
         throw SAPcpmsUserRolesError.malformed(type: .invalidType, description: "the response is not a JSON object")
       }

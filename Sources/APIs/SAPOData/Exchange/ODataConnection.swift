@@ -10,8 +10,8 @@ struct ODataConnection: Sendable {
   let tracing: ODataTracing
 
   static let tokenRemedy =
-    "the service requires a CSRF token: register CSRFTokenObserver(rootUrl: serviceRoot) with the session, which needs "
-    + "cookies, too"
+    "the service requires a CSRF token, or refused the session's: register CSRFTokenObserver(rootUrl: serviceRoot) with "
+    + "the session, which needs cookies, too, and let its root be that of the service"
 
   var format: ODataFormat { ODataFormat(options.dataVersion, quotesNumbers: options.ieee754Compatible) }
 

@@ -64,7 +64,7 @@ struct GatewayListing {
     "A request chooses faults by ?sap-fault=NAME or X-SAP-Fault: NAME; several are separated by commas.",
     "A query makes another URL: use the field to test caches.",
     "Writes need the token that a GET with 'X-CSRF-Token: Fetch' returns, and the cookie of that response.",
-    "Client certificates are not offered: the gateway has no TLS.",
+    "Client certificates: the gateway has no TLS, but the program sap-gateway offers them with --client-certificates.",
   ]
 
   private var text: String {

@@ -78,6 +78,21 @@ struct UserRolesTests {
   }
 }
 
+@Suite("A login page instead of the response of a service", .timeLimit(.minutes(5)))
+struct LoginInsteadTests {
+  @Test func itIsNamedAsSuch() async throws {
+    let server = try LoopbackServer { _ in .text("<html>").with("com.sap.cloud.security.login", "login-request") }
+    let session = SAPURLSession(configuration: .ephemeral)
+    await #expect(throws: SAPLoginRequiredError.self) {
+      try await SAPcpmsUserRoles(sapURLSession: session, roleServiceUrl: server.url("/me")).load()
+    }
+    await #expect(throws: SAPLoginRequiredError.self) {
+      _ = try await SAPcpmsSettings(sapURLSession: session, applicationSettingsURL: server.url("/settings"))
+        .load(for: .application)
+    }
+  }
+}
+
 /// Settings, which need not be Sendable, as text.
 private func described(_ values: [String: Any]?) -> String? {
   guard let values else { return nil }

@@ -44,6 +44,7 @@ let package = Package(
         "SAPPrograms",
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletTesting", package: "Martlet"),
+        .product(name: "SAPFoundation", package: "Martlet"),
         .product(name: "SAPFoundationTesting", package: "Martlet"),
       ]),
   ],

@@ -5,6 +5,7 @@ package import SAPFoundationTesting
 package struct GatewayOptions: Sendable {
   package private(set) var port = 8010
   package private(set) var faults: Set<SAPGateway.Fault> = []
+  package private(set) var wantsClientCertificates = false
   package private(set) var isQuiet = false
   package private(set) var wantsHelp = false
 
@@ -26,6 +27,7 @@ package struct GatewayOptions: Sendable {
           }
           faults.insert(fault)
         }
+      case "--client-certificates": wantsClientCertificates = true
       case "--quiet": isQuiet = true
       case "--help", "-h": wantsHelp = true
       default: throw UsageMistake(description: "unknown option '\(argument)': see --help")
@@ -40,11 +42,14 @@ package struct GatewayOptions: Sendable {
     return """
       sap-gateway: SAP Mobile Services with a Gateway behind it, on this machine, until Ctrl-C.
 
-      usage: sap-gateway [--port N] [--fault NAME]... [--quiet]
+      usage: sap-gateway [--port N] [--fault NAME]... [--client-certificates] [--quiet]
 
         --port N      8010 by default, 0 for a free one; it listens on 127.0.0.1 only
         --fault NAME  a fault of all requests; a request chooses others by ?sap-fault=NAME
                       or by the field X-SAP-Fault
+        --client-certificates
+                      also listens with TLS, for clients with a certificate, and makes one; this
+                      needs openssl and python3
         --quiet       prints no line for each request
 
       Faults:
@@ -67,8 +72,12 @@ package enum ExampleGateway {
 
   /// A photo of the slideshow.
   package static var photo: URL {
+    folder.deletingLastPathComponent().appending(path: "Slideshow/Photos/coffee.jpg")
+  }
+
+  /// The folder of this package.
+  package static var folder: URL {
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appending(path: "Slideshow/Photos/coffee.jpg")
   }
 
   /// What the program prints when it has started.

@@ -14,9 +14,10 @@ enum SAPGatewayProgram {
       let gateway = try ExampleGateway.start(port: options.port, faults: options.faults) { line in
         if !isQuiet { write(line + "\n", to: .standardError) }
       }
-      write(ExampleGateway.greeting(gateway), to: .standardOutput)
+      let front = options.wantsClientCertificates ? try CertificateFront(for: gateway.url) : nil
+      write(ExampleGateway.greeting(gateway) + (front?.greeting ?? ""), to: .standardOutput)
       await waitForSignal()
-      gateway.stop()
+      withExtendedLifetime(front) { gateway.stop() }
     } catch {
       write("sap-gateway: \(error)\n", to: .standardError)
       exit(2)

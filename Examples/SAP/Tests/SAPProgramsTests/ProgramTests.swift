@@ -138,6 +138,8 @@ struct ProgramTests {
     #expect(options.port == 0)
     #expect(options.faults == [.slow, .saml])
     #expect(options.isQuiet)
+    #expect(!options.wantsClientCertificates)
+    #expect(try GatewayOptions(["--client-certificates"]).wantsClientCertificates)
     #expect(try GatewayOptions(["-h"]).wantsHelp)
     #expect(try ShellOptions(["--gateway", "http://localhost:1"]).gateway?.port == 1)
     #expect(GatewayOptions.help.contains("csrf-changes"))

@@ -198,7 +198,7 @@ public enum SAPcpmsLogUploaderError: SAPError, Sendable {
     case .damagedLogFiles: "The server does not understand the log lines."
     case .emptyLogFiles: "The log files are empty."
     case .networkError(let error, let status, _):
-      "The logs were not uploaded\(status.map { " (status \($0))" } ?? "")\(error.map { ": \($0)" } ?? ".")"
+      "The logs were not uploaded\(status.map { " (status \($0))" } ?? "")\(error.map { ": \($0.localizedDescription)" } ?? ".")"
     case .uploadAlreadyInProgress: "The logs are already being uploaded."
     case .couldNotDeleteLogs: "The uploaded log files could not be deleted."
     case .internalError(let error): "The log files cannot be read\(error.map { ": \($0)" } ?? ".")"

@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A request with a fault, and what has to come of it.
+/// A request with a fault, and the expected response.
 struct FaultRow: Sendable, CustomTestStringConvertible {
   let fault: SAPGateway.Fault
   let target: String

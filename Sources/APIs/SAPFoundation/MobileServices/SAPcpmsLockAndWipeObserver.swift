@@ -27,8 +27,8 @@ extension LockWipePolicyError: LocalizedError {
 /// ```
 ///
 /// Such a response has status 403 and the field `x-message-code` with `TRAFFIC_REG_LOCKED` or `TRAFFIC_REG_WIPED`. Every
-/// one fails its request with the ``LockWipePolicyError``. The manager is told of the first one, and again only after the
-/// server has sent a response that neither locks nor wipes. Removing data is the work of the app's
+/// one fails its request with the ``LockWipePolicyError``. The first one notifies the manager; the next does so only after
+/// the server has sent a response that neither locks nor wipes. Removing data is the work of the app's
 /// ``LockAndWipeEventObserving``: this module removes nothing.
 ///
 /// What SAP's observer stores is not published. This one stores the date of the last response that neither locks nor
@@ -59,7 +59,7 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
   ///   - store: stores the date of the last contact.
   ///   - backend: the URL whose origin is meant; by default every server, which third parties then are, too. (Not in
   ///     SAP's initializer.)
-  ///   - manager: is told of locks and wipes; the shared one by default. (Not in SAP's initializer.)
+  ///   - manager: notifies the app of locks and wipes; the shared one by default. (Not in SAP's initializer.)
   public init(
     store: any CodableStoring, backend: URL? = nil, manager: any LockAndWipeManaging = LockAndWipeManager.shared
   ) {
@@ -126,7 +126,7 @@ public protocol LockAndWipeManaging: Sendable {
   func wipe() async
 }
 
-/// Is told that the app is locked or wiped: closes stores, removes data, shows a screen. All methods do nothing by
+/// Receives that the app is locked or wiped: closes stores, removes data, shows a screen. All methods do nothing by
 /// default. They are called one after another, on any thread.
 ///
 /// In SAP's releases before 2026 they are not `async`; such methods conform, too. SAP also allows structs, which could

@@ -12,17 +12,18 @@
 /// It marks what this program sends, and not what the server sends.
 public struct ServiceClass: Sendable, Hashable {
   /// The codepoint, from 0 to 63.
-  public let codepoint: Int
+  public var codepoint: Int { Int(value) }
+  private let value: UInt8
 
   /// Makes a class with any codepoint, for example one that the operator of a network has assigned.
   ///
   /// - Parameter codepoint: from 0 to 63; nil is returned for other numbers.
   public init?(codepoint: Int) {
     guard (0..<64).contains(codepoint) else { return nil }
-    self.init(codepoint)
+    self.init(UInt8(codepoint))
   }
 
-  private init(_ codepoint: Int) { self.codepoint = codepoint }
+  private init(_ value: UInt8) { self.value = value }
 
   /// Voice: expedited forwarding (EF, 46).
   public static let telephony = ServiceClass(46)

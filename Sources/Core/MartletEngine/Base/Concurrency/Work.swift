@@ -27,8 +27,9 @@ extension Work {
 
   /// Waits for this work. Returns nil at once if the wait would never end.
   package func wait<Result>(in context: CallContext, _ wait: () async throws -> Result) async rethrows -> Result? {
-    guard let begun = Wait(in: context, for: self) else { return nil }
-    defer { begun.end() }
+    let edge = Wait(of: context, for: self)
+    guard edge.begin() else { return nil }
+    defer { edge.end() }
     return try await wait()
   }
 }
@@ -39,15 +40,16 @@ final class Wait: Sendable {
   private let work: ObjectIdentifier
   private let isOver = Atomic(false)
 
-  /// Begins the wait, whose end its owner reports; nil if the other work is waiting, directly or indirectly, for one of
-  /// the works of the context: the wait would never end.
-  init?(in context: CallContext, for work: any Work) {
+  init(of context: CallContext, for work: any Work) {
     waiting = context.works.map(ObjectIdentifier.init)
     self.work = ObjectIdentifier(work)
-    guard WaitGraph.begin(waiting, for: self.work) else { return nil }
   }
 
-  /// Ends the wait. Only the first end counts.
+  /// Begins the wait. Returns false if the other work is waiting, directly or indirectly, for one of the works of the
+  /// context: the wait would never end.
+  func begin() -> Bool { WaitGraph.begin(waiting, for: work) }
+
+  /// Ends the wait, which has begun. Only the first end counts.
   func end() {
     guard !isOver.exchange(true, ordering: .relaxed) else { return }
     WaitGraph.end(waiting, for: work)

@@ -146,17 +146,20 @@ package final class RunningWork<Value: Sendable>: Work {
   ///   without it.
   /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
   package func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
-    guard let wait = Wait(in: context, for: call ?? self as any Work) else { return nil }
-    defer { wait.end() }
+    let wait = Wait(of: context, for: call ?? self as any Work)
     let waiter = OneShot<Value?>()
-    let early = state.withLock { state in
-      if state.result == nil { state.waiters[ObjectIdentifier(waiter)] = Waiter(answer: waiter, wait: wait) }
-      return state.result
+    // The wait begins under the lock, so that `finish` ends every wait that has begun.
+    let (early, hasBegun) = state.withLock { state in
+      guard state.result == nil, wait.begin() else { return (state.result, false) }
+      state.waiters[ObjectIdentifier(waiter)] = Waiter(answer: waiter, wait: wait)
+      return (nil, true)
     }
     if let early { return try early.get() }
+    guard hasBegun else { return nil }
     let alarm = limit.map { Alarm(after: $0.duration, on: $0.clock) { waiter.answer(.success(nil)) } }
     defer {
       alarm?.cancel()
+      wait.end()
       state.withLock { $0.waiters[ObjectIdentifier(waiter)] = nil }
     }
     return try await waiter.wait()

@@ -14,14 +14,10 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
 
   private let file: SQLiteCookieStore
   private let state: Locked<State>
-  /// The storage on these cookies, which adopts cookies by its rules.
-  private let owner = Locked<Weak>(Weak())
-
-  private struct Weak { weak var storage: SAPHTTPCookieStorage? }
 
   private init(_ file: SQLiteCookieStore) {
     self.file = file
-    state = Locked(State(shared: SharedCookies(.shared, wasMarked: ProgramMark.cookies.isSet)))
+    state = Locked(State(shared: SharedCookies(.shared, isMarked: ProgramMark.cookies.isSet)))
   }
 
   /// The storage of all sessions of the default configuration. If there can be no file, the cookies are in memory, and
@@ -31,9 +27,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
       guard let url = ProgramFolder.data.file("cookies.sqlite") else {
         throw HTTPError(.file, "the user has no folder for data: set XDG_DATA_HOME or HOME", phase: .preparing)
       }
-      let cookies = DefaultCookies(try SQLiteCookieStore(at: url))
-      let storage = SAPHTTPCookieStorage(cookies)
-      cookies.owner.withLock { $0.storage = storage }
+      let storage = SAPHTTPCookieStorage(DefaultCookies(try SQLiteCookieStore(at: url)))
       // an app may empty the shared storage without another request before it ends
       atexit { DefaultCookies.storage.synchronize() }
       return storage
@@ -130,7 +124,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
   // MARK: - The shared storage, and removals that failed
 
   func synchronize() {
-    guard let storage = owner.withLock({ $0.storage }) else { return }
+    let storage = Self.storage  // on these cookies: it adopts cookies by its rules
     state.withLock { state in
       guard let changes = state.shared.changes() else { return }
       if state.shared.isMarked { ProgramMark.cookies.set() }
@@ -144,7 +138,6 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
 
   private func adopt(_ changes: SharedCookies.Changes, by storage: SAPHTTPCookieStorage, _ state: inout State) {
     do { try removeIfDue(&state) } catch { return log("removed", error) }
-    guard state.policy != .never else { return }
     do {
       if !changes.removed.isEmpty {
         for (site, cookies) in try file.blockingCookies().sites {
@@ -152,7 +145,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
           if !gone.isEmpty { try file.blockingUpdate(site) { $0.removeAll { gone.contains($0.identity) } } }
         }
       }
-      for cookie in changes.added {
+      for cookie in changes.added where state.policy != .never {
         try storage.put(cookie) { site, change in try file.blockingUpdate(site, change) }
       }
     } catch { log("adopted from HTTPCookieStorage.shared", error) }

@@ -23,17 +23,17 @@ struct SharedCookies {
   }
 
   private let storage: HTTPCookieStorage
-  /// Whether an earlier run has set the mark.
-  private let wasMarked: Bool
   private var last: [HTTPCookie] = []
   /// The fingerprints of the adopted cookies.
   private var known: Set<String> = []
   /// Whether this run has looked before.
   private var isOpen = false
-  /// Whether the storage has the mark. It has none if its policy is to accept no cookies.
-  private(set) var isMarked = false
+  /// Whether the storage had the mark at the last look, of this or of an earlier run. It has none if its policy is to
+  /// accept no cookies.
+  private(set) var isMarked: Bool
 
-  init(_ storage: HTTPCookieStorage, wasMarked: Bool) { (self.storage, self.wasMarked) = (storage, wasMarked) }
+  /// - Parameter isMarked: whether an earlier run has set the mark.
+  init(_ storage: HTTPCookieStorage, isMarked: Bool) { (self.storage, self.isMarked) = (storage, isMarked) }
 
   /// Returns the changes since the last look; nil if there are none.
   mutating func changes() -> Changes? {
@@ -41,9 +41,9 @@ struct SharedCookies {
     if isOpen, cookies.elementsEqual(last, by: ===) { return nil }
     var changes = Changes()
     let hasMark = cookies.contains { Self.isOwn($0, named: Self.markName) }
-    if !hasMark, isMarked || !isOpen {
-      changes.areRemoved = isMarked || wasMarked
-      known = []
+    if !hasMark {
+      changes.areRemoved = isMarked
+      if isMarked { known = [] }
     } else if !isOpen {
       let list = cookies.first { Self.isOwn($0, named: Self.listName) }?.value ?? ""
       known = Set(list.split(separator: "-").map(String.init))

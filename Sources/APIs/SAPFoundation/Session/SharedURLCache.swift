@@ -30,9 +30,11 @@ private enum SharedURLCaches {
       if let (_, cache) = known.first(where: { $0.replaced === urlCache }) { return cache }
       guard urlCache === URLCache.shared else { return nil }
       let cache = SAPURLCache(urlCache.engineCache(isShared: true), inPlaceOf: urlCache)
-      if ProgramMark.cache.isSet, !urlCache.hasMark { cache.removal.remove(.all, from: cache.cache) }
-      urlCache.setMark()
-      if urlCache.hasMark { ProgramMark.cache.set() }
+      if !urlCache.hasMark {
+        if ProgramMark.cache.isSet { cache.removal.remove(.all, from: cache.cache) }
+        urlCache.setMark()
+        if urlCache.hasMark { ProgramMark.cache.set() }
+      }
       known.append((urlCache, cache))
       URLCache.shared = cache
       return cache

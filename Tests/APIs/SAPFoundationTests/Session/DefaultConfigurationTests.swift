@@ -123,6 +123,21 @@ struct DefaultConfigurationTests {
     #expect(await SAPURLSession().get(server.url("/show")).text == "none")
   }
 
+  @Test func aCookieThatTheAppDeletesIsNotSentEvenIfNoneIsStoredAnyMore() async throws {
+    let server = try LoopbackServer { .text($0.fields[.cookie] ?? "none") }
+    let storage = try #require(SAPURLSession().configuration.httpCookieStorage)
+    let cookie = try #require(
+      HTTPCookie(properties: [.name: "app", .value: "1", .domain: "127.0.0.1", .path: "/", .discard: "TRUE"]))
+    HTTPCookieStorage.shared.setCookie(cookie)
+    #expect(await SAPURLSession().get(server.url("/show")).text == "app=1")
+    storage.cookieAcceptPolicy = .never
+    defer { storage.cookieAcceptPolicy = .always }
+
+    HTTPCookieStorage.shared.deleteCookie(cookie)
+
+    #expect(await SAPURLSession().get(server.url("/show")).text == "none")
+  }
+
   @Test func anAppsOwnSharedCacheIsEmptiedByItsOwnCalls() async throws {
     let before = URLCache.shared
     defer { URLCache.shared = before }

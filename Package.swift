@@ -29,8 +29,8 @@ let package = Package(
     .library(name: "MartletTracing", targets: ["MartletTracing"]),
     .library(name: "MartletServiceLifecycle", targets: ["MartletServiceLifecycle"]),
   ],
-  // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor fetched,
-  // and the bridge's module is empty. A condition names one trait, because SwiftPM requires all named traits.
+  // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor
+  // fetched, and the bridge's module is empty. A condition names one trait, because SwiftPM requires all named traits.
   traits: [
     .trait(name: "HTTPTypes", description: "MartletHTTPTypes: requests and responses of swift-http-types"),
     .trait(

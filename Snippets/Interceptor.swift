@@ -8,7 +8,7 @@ struct APIKey: Interceptor {
   let origin: Origin?
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard Origin(request.url) == origin else { return .send(request) }
+    guard request.origin == origin else { return .send(request) }
     var request = request
     request.fields["X-Api-Key"] = key
     return .send(request)

@@ -73,7 +73,8 @@ extension MartletEngine.HTTPRequest {
   /// Makes a request from one of swift-http-types, for a session to send.
   ///
   /// ```swift
-  /// let request = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
+  /// let request = HTTPTypes.HTTPRequest(
+  ///   method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
   /// let (data, response) = try await session.data(for: Martlet.HTTPRequest(request))
   /// let head = try HTTPTypes.HTTPResponse(response.head)
   /// ```

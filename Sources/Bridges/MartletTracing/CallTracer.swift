@@ -29,8 +29,8 @@ public import Tracing
 /// | `martlet.response.source`, if the cache answers | | ✓ |
 /// | `martlet.resend.reason`, if the request is sent again | | ✓ |
 ///
-/// The names are those of OpenTelemetry's stable conventions for HTTP clients, except those with `martlet`. A span with an
-/// `error.type` has the status `error`; the error of a call is recorded too.
+/// The names are those of OpenTelemetry's stable conventions for HTTP clients, except those with `martlet`. A span with
+/// an `error.type` has the status `error`; the error of a call is recorded too.
 public final class CallTracer: Interceptor, EventListener {
   private let tracer: (any Tracer)?
   private let redaction: Redaction

@@ -201,7 +201,7 @@ private final class CallRecord: Sendable {
 
   func begin(_ request: HTTPRequest) {
     let now = stopwatch.elapsed
-    state.withLock { $0 = (MeasuredAttempt(method: request.method, origin: Origin(request.url)), now) }
+    state.withLock { $0 = (MeasuredAttempt(method: request.method, origin: request.origin), now) }
   }
 
   func change(_ change: (inout MeasuredAttempt) -> Void) {

@@ -169,8 +169,8 @@ extension HTTPRequest {
   /// ```
   ///
   /// It contains what this value contains, without the session's interceptors, cookies and options. The request of
-  /// ``Martlet/Event/attempt(_:_:)`` has all of them except the cookies. A body that is not text is piped in with `printf`. A
-  /// stream, or a body of more than 1 MiB, is omitted, with a remark on a separate line.
+  /// ``Martlet/Event/attempt(_:_:)`` has all of them except the cookies. A body that is not text is piped in with
+  /// `printf`. A stream, or a body of more than 1 MiB, is omitted, with a remark on a separate line.
   ///
   /// - Parameter redaction: the secrets that are omitted. Use `.off` for a command that works with credentials; it is
   ///   then as secret as they are.

@@ -13,9 +13,9 @@ import Synchronization
 ///
 /// Every attempt is an entry: a redirect, a retry and the request after a challenge each have their own, with a comment
 /// that names the call. An entry is added when its attempt has ended. It contains the request's head in the form in
-/// which it was written, if the transport reports that (``Martlet/Event/written(_:)``). Otherwise it contains the engine's
-/// form, without `Host`. It also contains the response in the engine's form, with its body decoded, and without the
-/// fields of the coded body.
+/// which it was written, if the transport reports that (``Martlet/Event/written(_:)``). Otherwise it contains the
+/// engine's form, without `Host`. It also contains the response in the engine's form, with its body decoded, and
+/// without the fields of the coded body.
 ///
 /// The redaction replaces secrets, in bodies too. The part of a body that was read is recorded, up to a limit; a longer
 /// body is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.

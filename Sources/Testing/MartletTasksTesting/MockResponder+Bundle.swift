@@ -10,8 +10,8 @@ extension MockResponder {
   /// MockSession.shared["category"] = .response(from: .module, json: "Category")
   /// ```
   ///
-  /// Swift packages put the resources of tests into a separate bundle, `.module`; `Bundle(for:)` of a test's class finds them
-  /// too. If the file does not exist, the task fails with an `HTTPError` of kind `.file` that names it.
+  /// Swift packages put the resources of tests into a separate bundle, `.module`; `Bundle(for:)` of a test's class
+  /// finds them too. If the file does not exist, the task fails with an `HTTPError` of kind `.file` that names it.
   public static func response(
     from bundle: Bundle, json name: String, status: HTTPStatus = .ok, headers: HTTPFields = [:]
   ) -> MockResponder {

@@ -2,8 +2,8 @@
 @_exported public import MartletTasks
 import Synchronization
 
-/// A session that answers requests from a table, without a network, for tests. Use it wherever a `StandardNetworkSession` is
-/// expected.
+/// A session that answers requests from a table, without a network, for tests. Use it wherever a
+/// `StandardNetworkSession` is expected.
 ///
 /// ```swift
 /// MockSession.install()  // once, before the code under test asks for its session
@@ -18,8 +18,8 @@ import Synchronization
 /// the one with more conditions, and of those the one that was set last. If no key matches, the request fails with an
 /// `HTTPError` of kind `.file` that says "file not found" and lists the keys.
 ///
-/// Only the network is replaced: headers, signature, authorization, the one authentication on a 401 and redirects work as in
-/// production, and so do retries if the configuration enables them. Without an environment, the base URL is
+/// Only the network is replaced: headers, signature, authorization, the one authentication on a 401 and redirects work
+/// as in production, and so do retries if the configuration enables them. Without an environment, the base URL is
 /// `https://mock.invalid`.
 ///
 /// ``shared`` is shared by all tests of a process. Tests that run concurrently make one each:

@@ -108,8 +108,8 @@ extension MobileServices {
   /// Sets the roles of a user; without users in the settings, that of `anonymous`.
   public func setRoles(_ roles: [String], of user: String) { state.value.withLock { $0.services.roles[user] = roles } }
 
-  /// Sets the app's settings at a path, such as `mobileservices/settingsExchange`; no path means all. A text that is not
-  /// JSON removes them.
+  /// Sets the app's settings at a path, such as `mobileservices/settingsExchange`; no path means all. A text that is
+  /// not JSON removes them.
   public func setSettings(_ json: String, at path: String = "") {
     state.value.withLock { $0.services.settings.set(json, at: path) }
   }

@@ -23,13 +23,14 @@ import Synchronization
 ///    refused. So each of several parallel requests without a cookie, or with an expired one, opens its own session.
 /// 3. A blocked user gets 403 with `x-message-code`.
 /// 4. If there is an application identifier, a request without it in `X-SMP-APPID` gets 403.
-/// 5. `X-CSRF-Token: Fetch` on a GET or HEAD returns the session's token, which is valid with the session cookie only. Any
-///    other method needs that token, or gets 403 with `X-CSRF-Token: Required`.
+/// 5. `X-CSRF-Token: Fetch` on a GET or HEAD returns the session's token, which is valid with the session cookie only.
+/// Any other method needs that token, or gets 403 with `X-CSRF-Token: Required`.
 /// 6. The services of an app take logs, settings and registrations for push, and describe the user; their paths are the
 ///    published ones.
 /// 7. `POST /mobileservices/sessions/logout` ends the session; `GET /mobileservices/application/ID/endpoints` lists the
 ///    destinations; `/backend/Images('key')/$value` is a picture with `ETag` and `max-age`. Writing anywhere else below
-///    `/backend` succeeds (201 or 204); reading anything else there is an OData error 404, in JSON or XML depending on `Accept`.
+///    `/backend` succeeds (201 or 204); reading anything else there is an OData error 404, in JSON or XML depending on
+///    `Accept`.
 ///
 /// It follows the published documentation and imitates nothing beyond it.
 public final class MobileServices: Sendable {

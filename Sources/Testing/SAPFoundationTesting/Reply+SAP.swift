@@ -77,8 +77,8 @@ extension Reply {
       #"{"code":\#(Self.quoted(code)),"message":\#(Self.quoted(text)),"severity":"\#(severity)","details":[]}"#)
   }
 
-  /// Returns the reply with OData 4.0 messages; `severity` is 1 for success, 2 for information, 3 for a warning, 4 for an
-  /// error.
+  /// Returns the reply with OData 4.0 messages; `severity` is 1 for success, 2 for information, 3 for a warning, 4 for
+  /// an error.
   public func with(sapMessages messages: [(text: String, severity: Int)]) -> Reply {
     let list = messages.map {
       #"{"code":"ZX/100","message":\#(Self.quoted($0.text)),"numericSeverity":\#($0.severity)}"#

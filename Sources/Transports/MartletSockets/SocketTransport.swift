@@ -34,8 +34,8 @@ public struct SocketTransport: Transport {
   let raw: RawSocketTransport
   private let transport: any Transport
 
-  /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says so,
-  /// and each tries to start it again.
+  /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says
+  /// so, and each tries to start it again.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {

@@ -50,8 +50,8 @@ struct TestInterceptor: Interceptor {
   }
 }
 
-/// Runs the task that a test starts on it, and tells when the task has suspended: what it waits for comes from elsewhere.
-/// The tasks that this task starts run elsewhere.
+/// Runs the task that a test starts on it, and tells when the task has suspended: what it waits for comes from
+/// elsewhere. The tasks that this task starts run elsewhere.
 final class WatchedExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "task")
   /// The number of jobs that are queued or running.

@@ -8,10 +8,11 @@ import Synchronization
 // A program with the transport over sockets, for tests that need a process of their own.
 //
 //     sockets-program exit COUNT AUTHORITY URL        calls exit() when so many bytes of eight transfers were received
-//     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the end
-//     sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
-//     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with none
-//     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of them
+//     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the
+//     end sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
+//     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with
+//     none sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of
+//     them
 let arguments = Array(CommandLine.arguments.dropFirst())
 
 func fail(_ message: String) -> Never {

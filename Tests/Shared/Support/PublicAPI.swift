@@ -28,8 +28,8 @@ package struct PublicAPI {
     }
   }
 
-  /// Whether the module has a symbol, such as `Type`, `Type.member` or `Type.call(label:)`. Parameters with defaults may
-  /// be left out.
+  /// Whether the module has a symbol, such as `Type`, `Type.member` or `Type.call(label:)`. Parameters with defaults
+  /// may be left out.
   package func contains(_ symbol: String) -> Bool {
     let parts = symbol.split(separator: "(", maxSplits: 1)
     let candidates = declarations.filter { $0.name == String(parts[0]) }

@@ -11,7 +11,8 @@ enum ShellProgram {
     do {
       let options = try ShellOptions(Array(CommandLine.arguments.dropFirst()))
       if options.wantsHelp { return print(ShellOptions.help, terminator: "") }
-      // The log goes to files that `upload` sends, not to standard error, where an expected error would look like a failure.
+      // The log goes to files that `upload` sends, not to standard error, where an expected error would look like a
+      // failure.
       try SAPcpmsLogUploader.attachToRootLogger()
       let isTour =
         options.mode == .automatic ? options.gateway == nil && isatty(STDIN_FILENO) == 0 : options.mode == .tour

@@ -2,7 +2,8 @@ import MartletEngine
 public import MartletSemantics
 import Synchronization
 
-/// Caches decoded images in memory, within limits; the least recently used are removed first. Safe to use from any thread.
+/// Caches decoded images in memory, within limits; the least recently used are removed first. Safe to use from any
+/// thread.
 ///
 /// ```swift
 /// let cache = ImageCache.shared

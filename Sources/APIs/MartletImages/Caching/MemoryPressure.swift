@@ -56,8 +56,8 @@ extension MemoryPressure {
 }
 
 extension ImageCache {
-  /// Removes images at each signal, until the signals end or the task is cancelled: half of the bytes at a warning, all of them
-  /// when the pressure is critical.
+  /// Removes images at each signal, until the signals end or the task is cancelled: half of the bytes at a warning, all
+  /// of them when the pressure is critical.
   ///
   /// ```swift
   /// Task { await ImageCache.shared.trim(on: MemoryPressure.signals()) }

@@ -99,7 +99,8 @@ extension PixelSize {
     return overflow ? nil : bytes
   }
 
-  /// Returns the largest size of the same proportions inside `box`, never larger than this one, at least one pixel each way.
+  /// Returns the largest size of the same proportions inside `box`, never larger than this one, at least one pixel each
+  /// way.
   ///
   /// Both sizes have sides of at most 31 bits (every format checks that), so the products cannot overflow.
   func fitted(into box: PixelSize) -> PixelSize {

@@ -53,7 +53,8 @@ public enum ImageDecoder {
     }
   }
 
-  /// Reads the file's header and calls `body` with it. The file is a view of the data's bytes, valid only within `body`.
+  /// Reads the file's header and calls `body` with it. The file is a view of the data's bytes, valid only within
+  /// `body`.
   static func withFile<Value>(
     _ data: Data, _ body: (any ImageFile) throws(ImageError) -> Value
   ) throws(ImageError) -> Value {
@@ -89,7 +90,8 @@ public struct ImageInfo: Sendable, Hashable {
 extension ImageDecoder {
   /// How an image is decoded.
   public struct Options: Sendable, Hashable {
-    /// The box that the upright image is scaled down to fit into, keeping its proportions; nil, the default, for full size.
+    /// The box that the upright image is scaled down to fit into, keeping its proportions; nil, the default, for full
+    /// size.
     ///
     /// An image that already fits keeps its size: nothing is enlarged. Sides below 1 count as 1. JPEG and WebP are
     /// scaled while they are decoded, which saves time and memory; PNG, GIF and frames of animations are decoded at

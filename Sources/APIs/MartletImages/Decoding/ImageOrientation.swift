@@ -1,4 +1,5 @@
-/// How stored pixels must be rotated or mirrored to be upright: the values of EXIF's tag 0x0112 (EXIF 2.32 §4.6.5.1, TIFF 6.0).
+/// How stored pixels must be rotated or mirrored to be upright: the values of EXIF's tag 0x0112 (EXIF 2.32 §4.6.5.1,
+/// TIFF 6.0).
 public enum ImageOrientation: Int, Sendable, Hashable, CaseIterable {
   /// Upright as stored.
   case up = 1
@@ -48,7 +49,8 @@ extension ImageOrientation {
     return Bitmap(size: size, pixels: pixels)
   }
 
-  /// Returns the index of the stored pixel that is the upright image's first, and the offsets of those right of it and below it.
+  /// Returns the index of the stored pixel that is the upright image's first, and the offsets of those right of it and
+  /// below it.
   private func sourceOrder(_ stored: PixelSize) -> (start: Int, right: Int, down: Int) {
     let width = stored.width
     let last = stored.width * stored.height - 1

@@ -48,8 +48,8 @@ public struct ProgressiveDecoder: Sendable {
     return preview
   }
 
-  /// Reads the markers in the new bytes. Returns the end of the latest scan that they completed; nil if there is none, or if
-  /// the image is complete.
+  /// Reads the markers in the new bytes. Returns the end of the latest scan that they completed; nil if there is none,
+  /// or if the image is complete.
   private mutating func endOfNewScan() -> Int? {
     data.withUnsafeBytes { buffer in
       let bytes = Bytes(buffer: buffer)

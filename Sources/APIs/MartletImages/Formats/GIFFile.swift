@@ -1,7 +1,7 @@
 /// A GIF file: a canvas on which the frames are drawn one after another (GIF89a).
 ///
-/// As in browsers, the canvas is transparent where no frame has been drawn: the background color is ignored. If the first
-/// frame is larger than the canvas, the canvas is enlarged; later frames are clipped.
+/// As in browsers, the canvas is transparent where no frame has been drawn: the background color is ignored. If the
+/// first frame is larger than the canvas, the canvas is enlarged; later frames are clipped.
 struct GIFFile: ImageFile {
   let format = ImageFormat.gif
   let size: PixelSize

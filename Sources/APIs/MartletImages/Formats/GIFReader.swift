@@ -71,8 +71,8 @@ final class GIFReader {
   /// The size of the canvas in the file's header; frames may be larger.
   var screen: PixelSize { PixelSize(width: Int(file.pointee.SWidth), height: Int(file.pointee.SHeight)) }
 
-  /// Reads the header of the next frame; nil at the end. Many programs omit the trailer, so the end of the bytes, or invalid data
-  /// after a frame, counts as the end.
+  /// Reads the header of the next frame; nil at the end. Many programs omit the trailer, so the end of the bytes, or
+  /// invalid data after a frame, counts as the end.
   func nextFrame() throws(ImageError) -> Frame? {
     var control = GraphicsControlBlock()
     control.TransparentColor = NO_TRANSPARENT_COLOR

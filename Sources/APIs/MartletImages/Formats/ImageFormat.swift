@@ -28,8 +28,8 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable, CustomStringCon
 /// let image = try ImageDecoder.decode(data, options: .init(additionalFormats: [bmp]))
 /// ```
 ///
-/// The bitmap must be upright and in sRGB. If it is larger than ``ImageDecoder/Options/fitting``, it is scaled down after
-/// decoding. Two additional formats with the same name are equal.
+/// The bitmap must be upright and in sRGB. If it is larger than ``ImageDecoder/Options/fitting``, it is scaled down
+/// after decoding. Two additional formats with the same name are equal.
 public struct AdditionalFormat: Sendable {
   /// The format. Its name identifies the additional format.
   public let format: ImageFormat
@@ -42,8 +42,8 @@ public struct AdditionalFormat: Sendable {
   /// - Parameters:
   ///   - format: its name.
   ///   - recognizes: whether a file has this format, by its first bytes; receives all bytes that are available.
-  ///   - decode: decodes a whole file, within the options' limits. An error other than ``ImageError`` becomes one of the kind
-  ///     `damaged`.
+  ///   - decode: decodes a whole file, within the options' limits. An error other than ``ImageError`` becomes one of
+  ///     the kind `damaged`.
   ///   - size: reads the size from the header, for ``ImageDecoder/info(_:options:)``; by default the file is decoded.
   public init(
     _ format: ImageFormat, recognizes: @escaping @Sendable (Data) -> Bool,

@@ -27,7 +27,8 @@ struct JPEGMarkers {
     (0xC0...0xCF).contains(marker) && ![0xC4, 0xC8, 0xCC].contains(marker)
   }
 
-  /// Returns the next marker that has a segment, or the end marker; skips pixels, fill bytes and markers without a segment.
+  /// Returns the next marker that has a segment, or the end marker; skips pixels, fill bytes and markers without a
+  /// segment.
   mutating func next() -> UInt8? {
     while let found = bytes.firstIndex(of: 0xFF, from: position) {
       position = found + 1

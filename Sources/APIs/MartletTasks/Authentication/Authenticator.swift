@@ -14,7 +14,8 @@ public import Martlet
 ///
 ///   func authenticate() async throws {
 ///     token = nil                                        // logged out, unless this succeeds
-///     token = try await NetworkRequest(method: .POST).path("/account/refresh-token").task(expecting: Token.self).value().text
+///     let refresh = NetworkRequest(method: .POST).path("/account/refresh-token")
+///     token = try await refresh.task(expecting: Token.self).value().text
 ///   }
 /// }
 /// ```

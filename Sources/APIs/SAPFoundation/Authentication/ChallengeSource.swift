@@ -46,7 +46,7 @@ final class ChallengeSource: CredentialSource {
       defer { state.answering = nil }
       return state.answering
     }
-    let origin = Origin(request.url)
+    let origin = request.origin
     guard origin == call.askedURL.flatMap({ Origin($0) }) || origin == answering else { return request }
     return try await passwords.authorize(request, in: call)
   }

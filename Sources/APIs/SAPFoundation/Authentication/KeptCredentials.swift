@@ -2,8 +2,8 @@
 /// the next run of the program. Foundation's storage on Linux keeps nothing. (On Apple's platforms they are in the
 /// keychain.)
 ///
-/// They are in a file that only the user can read, not encrypted, like those of `curl` and `git`. For a system that must
-/// not store passwords, use `.forSession`, or an observer with an encrypted store.
+/// They are in a file that only the user can read, not encrypted, like those of `curl` and `git`. For a system that
+/// must not store passwords, use `.forSession`, or an observer with an encrypted store.
 enum KeptCredentials {
   private struct Kept: Codable {
     let host: String

@@ -97,7 +97,7 @@ private final class OAuth2Interceptor: Interceptor {
   }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == Origin(request.url)
+    guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == request.origin
     else { return .send(request) }
     try tokens.readStore(for: backend.url, begun: call.id) { backend.source.use($0?.accessTokenOfEngine) }
     return try await backend.interceptor.prepare(request, in: call)

@@ -5,7 +5,8 @@ import MartletEngine
 /// SAP's presenter returns a `WKWebView`, which does not exist on Linux. An app implements this protocol over the
 /// browser that it has: a WebKit view of GTK, a remote-controlled browser, a terminal.
 public protocol CookiePagePresenting: AnyObject, Sendable {
-  /// Shows a page until it redirects to a URL that begins with `finish`, and returns the cookies that the page then has.
+  /// Shows a page until it redirects to a URL that begins with `finish`, and returns the cookies that the page then
+  /// has.
   ///
   /// It is called on any thread, for one page at a time. Call the handler once, on any thread: with the cookies of all
   /// sites that the login visited, with an error, or with nil for both if the user cancels.

@@ -6,7 +6,8 @@ import MartletSemantics
 ///
 /// ```swift
 /// let session = SAPURLSession()
-/// session.register(UserIdentityObserver(userIdentityDiscovery: enrolment, identityStore: UserIdentityStorage(store: secrets)))
+/// let identities = UserIdentityStorage(store: secrets)
+/// session.register(UserIdentityObserver(userIdentityDiscovery: enrolment, identityStore: identities))
 /// ```
 ///
 /// - For each server, one certificate is obtained at a time; all requests that need it wait for it.

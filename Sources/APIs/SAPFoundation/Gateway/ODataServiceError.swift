@@ -5,7 +5,8 @@ public import MartletSemantics
 ///
 /// ```swift
 /// let (data, response) = try await HTTPSession.shared.data(for: HTTPRequest(.get, url))
-/// if let error = ODataServiceError(response.head, body: data) { throw error }   // a 4xx or 5xx, or an error in sap-message
+/// // A 4xx or 5xx, or an error in `sap-message`:
+/// if let error = ODataServiceError(response.head, body: data) { throw error }
 /// ```
 ///
 /// `errorDescription` is the service's text if there is one.

@@ -19,8 +19,8 @@ public enum ApplicationVersioningError: SAPError, Sendable, Hashable {
 /// ```
 ///
 /// The server says so in the field `x-app-version-inactive` of a response, with `true`. Every such request fails with
-/// ``ApplicationVersioningError/inactive``. Which field of the request has the version is not published; ``SAPcpmsObserver``
-/// lets you choose it.
+/// ``ApplicationVersioningError/inactive``. Which field of the request has the version is not published;
+/// ``SAPcpmsObserver`` lets you choose it.
 open class ApplicationVersionObserver: SAPURLSessionObserver {
   /// `x-app-version-inactive`.
   public static let inactiveHeaderName = "x-app-version-inactive"

@@ -26,9 +26,9 @@ extension LockWipePolicyError: LocalizedError {
 /// session.register(SAPcpmsLockAndWipeObserver(store: storage, backend: settings.backendURL))
 /// ```
 ///
-/// Such a response has status 403 and the field `x-message-code` with `TRAFFIC_REG_LOCKED` or `TRAFFIC_REG_WIPED`. Every
-/// one fails its request with the ``LockWipePolicyError``. The first one notifies the manager; the next does so only after
-/// the server has sent a response that neither locks nor wipes. Removing data is the work of the app's
+/// Such a response has status 403 and the field `x-message-code` with `TRAFFIC_REG_LOCKED` or `TRAFFIC_REG_WIPED`.
+/// Every one fails its request with the ``LockWipePolicyError``. The first one notifies the manager; the next does so
+/// only after the server has sent a response that neither locks nor wipes. Removing data is the work of the app's
 /// ``LockAndWipeEventObserving``: this module removes nothing.
 ///
 /// What SAP's observer stores is not published. This one stores the date of the last response that neither locks nor
@@ -153,8 +153,8 @@ extension LockAndWipeEventObserving {
   public func didWipe() async {}
 }
 
-/// Tells registered observers, in the order of registration, that the app is locked or wiped: first all that it will be,
-/// then all that it is.
+/// Tells registered observers, in the order of registration, that the app is locked or wiped: first all that it will
+/// be, then all that it is.
 public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   /// The manager that observers use by default.
   public static let shared = LockAndWipeManager()

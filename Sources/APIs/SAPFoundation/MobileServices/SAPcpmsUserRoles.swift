@@ -6,8 +6,8 @@
 /// print(user.userName, user.roles)
 /// ```
 ///
-/// The service is `GET …/roleservice/application/ID/v2/Me`; its response is a user of SCIM 2.0 (RFC 7643 §4.1). Requests
-/// of a user who has none of the app's roles get 403.
+/// The service is `GET …/roleservice/application/ID/v2/Me`; its response is a user of SCIM 2.0 (RFC 7643 §4.1).
+/// Requests of a user who has none of the app's roles get 403.
 open class SAPcpmsUserRoles {
   private let session: SAPURLSession
   private let url: URL

@@ -99,7 +99,7 @@ private final class APIKeys: Interceptor {
       origin = origin ?? asked
       return origin
     }
-    guard origin == Origin(request.url), !request.fields.contains(field),
+    guard origin == request.origin, !request.fields.contains(field),
       let credential = key(request.fields["X-SMP-APPID"])
     else { return .send(request) }
     var request = request

@@ -32,7 +32,7 @@ private struct PassportInterceptor: Interceptor {
   init(manager: Serialized<any SAPPassportManaging>) { self.manager = manager }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    guard call.askedURL.flatMap({ Origin($0) }) == Origin(request.url), !request.fields.contains(Self.field) else {
+    guard call.askedURL.flatMap({ Origin($0) }) == request.origin, !request.fields.contains(Self.field) else {
       return .send(request)
     }
     let value = try call[value] ?? manager.call { try $0.getPassport() }.headerValue

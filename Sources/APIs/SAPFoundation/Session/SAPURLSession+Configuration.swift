@@ -57,7 +57,7 @@ private struct AdditionalFields: Interceptor {
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     if let refusal = fields.refusal { throw refusal }
-    let isAskedOrigin = call.askedURL.flatMap { Origin($0) } == Origin(request.url)
+    let isAskedOrigin = call.askedURL.flatMap { Origin($0) } == request.origin
     var prepared = request
     let kept = request.options.redirectPolicy.crossOriginFields
     for (name, value) in fields

@@ -15,9 +15,10 @@ extension URLSessionConfiguration {
 
 /// The caches of the sessions that have `URLCache.shared`.
 ///
-/// The first such session replaces `URLCache.shared` by a ``SAPURLCache``. So `URLCache.shared.removeAllCachedResponses()`
-/// empties the cache of the sessions at once, and requests pay nothing for it. The replaced cache stays in use for
-/// Foundation's own sessions: everything that is stored in the shared cache is stored there.
+/// The first such session replaces `URLCache.shared` by a ``SAPURLCache``. So
+/// `URLCache.shared.removeAllCachedResponses()` empties the cache of the sessions at once, and requests pay nothing for
+/// it. The replaced cache stays in use for Foundation's own sessions: everything that is stored in the shared cache is
+/// stored there.
 ///
 /// A mark in the replaced cache, which is on disk, shows at the next start whether it was emptied before the first
 /// session was made. An app that keeps the replaced instance and calls its methods does not reach the sessions.

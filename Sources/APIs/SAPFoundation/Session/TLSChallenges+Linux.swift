@@ -4,11 +4,11 @@ public import MartletEngine
 import MartletSemantics
 
 /// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
-/// certificate, and may refuse a server. All its connections share a thread and the limits, but a connection is made with
-/// one certificate or none, and serves no request with another.
+/// certificate, and may refuse a server. All its connections share a thread and the limits, but a connection is made
+/// with one certificate or none, and serves no request with another.
 ///
-/// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to a
-/// secure origin; the certificate is sent if the server requests one.
+/// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to
+/// a secure origin; the certificate is sent if the server requests one.
 package final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
   private let signOut = SignOutMark()
@@ -58,7 +58,7 @@ package final class IdentifiedTransport: ChallengingTransport {
   }
 
   func send(_ request: HTTPRequest, in call: Call, for task: SAPURLSessionTask) async throws -> HTTPResponse {
-    guard let origin = Origin(request.url), origin.isSecure else {
+    guard let origin = request.origin, origin.isSecure else {
       return try await transport(with: nil, asksAboutServers: false, for: task).send(request, in: call)
     }
     let identity = try await identity(for: origin, task)

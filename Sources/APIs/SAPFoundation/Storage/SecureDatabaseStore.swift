@@ -5,8 +5,8 @@ import MartletEngine
 /// - The file is a SQLite file, whose values are encrypted with AES-256-GCM (``EncryptedDataStore``). Names of values
 ///   are hashes with a key. Readable are only the number of values, their sizes, and when they were written.
 /// - Their key is random. It is in the file, encrypted with a key that PBKDF2-HMAC-SHA-256 derives from the passcode
-///   (RFC 8018 §5.2), with a random salt and 600,000 steps. So ``open(with:)`` takes some tenths of a second, and so does
-///   each guess of an attacker who has the file. A short passcode can be guessed nevertheless.
+///   (RFC 8018 §5.2), with a random salt and 600,000 steps. So ``open(with:)`` takes some tenths of a second, and so
+///   does each guess of an attacker who has the file. A short passcode can be guessed nevertheless.
 /// - Without the passcode the values are lost.
 ///
 /// SAP's file is an encrypted SQL database (AES-256), with methods for SQL, which this one does not have. The formats
@@ -40,7 +40,8 @@ public final class SecureDatabaseStore: Sendable {
 
   /// Makes a store, which is closed.
   ///
-  /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP/SAPFoundation` on Linux), or an absolute path.
+  /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP/SAPFoundation` on Linux), or an
+  ///   absolute path.
   public init(databaseFileName: String = "SecureStore.sqlite") { file = ProgramFolder.dataFile(databaseFileName) }
 
   /// Whether the store is open.

@@ -74,8 +74,8 @@ extension KeyValueStoreProtocol {
 /// ``SecureStorageError/closed``.
 ///
 /// The methods for bytes (`DataStoring`) and those for values do not read what the other has written. SAP publishes the
-/// initializers and `open(with:)`; ``isOpen`` and ``close()`` are named here. SAP's store is not thread-safe; any thread
-/// may use this one.
+/// initializers and `open(with:)`; ``isOpen`` and ``close()`` are named here. SAP's store is not thread-safe; any
+/// thread may use this one.
 open class SecureKeyValueStore: KeyValueStoreProtocol, DataStoring {
   /// The file.
   public let secureDatabaseStore: SecureDatabaseStore

@@ -12,8 +12,8 @@ extension OnlineODataProvider {
     try await connection().send(ODataOperation(.get, path, query)).json.page(type)
   }
 
-  /// Returns the pages of a set, which are read as they are iterated: the service's links to next pages are followed, on
-  /// its own origin only.
+  /// Returns the pages of a set, which are read as they are iterated: the service's links to next pages are followed,
+  /// on its own origin only.
   ///
   /// ```swift
   /// for try await page in provider.pages(of: Order.self, in: "Orders") { print(page.values.count) }

@@ -27,8 +27,8 @@ public final class OnlineODataProvider: Sendable {
 
   /// The name of the service, for the app's own use.
   public let serviceName: String
-  /// The URL of the service, with or without a slash at its end. Its query, such as `sap-client=100`, is sent with every
-  /// request.
+  /// The URL of the service, with or without a slash at its end. Its query, such as `sap-client=100`, is sent with
+  /// every request.
   public let serviceRoot: URL
   private let state: Mutex<State>
 
@@ -119,8 +119,8 @@ public final class OnlineODataProvider: Sendable {
 public struct ServiceOptions: Sendable {
   /// The version of the service; V2 by default.
   public var dataVersion = ODataVersion.v2
-  /// Whether a response that names the other version than ``dataVersion`` is an error; true by default. Payloads of both
-  /// versions are read either way.
+  /// Whether a response that names the other version than ``dataVersion`` is an error; true by default. Payloads of
+  /// both versions are read either way.
   public var checkVersion = true
   /// Whether `Int64` and `Decimal` are strings in V4's JSON, in both directions, as they always are in V2. True by
   /// default, unlike in SAP's class: servers that compute with `Double` would lose digits otherwise. This module reads

@@ -4,7 +4,8 @@ import MartletSemantics
 ///
 /// ```swift
 /// let orders: ODataPath = "Orders"
-/// let item = orders.key(42).appending("Items").key(["Order": 42, "Item": "7"])   // Orders(42)/Items(Order=42,Item='7')
+/// let item = orders.key(42).appending("Items").key(["Order": 42, "Item": "7"])
+/// // Orders(42)/Items(Order=42,Item='7')
 /// ```
 ///
 /// Names and keys are percent-encoded, a slash in a key too.

@@ -20,9 +20,9 @@ extension HTTPSession {
   ///   - expecting: the statuses whose body is the value. By default those of the request's or the session's options,
   ///     and any 2xx if they set none.
   ///   - decoder: decodes the body; ``SessionConfiguration/decoder`` by default.
-  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected or the body cannot be decoded.
-  ///   It has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error in
-  ///   ``HTTPError/underlying``.
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected or the body cannot be
+  ///   decoded. It has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error
+  ///   in ``HTTPError/underlying``.
   public func value<Value: Decodable>(
     of type: Value.Type = Value.self, for request: HTTPRequest, expecting: StatusExpectation? = nil,
     decoder: JSONDecoder? = nil

@@ -192,7 +192,8 @@ extension HTTPSession {
     return answer
   }
 
-  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not enlarge.
+  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not
+  // enlarge.
 
   @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {

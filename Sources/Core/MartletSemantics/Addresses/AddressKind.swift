@@ -6,9 +6,9 @@ extension AddressPolicy {
     case unspecified
     /// `127.0.0.0/8` and `::1` (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3).
     case loopback
-    /// The services that give a cloud's virtual machine its identity and credentials: `169.254.169.254`, `169.254.170.2`,
-    /// `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`, `fd00:ec2::23`,
-    /// `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
+    /// The services that give a cloud's virtual machine its identity and credentials: `169.254.169.254`,
+    /// `169.254.170.2`, `169.254.170.23`, `100.100.100.200`, `168.63.129.16`, `192.0.0.192`, `fd00:ec2::254`,
+    /// `fd00:ec2::23`, `fd20:ce::254`, `fd00:c1::a9fe:a9fe`.
     case metadata
     /// `10.0.0.0/8`, `172.16.0.0/12` and `192.168.0.0/16` (RFC 1918).
     case privateUse = "private use"
@@ -22,7 +22,8 @@ extension AddressPolicy {
     case multicast
     /// `255.255.255.255` (RFC 919 §7).
     case broadcast
-    /// `192.0.2.0/24`, `198.51.100.0/24`, `203.0.113.0/24` (RFC 5737), `2001:db8::/32` (RFC 3849), `3fff::/20` (RFC 9637).
+    /// `192.0.2.0/24`, `198.51.100.0/24`, `203.0.113.0/24` (RFC 5737), `2001:db8::/32` (RFC 3849), `3fff::/20` (RFC
+    /// 9637).
     case documentation
     /// `198.18.0.0/15` (RFC 2544) and `2001:2::/48` (RFC 5180).
     case benchmarking

@@ -89,8 +89,8 @@ package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable 
 /// Computes a hash; nil if the system does not offer it, such as MD5 if only approved algorithms are allowed.
 package typealias DigestHash = (DigestAlgorithm, Data) -> Data?
 
-/// The requests that answer one challenge of the Digest scheme. The client nonce stays the same, and with it the key of a
-/// `-sess` algorithm.
+/// The requests that answer one challenge of the Digest scheme. The client nonce stays the same, and with it the key of
+/// a `-sess` algorithm.
 package struct DigestSession: Sendable, Hashable {
   package let challenge: DigestChallenge
   package let clientNonce: String

@@ -1,7 +1,8 @@
 /// SHA-256 (FIPS 180-4), for comparing texts without storing them: the credentials of a request must not be readable in
 /// a store.
 ///
-/// It is implemented here because this module does not link libcrypto, and lies below `MessageDigest`. It does not protect secrets in any other way.
+/// It is implemented here because this module does not link libcrypto, and lies below `MessageDigest`. It does not
+/// protect secrets in any other way.
 package enum Fingerprint {
   /// Returns the digest of the UTF-8 of the text, in hexadecimal.
   package static func of(_ text: String) -> String {

@@ -1,5 +1,5 @@
-/// The part of a representation that a 206 contains, if a cache can store it and combine it with others (RFC 9111 §3.3 and
-/// §3.4, RFC 9110 §15.3.7).
+/// The part of a representation that a 206 contains, if a cache can store it and combine it with others (RFC 9111 §3.3
+/// and §3.4, RFC 9110 §15.3.7).
 package struct StoredPart: Sendable, Hashable {
   /// The bytes of the representation.
   package let range: Range<Int64>

@@ -35,7 +35,8 @@ package enum MultipartReader {
     bytes.last == 10 ? bytes.dropLast(bytes.dropLast().last == 13 ? 2 : 1) : bytes
   }
 
-  /// Reads a response (RFC 9112 §4): its head, and its body, which ends with the bytes, or earlier if its length says so.
+  /// Reads a response (RFC 9112 §4): its head, and its body, which ends with the bytes, or earlier if its length says
+  /// so.
   ///
   /// - Returns: nil if there is no status line.
   package static func response(in bytes: ArraySlice<UInt8>) -> (head: ResponseHead, body: ArraySlice<UInt8>)? {

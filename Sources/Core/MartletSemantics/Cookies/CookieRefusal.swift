@@ -1,6 +1,6 @@
 extension Cookie {
-  /// The reason why a cookie was rejected. The description contains the name of the cookie and the reason, but never the
-  /// value.
+  /// The reason why a cookie was rejected. The description contains the name of the cookie and the reason, but never
+  /// the value.
   public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reasons. More may be added: a `switch` over them needs a `default`.
     @nonexhaustive public enum Reason: Sendable, Hashable {
@@ -36,8 +36,8 @@ extension Cookie {
       /// The name begins with `__Secure-`, `__Host-`, `__Http-` or `__Host-Http-`, and the cookie lacks the required
       /// attributes; or the value of a nameless cookie begins that way.
       case prefix
-      /// The cookie belongs to another session than the stored one: its request was sent before the stored cookie, which
-      /// belongs to a CSRF token, was set.
+      /// The cookie belongs to another session than the stored one: its request was sent before the stored cookie,
+      /// which belongs to a CSRF token, was set.
       case otherSession
     }
 

@@ -115,7 +115,8 @@ extension NetscapeCookieFile {
 }
 
 extension Cookie {
-  /// An invalid line of a `cookies.txt` file, with the reason. Its text is not included, because it may contain a secret.
+  /// An invalid line of a `cookies.txt` file, with the reason. Its text is not included, because it may contain a
+  /// secret.
   public struct FileProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The number of the line, starting at 1.
     public let line: Int

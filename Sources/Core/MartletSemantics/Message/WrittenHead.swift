@@ -3,8 +3,8 @@
 public struct WrittenHead: Sendable, Hashable {
   /// The method.
   public let method: HTTPMethod
-  /// The target, as in the request line or `:path`: `/orders?page=2`; with scheme and authority for a proxy that forwards the
-  /// request (RFC 9112 §3.2).
+  /// The target, as in the request line or `:path`: `/orders?page=2`; with scheme and authority for a proxy that
+  /// forwards the request (RFC 9112 §3.2).
   public let target: String
   /// The version of HTTP.
   public let version: HTTPVersion

@@ -116,8 +116,8 @@ extension IPAddress {
     return number
   }
 
-  /// Eight groups of up to four hexadecimal digits; `::` stands for one or more groups of zeros, and the last two may be
-  /// an IPv4 address (RFC 4291 §2.2).
+  /// Eight groups of up to four hexadecimal digits; `::` stands for one or more groups of zeros, and the last two may
+  /// be an IPv4 address (RFC 4291 §2.2).
   private static func groups(_ text: [UInt8]) -> UInt128? {
     var before: [UInt16] = []
     var after: [UInt16]?

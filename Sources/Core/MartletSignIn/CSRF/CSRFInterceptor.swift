@@ -269,12 +269,12 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   private func fallback(for request: HTTPRequest) -> URL? {
-    fallback.flatMap { Origin($0) == Origin(request.url) ? $0 : nil }
+    fallback.flatMap { Origin($0) == request.origin ? $0 : nil }
   }
 
   /// Returns the token URL of a request; nil if it needs no token, or the URL has another origin.
   private func source(of request: HTTPRequest) async throws -> URL? {
-    guard let url = try await tokenURL(request), let origin = Origin(url), origin == Origin(request.url) else {
+    guard let url = try await tokenURL(request), let origin = Origin(url), origin == request.origin else {
       return nil
     }
     return url

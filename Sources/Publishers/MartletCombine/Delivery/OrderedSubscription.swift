@@ -7,7 +7,7 @@ import Combine
 struct DeliveryTurn {
   /// The receiver of the subscription.
   fileprivate let receiver: AnyObject
-  fileprivate let turn: DeliveryOrder.Turn
+  fileprivate let position: DeliveryOrder.Turn
 }
 
 /// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
@@ -86,11 +86,11 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     let turn = lock.withLock { () -> Turn? in
       guard stage == .new, let receiver, let turn = order.begin() else { return nil }
       stage = .open
-      return Turn(receiver: receiver, turn: turn)
+      return Turn(receiver: receiver, position: turn)
     }
     guard let turn else { return }
     downstream(of: turn).receive(subscription: self)
-    deliverLine(turn.turn)
+    deliverLine(turn.position)
   }
 
   /// Delivers a value, or drops it if it was not requested.
@@ -98,7 +98,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     guard let turn = lock.withLock({ offer(value) }) else { return }
     let more = downstream(of: turn).receive(value)
     if more > .none { receiveDemand(more) }
-    deliverLine(turn.turn)
+    deliverLine(turn.position)
   }
 
   /// Completes after the events in line.
@@ -112,7 +112,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   final func offer(_ value: Downstream.Input) -> Turn? {
     guard stage == .open, demand > .none, let receiver else { return nil }
     demand -= 1
-    if let turn = order.beginWithNewEvent() { return Turn(receiver: receiver, turn: turn) }
+    if let turn = order.beginWithNewEvent() { return Turn(receiver: receiver, position: turn) }
     putInLine(value)
     return nil
   }
@@ -126,7 +126,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   ) {
     let more = downstream(of: turn).receive(value)
     if more > .none { receive(more) }
-    deliverLine(turn.turn)
+    deliverLine(turn.position)
   }
 
   /// Delivers stored values: as many as the closure returns, which is called while ``lock`` is held and looks at

@@ -75,7 +75,8 @@ class UpstreamSubscription: Subscription, CustomStringConvertible {
 
 /// The subscriber of one of several upstreams. An ``OrderedSubscription`` makes one for each of them.
 ///
-/// Its closures belong to that subscription, and keep nothing but it: an upstream may keep its subscriber after the end.
+/// Its closures belong to that subscription, and keep nothing but it: an upstream may keep its subscriber after the
+/// end.
 final class UpstreamSubscriber<Input, Failure: Error>: UpstreamSubscription, Subscriber {
   private let onSubscription: () -> Void
   private let onValue: (Input, UpstreamSubscriber) -> Subscribers.Demand

@@ -43,7 +43,8 @@ extension Subscribers.Demand {
     return isTooLarge ? .unlimited : Self(max: Swift.max(0, sum))
   }
 
-  /// The difference. It is at least none; unlimited minus anything is unlimited, and any number minus unlimited is none.
+  /// The difference. It is at least none; unlimited minus anything is unlimited, and any number minus unlimited is
+  /// none.
   public static func - (left: Self, right: Self) -> Self {
     guard let whole = left.max else { return .unlimited }
     return Self(max: Swift.max(0, whole - (right.max ?? whole)))

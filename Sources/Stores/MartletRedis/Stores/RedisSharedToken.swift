@@ -77,8 +77,8 @@ public struct RedisSharedToken: Sendable {
 
   /// Returns a closure for a `TokenSource`, which renews the token once for all processes.
   ///
-  /// - Parameter renew: gets the next token from the authorization server. Its argument is the newest token; nil if there is
-  ///   none.
+  /// - Parameter renew: gets the next token from the authorization server. Its argument is the newest token; nil if
+  ///   there is none.
   public func refresh(_ renew: @escaping TokenSource.Refresh) -> TokenSource.Refresh {
     { old in try await token(insteadOf: old, renew) }
   }

@@ -73,7 +73,8 @@ public final class Recording: Transport {
   /// Whether it records; false if it replays.
   public var isRecording: Bool { replay == nil }
 
-  /// The transport that replays, for ``ReplayTransport/unused`` and ``ReplayTransport/isOlder(than:)``; nil when recording.
+  /// The transport that replays, for ``ReplayTransport/unused`` and ``ReplayTransport/isOlder(than:)``; nil when
+  /// recording.
   public var replay: ReplayTransport? {
     if case .replaying(let transport) = role { transport } else { nil }
   }

@@ -3,7 +3,8 @@ public import MartletObservation
 public import MartletSemantics
 import Synchronization
 
-/// A transport that answers from an HTTP Archive, written by a ``Recording`` or exported by a browser, without the network.
+/// A transport that answers from an HTTP Archive, written by a ``Recording`` or exported by a browser, without the
+/// network.
 ///
 /// ```swift
 /// let replay = try ReplayTransport(file: URL(filePath: "Fixtures/login.har"))
@@ -76,7 +77,8 @@ public final class ReplayTransport: Transport {
     self.init(har, named: "'\(file.path)'", matching: matching, redaction: redaction, now: now)
   }
 
-  /// The entries that no request has used yet, in order. Entries of a browser with another scheme (`data:`) are omitted.
+  /// The entries that no request has used yet, in order. Entries of a browser with another scheme (`data:`) are
+  /// omitted.
   public var unused: [HAR.Entry] {
     let used = used.withLock { $0 }
     return entries.indices.filter { !used.contains($0) }.map { entries[$0].entry }
@@ -89,8 +91,8 @@ public final class ReplayTransport: Transport {
 
   /// Answers with the response that was recorded for an equal request.
   ///
-  /// - Throws: the recorded failure; `HTTPError` of kind `.other` if nothing was recorded; the error of reading the request's
-  ///   body.
+  /// - Throws: the recorded failure; `HTTPError` of kind `.other` if nothing was recorded; the error of reading the
+  ///   request's body.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let body = try await MockRequest(request, in: call) {}.readBody(upTo: .max)
     try Task.checkCancellation()

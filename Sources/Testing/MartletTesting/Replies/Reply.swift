@@ -90,7 +90,8 @@ extension Reply {
     Reply(fields: [.contentType: type], .generated(length: length, next))
   }
 
-  /// A body that repeats a pattern up to the length, without holding it in memory. An empty pattern makes an empty body.
+  /// A body that repeats a pattern up to the length, without holding it in memory. An empty pattern makes an empty
+  /// body.
   public static func repeating(_ pattern: Data, length: Int64) -> Reply {
     guard !pattern.isEmpty else { return .data(Data()) }
     let copies = max(1, (256 << 10) / pattern.count)

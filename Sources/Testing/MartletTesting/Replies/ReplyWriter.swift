@@ -6,8 +6,8 @@ struct ReplyWriter {
 
   /// Sends a reply, and returns what to do with the connection.
   ///
-  /// - Parameter awaitsContinue: whether the client still awaits 100 Continue. It may or may not send its body then, so the
-  ///   connection cannot be reused (RFC 9110 §10.1.1).
+  /// - Parameter awaitsContinue: whether the client still awaits 100 Continue. It may or may not send its body then, so
+  ///   the connection cannot be reused (RFC 9110 §10.1.1).
   func write(
     _ reply: Reply, to request: ReceivedRequest, awaitsContinue: Bool = false
   ) throws(WireError) -> Reply.Ending {

@@ -9,10 +9,10 @@ public import MartletSemantics
 /// }
 /// ```
 ///
-/// It answers GET and HEAD, and other methods with 405. The media type follows from the name's extension, the strong `ETag`
-/// from the file's inode, size and modification time; conditional requests (RFC 9110 §13) and single ranges (§14) are
-/// supported. A path that ends with a slash means the `index.html` there; folders are not listed. Files outside the folder
-/// are never served, neither through `..`, however it is encoded, nor through symbolic links.
+/// It answers GET and HEAD, and other methods with 405. The media type follows from the name's extension, the strong
+/// `ETag` from the file's inode, size and modification time; conditional requests (RFC 9110 §13) and single ranges
+/// (§14) are supported. A path that ends with a slash means the `index.html` there; folders are not listed. Files
+/// outside the folder are never served, neither through `..`, however it is encoded, nor through symbolic links.
 public struct StaticFolder: Sendable {
   /// The freshness lifetime, as `Cache-Control: max-age`. One hour by default; nil sends no `Cache-Control`.
   public var maxAge: Duration? = .seconds(3600)
@@ -106,8 +106,8 @@ private struct FolderFile {
 
 /// Resolves the path of a URL to a file, never to one outside the folder.
 enum FolderPath {
-  /// Returns the names between the slashes, percent-decoded once; nil if one of them could leave the folder: `.`, `..`, a
-  /// slash or a NUL in a name, an empty name, bytes that are not UTF-8.
+  /// Returns the names between the slashes, percent-decoded once; nil if one of them could leave the folder: `.`, `..`,
+  /// a slash or a NUL in a name, an empty name, bytes that are not UTF-8.
   static func names(in path: some StringProtocol) -> [String]? {
     guard path.hasPrefix("/") else { return nil }
     var names: [String] = []

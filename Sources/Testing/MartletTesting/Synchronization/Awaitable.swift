@@ -35,8 +35,8 @@ package final class Awaitable<Value: Sendable>: Sendable {
     return outcome
   }
 
-  /// Suspends until the closure returns a result for the value, and returns that. Cancellation ends the wait at once with a
-  /// `CancellationError`.
+  /// Suspends until the closure returns a result for the value, and returns that. Cancellation ends the wait at once
+  /// with a `CancellationError`.
   ///
   /// The closure runs under the lock: it reads the value and does nothing else.
   package func wait<Outcome: Sendable>(for outcome: @escaping @Sendable (Value) -> Outcome?) async throws -> Outcome {

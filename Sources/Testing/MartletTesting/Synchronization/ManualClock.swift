@@ -58,8 +58,8 @@ public final class ManualClock: Clock {
     _ = try await time.wait { $0.now >= deadline ? true : nil }
   }
 
-  /// Advances the clock. It stops at every deadline on the way and resumes the tasks that sleep until then, the earliest
-  /// first; these go on concurrently, on their own tasks. A negative duration does nothing.
+  /// Advances the clock. It stops at every deadline on the way and resumes the tasks that sleep until then, the
+  /// earliest first; these go on concurrently, on their own tasks. A negative duration does nothing.
   public func advance(by duration: Swift.Duration) {
     let end = now.advanced(by: max(duration, .zero))
     while let deadline = nextDeadline(upTo: end) { move(to: deadline) }

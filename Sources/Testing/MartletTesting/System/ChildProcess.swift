@@ -29,7 +29,8 @@ public final class ChildProcess: Sendable {
   /// when this object is deallocated or this process exits. Otherwise its standard input is empty.
   ///
   /// - Parameters:
-  ///   - program: its path, or its name, which is looked up in `PATH` and in the system's folders (`/usr/sbin` and the like).
+  ///   - program: its path, or its name, which is looked up in `PATH` and in the system's folders (`/usr/sbin` and the
+  ///     like).
   ///   - arguments: its arguments, without its own name.
   ///   - folder: its working directory; this process's by default.
   ///   - output: where its output goes.

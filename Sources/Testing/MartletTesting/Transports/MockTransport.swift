@@ -9,9 +9,9 @@ public import MartletSemantics
 /// }
 /// ```
 ///
-/// Timeouts and cancellation work as with a real transport: `RequestOptions.responseTimeout` limits the closure's time (every
-/// chunk of the body that it reads restarts it), and cancelling the task ends the call at once, even if the closure ignores
-/// cancellation.
+/// Timeouts and cancellation work as with a real transport: `RequestOptions.responseTimeout` limits the closure's time
+/// (every chunk of the body that it reads restarts it), and cancelling the task ends the call at once, even if the
+/// closure ignores cancellation.
 public struct MockTransport: Transport {
   /// Answers one request. The transport rethrows its errors.
   public typealias Responder = @Sendable (MockRequest) async throws -> MockResponse
@@ -112,7 +112,8 @@ public struct MockRequest: Sendable {
 
 /// A response of a mock transport, for any URL, or a failure.
 ///
-/// Make it with the short forms of ``Answer``: `.text("hello")`, `.json(#"{}"#)`, `.status(503)`; or with ``failure(_:)``.
+/// Make it with the short forms of ``Answer``: `.text("hello")`, `.json(#"{}"#)`, `.status(503)`; or with
+/// ``failure(_:)``.
 public struct MockResponse: Answer {
   /// The status.
   public var status: HTTPStatus

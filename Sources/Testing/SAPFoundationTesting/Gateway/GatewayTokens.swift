@@ -6,8 +6,8 @@ import MartletTesting
 ///   with a code.
 /// - `POST token` takes the grants `authorization_code`, `password`, `client_credentials` and `refresh_token`.
 ///
-/// A code or refresh token works once. A refresh token that is used again also ends the tokens that came of it (RFC 9700
-/// §4.14.2). Clients and proof keys are not checked.
+/// A code or refresh token works once. A refresh token that is used again also ends the tokens that came of it (RFC
+/// 9700 §4.14.2). Clients and proof keys are not checked.
 struct GatewayTokens: Sendable {
   /// Tokens of one sign-in.
   struct Grant: Sendable {

@@ -13,8 +13,8 @@ import Synchronization
 ///   token works once.
 /// - `/odata/v2` and `/odata/v4` are an ``ODataService`` each, behind sessions and CSRF tokens. The services and the
 ///   media are those of ``MobileServices``, for one app only.
-/// - A request names its ``Fault``s in the query (`sap-fault`) or in `X-SAP-Fault`, separated by commas. An unknown name
-///   gets 400. A query makes another URL: use the field to test caches.
+/// - A request names its ``Fault``s in the query (`sap-fault`) or in `X-SAP-Fault`, separated by commas. An unknown
+///   name gets 400. A query makes another URL: use the field to test caches.
 ///
 /// It keeps no requests, limits its clients, and answers only requests for this machine (`Host`). It has no TLS, so it
 /// asks for no client certificates.

@@ -247,8 +247,6 @@ extension HTTP2Driver: HTTP2SessionHandler {
 
   func capacityChanged() { hasNewCapacity = true }
 
-  func pongReceived() {}
-
   /// Reports the changes to the network.
   private func report() {
     guard let session else { return }

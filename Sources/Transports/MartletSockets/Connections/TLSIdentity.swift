@@ -16,8 +16,8 @@ struct ConnectionSecurity: Sendable {
   }
 }
 
-/// Settings of TLS, with their context. The first https request makes the context, because that reads files and decrypts
-/// keys. It happens on separate threads, and a request waits for it no longer than for a connection.
+/// Settings of TLS, with their context. The first https request makes the context, because that reads files and
+/// decrypts keys. It happens on separate threads, and a request waits for it no longer than for a connection.
 ///
 /// A transport has its own identity, and others beside it, whose connections serve only requests with the same one. The
 /// connections of such an identity are closed after its last reference: requests and unread bodies have one,

@@ -84,8 +84,8 @@ final class Exchange: Sendable {
   var peer: String { origin.authority }
 }
 
-/// The destination of the last request, which the next request most often shares. Finding it by the beginning of the URL is
-/// much faster than making it.
+/// The destination of the last request, which the next request most often shares. Finding it by the beginning of the
+/// URL is much faster than making it.
 final class LastDestination: Sendable {
   private let last = Mutex<(start: [UInt8], destination: Exchange.Destination)?>(nil)
 
@@ -95,7 +95,8 @@ final class LastDestination: Sendable {
     last.withLock { $0 = (Array(destination.origin.description.utf8), destination) }
   }
 
-  /// Returns the destination of a URL that begins with the same scheme, host and port in their usual spelling; nil for others.
+  /// Returns the destination of a URL that begins with the same scheme, host and port in their usual spelling; nil for
+  /// others.
   func destination(of url: URL) -> Exchange.Destination? {
     guard let (start, destination) = last.withLock({ $0 }) else { return nil }
     var text = url.absoluteString

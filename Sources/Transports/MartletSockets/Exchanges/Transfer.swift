@@ -194,7 +194,8 @@ extension Transfer {
     fail(error)
   }
 
-  /// Pauses the transfer if its reader is slow; the reader resumes it. Returns whether to stop receiving the body for now.
+  /// Pauses the transfer if its reader is slow; the reader resumes it. Returns whether to stop receiving the body for
+  /// now.
   func pauseIfNeeded() -> Bool {
     guard !isEnded, hasHead, body.discarding == nil else { return false }
     if exchange.signals.pauseIfFull(adding: undelivered.bytes + buffer.count) { isPaused = true }

@@ -7,8 +7,8 @@ import MartletSemantics
 /// - A line may end with LF alone, as in a head (§2.2).
 /// - White space after the size is ignored: old servers pad the size with it, and no other reading is possible.
 /// - A size has at most 16 digits, even if they are zeros.
-/// - Extensions are ignored (§7.1.1), but they must begin with a semicolon and have no control characters. A line has at
-///   most 4 KiB, and all lines together at most 16 KiB more than 16 bytes a chunk and two for each byte of data.
+/// - Extensions are ignored (§7.1.1), but they must begin with a semicolon and have no control characters. A line has
+///   at most 4 KiB, and all lines together at most 16 KiB more than 16 bytes a chunk and two for each byte of data.
 struct ChunkSizeReader: Sendable {
   /// The maximum number of bytes of a line, with its line break.
   static let longestLine = 4 << 10

@@ -7,7 +7,8 @@ import MartletSemantics
 /// - The caller's fields are sent unchanged and in order, after `Host`. The transport sets `Content-Length` and
 ///   `Transfer-Encoding`. `Connection` gets the options that `Upgrade` and `TE` need.
 /// - `Accept: */*` is sent if the caller has no `Accept`: some servers refuse requests without one.
-/// - A body without a length is chunked, and so is one with trailers. Without a body, POST, PUT and PATCH have a length of 0 (RFC 9110 §8.6).
+/// - A body without a length is chunked, and so is one with trailers. Without a body, POST, PUT and PATCH have a length
+///   of 0 (RFC 9110 §8.6).
 /// - An OPTIONS request for a URL without path and query addresses the server itself and has the target `*` (RFC 9112
 ///   §3.2.4).
 struct HTTP1RequestHead: Sendable {

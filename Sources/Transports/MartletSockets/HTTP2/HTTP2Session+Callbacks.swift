@@ -140,10 +140,7 @@ extension HTTP2Session {
       hasSettings = true
       replyCount += 1
       handler?.capacityChanged()
-    case NGHTTP2_PING.rawValue where isAcknowledgement:
-      let payload = withUnsafeBytes(of: frame.pointee.ping.opaque_data) { $0.loadUnaligned(as: UInt64.self) }
-      if pingsSent > 0, UInt64(bigEndian: payload) == pingsSent { handler?.pongReceived() }
-    case NGHTTP2_PING.rawValue: replyCount += 1
+    case NGHTTP2_PING.rawValue where !isAcknowledgement: replyCount += 1
     case NGHTTP2_GOAWAY.rawValue: receivedGoAway(frame.pointee.goaway)
     default: break
     }

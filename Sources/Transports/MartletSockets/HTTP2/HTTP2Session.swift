@@ -5,10 +5,8 @@ import MartletSemantics
 
 /// Receives the events of a connection as a whole; called like ``HTTP2StreamHandler``.
 protocol HTTP2SessionHandler: AnyObject {
-  /// ``HTTP2Session/capacity`` may have changed: SETTINGS or a GOAWAY arrived, or a stream was closed.
+  /// ``HTTP2Session/streamLimit`` or ``HTTP2Session/isDraining`` may have changed, or a stream was closed.
   func capacityChanged()
-  /// The peer answered the last ``HTTP2Session/ping()``.
-  func pongReceived()
 }
 
 /// The settings of a session.
@@ -64,10 +62,8 @@ final class HTTP2Session {
   var hasSettings = false
   /// The server's last GOAWAY.
   var goAway: GoAway?
-  var pingsSent: UInt64 = 0
   private var session: OpaquePointer?
   /// Whether the owner has closed the session.
-  private var isClosing = false
   /// The last frames of a connection whose protocol the server has violated.
   private var farewell = SendBuffer()
 
@@ -188,7 +184,7 @@ extension HTTP2Session {
 
   /// Whether nghttp2 has found a violation of the connection's protocol: it then sends only a GOAWAY.
   private var isTerminated: Bool {
-    failure == nil && goAway == nil && !isClosing && nghttp2_session_check_request_allowed(session) == 0
+    failure == nil && goAway == nil && nghttp2_session_check_request_allowed(session) == 0
       && nghttp2_session_get_next_stream_id(session) <= Int32.max
   }
 
@@ -201,9 +197,6 @@ extension HTTP2Session {
     if failure == nil { failAll(with: violation("the connection failed")) }
   }
 
-  /// Whether ``pull(into:upTo:)`` has something to append.
-  var hasOutput: Bool { failure == nil && nghttp2_session_want_write(session) != 0 }
-
   /// Whether the connection has no further use: it has failed, or one side has sent GOAWAY and no stream is open.
   var isOver: Bool {
     failure != nil || nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
@@ -213,23 +206,14 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many requests may be submitted now: the server's limit, assumed to be 100 before it is known, minus the open
-  /// streams. 0 if the connection takes no more.
-  var capacity: Int {
-    isDraining ? 0 : max(0, streamLimit - streams.count)
-  }
-
   /// How many streams the server allows at once, which may be 0 for a time; 100 before it has said so.
   var streamLimit: Int {
     Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  /// The number of streams that are open or wait to be opened.
-  var streamCount: Int { streams.count }
-
   /// Whether the connection takes no more requests: a GOAWAY arrived, it has failed, or its stream numbers are used up.
   var isDraining: Bool {
-    failure != nil || goAway != nil || isClosing || nghttp2_session_check_request_allowed(session) == 0
+    failure != nil || goAway != nil || nghttp2_session_check_request_allowed(session) == 0
   }
 
   /// Returns the error of a request with more fields than the server accepts, nil if it may be sent. Most servers would
@@ -242,7 +226,7 @@ extension HTTP2Session {
     return HTTPError(.invalidRequest, "\(peer): \(message) (SETTINGS_MAX_HEADER_LIST_SIZE)", phase: .preparing)
   }
 
-  /// Submits a request for ``pull(into:upTo:)`` to send. Above ``capacity`` it waits for another stream to close.
+  /// Submits a request for ``pull(into:upTo:)`` to send. Above ``streamLimit`` it waits for another stream to close.
   ///
   /// - Parameters:
   ///   - headerLimit: the maximum number of bytes of the response's heads and trailers.
@@ -287,17 +271,7 @@ extension HTTP2Session {
   /// reused. Any bytes that arrive afterwards show that it is.
   func ping() {
     guard failure == nil else { return }
-    pingsSent += 1
-    withUnsafeBytes(of: pingsSent.bigEndian) { bytes in
-      _ = nghttp2_submit_ping(session, Self.noFlags, bytes.bindMemory(to: UInt8.self).baseAddress)
-    }
-  }
-
-  /// Takes no new requests; the session ends when the open streams are closed.
-  func close() {
-    guard failure == nil, !isClosing else { return }
-    isClosing = true
-    nghttp2_submit_goaway(session, Self.noFlags, 0, HTTP2ErrorCode.noError.rawValue, nil, 0)
+    nghttp2_submit_ping(session, Self.noFlags, nil)
   }
 
   func stream(_ id: Int32) -> HTTP2Stream? {

@@ -2,7 +2,8 @@
 import MartletEngine
 import MartletSemantics
 
-/// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112 §3.2.2).
+/// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112
+/// §3.2.2).
 final class ForwardingProxy {
   private let server: ProxyServer
   private let origin: Origin

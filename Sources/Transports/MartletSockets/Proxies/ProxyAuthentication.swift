@@ -121,7 +121,8 @@ struct ProxyAuthentication: Sendable {
     return true
   }
 
-  /// Processes the head of a response that is not a 407: a proxy may name the nonce for the next requests (RFC 7615 §4).
+  /// Processes the head of a response that is not a 407: a proxy may name the nonce for the next requests (RFC 7615
+  /// §4).
   mutating func accepted(_ fields: HTTPFields, _ progress: Progress) {
     guard case .digest(var session) = method, case .digest(let nonce) = progress.sent, nonce == session.nonce,
       let text = fields["Proxy-Authentication-Info"],

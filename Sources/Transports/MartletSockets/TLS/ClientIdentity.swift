@@ -12,8 +12,8 @@ struct ClientIdentity: ~Copyable {
 
   /// Reads a certificate.
   ///
-  /// - Throws: ``HTTPError/Kind/badClientCertificate``; ``HTTPError/Kind/badClientCertificatePassword`` if the password is
-  ///   wrong or missing.
+  /// - Throws: ``HTTPError/Kind/badClientCertificate``; ``HTTPError/Kind/badClientCertificatePassword`` if the password
+  ///   is wrong or missing.
   init(_ source: ClientCertificate) throws(HTTPError) {
     ERR_clear_error()
     defer { ERR_clear_error() }

@@ -23,8 +23,8 @@ final class TLSContext: @unchecked Sendable {
   enum RefusedChains: Sendable, Hashable {
     /// The handshake fails.
     case fail
-    /// The handshake completes, and the session waits: ``TLSSession/trustFailure`` says what is wrong, and nothing can be
-    /// read or written before ``TLSSession/acceptRefusedChain()``. A key that is not pinned fails in any case. For
+    /// The handshake completes, and the session waits: ``TLSSession/trustFailure`` says what is wrong, and nothing can
+    /// be read or written before ``TLSSession/acceptRefusedChain()``. A key that is not pinned fails in any case. For
     /// development only.
     case hold
   }

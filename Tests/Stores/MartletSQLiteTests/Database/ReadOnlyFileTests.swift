@@ -7,8 +7,8 @@ import Testing
 #if canImport(Glibc)
 import Glibc
 
-/// A file that the system opens for reading only, although the process has the permission to write: the user ID for file
-/// access is changed temporarily, which only the superuser can do.
+/// A file that the system opens for reading only, although the process has the permission to write: the user ID for
+/// file access is changed temporarily, which only the superuser can do.
 @Suite(.enabled(if: geteuid() == 0), .timeLimit(.minutes(5)))
 struct ReadOnlyFileTests {
   private typealias SetUser = @convention(c) (UInt32) -> Int32

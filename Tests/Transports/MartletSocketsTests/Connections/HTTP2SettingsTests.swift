@@ -73,8 +73,8 @@ struct HTTP2SettingsTests {
     #expect(await transport.statistics().values.map(\.opened) == [2])
   }
 
-  /// Closing a socket with unread bytes resets the connection, and the server may lose the GOAWAY. It is closed soon although
-  /// the server keeps its end open.
+  /// Closing a socket with unread bytes resets the connection, and the server may lose the GOAWAY. It is closed soon
+  /// although the server keeps its end open.
   @Test(arguments: [true, false])
   func aServerThatViolatesTheProtocolCanReadWhy(tls: Bool) async throws {
     let server = try FrameServer(.farewell, tls: tls)

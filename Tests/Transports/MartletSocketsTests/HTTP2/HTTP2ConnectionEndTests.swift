@@ -100,7 +100,7 @@ struct HTTP2ConnectionEndTests {
       #expect(recorder.failure?.error.phase == .waiting)
     }
     #expect(client.session.isOver)
-    #expect(client.session.capacity == 0)
+    #expect(client.capacity == 0)
   }
 }
 #endif

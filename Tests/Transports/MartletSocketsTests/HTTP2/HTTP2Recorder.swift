@@ -93,15 +93,12 @@ enum HTTP2TestPart {
 /// Counts the events of a session.
 final class HTTP2SessionRecorder: HTTP2SessionHandler {
   private(set) var changes = 0
-  private(set) var pongs = 0
   var onChange: (() -> Void)?
 
   func capacityChanged() {
     changes += 1
     onChange?()
   }
-
-  func pongReceived() { pongs += 1 }
 }
 
 /// A session with its recorder, and the bytes that it wants to send.
@@ -114,6 +111,9 @@ final class HTTP2Client {
   init(_ settings: HTTP2Settings = HTTP2Settings()) throws {
     session = try HTTP2Session(peer: "host:443", settings: settings, handler: handler)
   }
+
+  /// How many requests the server takes now.
+  var capacity: Int { session.isDraining ? 0 : max(0, session.streamLimit - session.streams.count) }
 
   /// Submits a request and returns its stream and its recorder.
   @discardableResult

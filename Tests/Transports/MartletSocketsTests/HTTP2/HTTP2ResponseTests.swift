@@ -37,7 +37,7 @@ struct HTTP2ResponseTests {
 
   /// Sends another request over the same connection.
   private func checkNext(_ client: HTTP2Client, _ context: Comment) throws {
-    #expect(client.session.streamCount == 0, context)
+    #expect(client.session.streams.isEmpty, context)
     let (id, recorder) = try client.submit()
     client.pull()
     #expect(client.receive(Frames.headers(stream: Int(id), ends: true)) == nil, context)

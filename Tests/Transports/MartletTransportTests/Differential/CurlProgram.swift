@@ -85,7 +85,8 @@ struct CurlProgram {
     return lines
   }
 
-  /// Decodes a line as Martlet does: UTF-8, else Latin-1; a byte of a cookie that is no UTF-8 is a character for private use.
+  /// Decodes a line as Martlet does: UTF-8, else Latin-1; a byte of a cookie that is no UTF-8 is a character for
+  /// private use.
   private static func text(_ line: Data) -> String {
     if let text = String(validating: line, as: UTF8.self) { return text }
     let isCookie = MutatedReply.text(line.prefix(11)).lowercased() == "set-cookie:"

@@ -12,7 +12,7 @@ struct KeptState: Sendable {
 
   /// Reads the kept state, and sets the session's fields that the command line does not name.
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings, for request: inout HTTPRequest) async throws {
-    guard let origin = Origin(request.url) else { throw UsageError("'\(request.url)' names no host") }
+    guard let origin = request.origin else { throw UsageError("'\(request.url)' names no host") }
     clock = surroundings.clock
     cookieFile = try await CookieFile(arguments, surroundings)
     let given = try CallCredentials(arguments, for: origin, surroundings)

@@ -36,7 +36,8 @@ package final class Terminal {
     return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
-  // Alternate screen, no cursor, no wrapping at the right edge, the mouse's buttons with positions of any size; and back.
+  // Alternate screen, no cursor, no wrapping at the right edge, the mouse's buttons with positions of any size; and
+  // back.
   private static let setUp = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?1000h\u{1B}[?1006h\u{1B}[2J"
   private static let tearDown = "\u{1B}[?1006l\u{1B}[?1000l\u{1B}[0m\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 

@@ -13,8 +13,8 @@
 /// - By default there are at most ten files of 5 MB, of which the oldest is removed for a new one. (SAP's defaults are
 ///   not published.) They are in the app's folder, `~/.local/share/APP/SAPFoundation/Logs` on Linux. Only the user may
 ///   read them.
-/// - One upload runs at a time. The uploaded lines are deleted when the server has confirmed them, with status 204. Lines
-///   that are logged in the meantime are kept.
+/// - One upload runs at a time. The uploaded lines are deleted when the server has confirmed them, with status 204.
+///   Lines that are logged in the meantime are kept.
 /// - The body of an upload is plain text. All files are one request, or each is one (``uploadLogInChunks``).
 ///
 /// The log of the session itself contains no secrets; what an app logs is its own responsibility.

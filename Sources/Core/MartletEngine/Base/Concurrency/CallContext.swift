@@ -11,7 +11,8 @@ import Synchronization
 /// let tokens = TokenSource(for: .origin(of: api)) { old in
 ///   let context = CallContext.current
 ///   return try await Task.detached {
-///     try await context.perform { try await login.refresh(old?.refreshToken) }   // may use the session that needs the token
+///     // It may use the session that needs the token.
+///     try await context.perform { try await login.refresh(old?.refreshToken) }
 ///   }.value
 /// }
 /// ```

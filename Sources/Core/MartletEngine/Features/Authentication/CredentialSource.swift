@@ -2,8 +2,8 @@ public import MartletSemantics
 
 /// A source of credentials for requests to certain origins.
 ///
-/// Three sources are ready-made: ``PasswordSource`` for Basic and Digest (a fixed password, a closure that asks the user,
-/// a `.netrc` file), ``TokenSource`` for Bearer tokens that are renewed, and `NegotiateSource`, of the product
+/// Three sources are ready-made: ``PasswordSource`` for Basic and Digest (a fixed password, a closure that asks the
+/// user, a `.netrc` file), ``TokenSource`` for Bearer tokens that are renewed, and `NegotiateSource`, of the product
 /// `MartletKerberos`, for Kerberos tickets. Implement the protocol for any other scheme:
 ///
 /// ```swift
@@ -77,8 +77,8 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
-/// A source that can authorize most requests immediately. The engine calls `begin` in place of `authorize`, whose default
-/// implementation uses it.
+/// A source that can authorize most requests immediately. The engine calls `begin` in place of `authorize`, whose
+/// default implementation uses it.
 protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns work that does so.
   func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?

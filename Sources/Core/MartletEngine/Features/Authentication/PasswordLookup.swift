@@ -4,7 +4,8 @@ import Synchronization
 extension PasswordSource {
   /// A request for a user name and a password, for the closure of a ``PasswordSource``.
   public struct Question: Sendable, Hashable {
-    /// The protection space that requires the password. Show its origin to the user: the realm is the server's own text.
+    /// The protection space that requires the password. Show its origin to the user: the realm is the server's own
+    /// text.
     public let space: ProtectionSpace
     /// The number of passwords that the server has refused in this call. 0 for the first one.
     public let failureCount: Int

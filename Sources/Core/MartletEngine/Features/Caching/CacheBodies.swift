@@ -109,7 +109,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
 /// The type of ``RequestOptions/storageDecision``.
 private typealias StorageDecision = @Sendable (HTTPResponse) async throws -> HTTPResponse?
 
-/// The error of a ``CacheWriter/commit()`` without a failure of the store: the caller does not want the response stored.
+/// The error of a ``CacheWriter/commit()`` without a failure of the store: the caller does not want the response
+/// stored.
 private struct StorageRefusal: Error {}
 
 /// A writer that passes the complete response to the request's ``RequestOptions/storageDecision`` before storing it. It

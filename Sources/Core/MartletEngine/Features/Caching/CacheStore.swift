@@ -65,8 +65,8 @@ public protocol CacheWriter: Sendable {
   /// Adds bytes. Throws if the entry cannot be stored; it is aborted then.
   func append(_ chunk: Data) async throws
 
-  /// Completes the entry: it can be found from now on, and replaces the one with the same key and variant. Throws if the
-  /// entry is not stored.
+  /// Completes the entry: it can be found from now on, and replaces the one with the same key and variant. Throws if
+  /// the entry is not stored.
   func commit() async throws
 
   /// Removes everything that was written. May be called more than once; after ``commit()`` it does nothing.

@@ -29,7 +29,11 @@ extension CachingTransport {
     guard let part = entry.response.part,
       let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: flight.call)
     else { return try await fetchAgain(instead: response, for: flight) }
-    let rest = ExactBody(response.body.source, count: part.size - Int64(part.range.count))
+    let missing = part.size - Int64(part.range.count)
+    let rest = ExactLengthSource(response.body.source, length: missing) { found in
+      let message = "the body of the part has \(found), but its Content-Range says \(missing)"
+      return HTTPError(.protocolViolation, message, phase: .receiving)
+    }
     var combined = response
     combined.head = whole.head
     combined.body = ResponseBody(
@@ -160,34 +164,6 @@ private final class JoiningWriter: CacheWriter {
     guard let source else { return }
     while let chunk = try await source.next() { try await base.append(chunk) }
   }
-}
-
-/// A body of known length, which fails if its length differs.
-private final class ExactBody: BodySource, DeadlineAware {
-  private let base: any BodySource
-  private let rest: Mutex<Int64>
-
-  init(_ base: any BodySource, count: Int64) {
-    self.base = base
-    rest = Mutex(count)
-  }
-
-  func next() async throws -> Data? {
-    let chunk = try await base.next()
-    let rest = rest.withLock { rest in
-      rest -= Int64(chunk?.count ?? 0)
-      return rest
-    }
-    guard rest == 0 || (rest > 0 && chunk != nil) else {
-      throw HTTPError(
-        .protocolViolation, "the body of the part has another length than its Content-Range says", phase: .receiving)
-    }
-    return chunk
-  }
-
-  func cancel() { base.cancel() }
-  var trailers: HTTPFields { base.trailers }
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 /// A sequence of bodies.

@@ -214,7 +214,8 @@ final class InFlightRequest: Sendable {
   /// Finishes the request; only the first outcome counts.
   func finish(_ outcome: Outcome) { finish(outcome, for: FleetOutcome(outcome)) }
 
-  /// Finishes a request whose response is not stored. After a refusal or a temporary error, another process may succeed.
+  /// Finishes a request whose response is not stored. After a refusal or a temporary error, another process may
+  /// succeed.
   func finish(_ outcome: Outcome, after status: HTTPStatus) {
     finish(outcome, for: FleetOutcome(outcome, after: status))
   }
@@ -230,8 +231,8 @@ final class InFlightRequest: Sendable {
     cache.inFlight.remove(registration, joinedAs: stage.identity, of: key, outcome)
   }
 
-  /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent again,
-  /// one of the waiting requests is sent in its place.
+  /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent
+  /// again, one of the waiting requests is sent in its place.
   func finish(after error: HTTPError) {
     finish(error.isCancellationOrDeadline || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// The requests of a cache that are in flight.
 ///
-/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed"). ``RequestIdentity``
-/// defines which requests are identical; `Vary` is applied when the response is stored. Keys whose responses cannot be
-/// stored are remembered, because waiting for them is useless.
+/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed").
+/// ``RequestIdentity`` defines which requests are identical; `Vary` is applied when the response is stored. Keys whose
+/// responses cannot be stored are remembered, because waiting for them is useless.
 final class InFlightTable: Sendable {
   /// The registration of a request.
   struct Registration: Sendable {

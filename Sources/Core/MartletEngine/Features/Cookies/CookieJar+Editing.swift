@@ -77,7 +77,8 @@ extension CookieJar {
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
     memory.signOut(of: mark)
-    // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called "/".
+    // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called
+    // "/".
     try await backing.update(mark.isEmpty ? "/" : mark) { _ in }
     try await removeCookies { _ in true }
   }

@@ -136,8 +136,8 @@ extension LogSink {
   public func isEnabled(_ level: LogLevel) -> Bool { true }
 }
 
-/// Writes lines to standard error, each with the time and the level: `2026-11-21T07:05:13.042Z info #1 GET …`, or as JSON
-/// with the metadata: `{"time":"…","level":"info","message":"#1 GET …","http.request.method":"GET",…}`.
+/// Writes lines to standard error, each with the time and the level: `2026-11-21T07:05:13.042Z info #1 GET …`, or as
+/// JSON with the metadata: `{"time":"…","level":"info","message":"#1 GET …","http.request.method":"GET",…}`.
 public struct StandardErrorLog: LogSink {
   /// The form of the lines.
   public enum Format: Sendable, Hashable {

@@ -196,34 +196,48 @@ extension HTTPError {
   }
 }
 
-/// A source that checks a stream against the `Content-Length` that was sent for it.
-final class CountedSource: BodySource {
+/// A source that fails if it has another number of bytes than was promised.
+final class ExactLengthSource: BodySource, DeadlineAware {
   private let base: any BodySource
-  private let promised: Int64?
+  private let length: Int64
+  private let mismatch: @Sendable (_ found: String) -> HTTPError
   private let count = Mutex<Int64>(0)
 
-  init(_ base: any BodySource, promised: Int64?) {
+  /// - Parameter mismatch: the error of a body with another length; gets "only 3 bytes", for example.
+  init(_ base: any BodySource, length: Int64, mismatch: @escaping @Sendable (_ found: String) -> HTTPError) {
     self.base = base
-    self.promised = promised
+    self.length = length
+    self.mismatch = mismatch
   }
 
   func next() async throws -> Data? {
     let chunk = try await base.next()
-    guard let promised else { return chunk }
     let sum = count.withLock { sum in
       sum += Int64(chunk?.count ?? 0)
       return sum
     }
-    guard sum <= promised, chunk != nil || sum == promised else {
-      throw HTTPError(
-        .invalidRequest,
-        "the request's body has \(chunk == nil ? "only" : "at least") \(sum) bytes, but its length was given as \(promised)",
-        phase: .sending)
+    guard sum == length || sum < length && chunk != nil else {
+      throw mismatch("\(chunk == nil ? "only" : "at least") \(sum) bytes")
     }
     return chunk
   }
 
   func cancel() { base.cancel() }
+
+  var trailers: HTTPFields { base.trailers }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+}
+
+extension BodySource {
+  /// Returns a request's stream with a check of the length that its caller gave, if any.
+  func checked(_ length: Int64?) -> any BodySource {
+    guard let length else { return self }
+    return ExactLengthSource(self, length: length) { found in
+      HTTPError(
+        .invalidRequest, "the request's body has \(found), but its length was given as \(length)", phase: .sending)
+    }
+  }
 }
 
 /// A source that is followed by trailer fields, which are made after its end.

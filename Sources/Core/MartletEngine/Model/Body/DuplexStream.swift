@@ -9,8 +9,8 @@ package protocol DuplexStream: Sendable {
   /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
   /// is no read in progress.
   ///
-  /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError` after
-  ///   ``close()``.
+  /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError`
+  ///   after ``close()``.
   func read() async throws -> Data?
 
   /// Sends bytes after those of earlier calls. It waits while too many bytes are unsent.

@@ -92,7 +92,7 @@ public struct RequestBody: Sendable {
     _ make: @escaping @Sendable () async throws -> Chunks
   ) -> RequestBody where Chunks.Element == Data {
     let open: @Sendable () async throws -> OpenBody = {
-      let source = CountedSource(SequenceSource(try await make()), promised: length)
+      let source = SequenceSource(try await make()).checked(length)
       return OpenBody(source: trailers.map { TrailedSource(source, $0) } ?? source, length: length)
     }
     return RequestBody(.made(open), length: length, hasTrailers: trailers != nil, singleUses: [])
@@ -106,8 +106,7 @@ public struct RequestBody: Sendable {
   ) -> RequestBody where Chunks.Element == Data {
     let once = SingleUse(SequenceSource(chunks))
     let open: @Sendable () async throws -> OpenBody = {
-      let reader = SingleUseReader(of: once, isEmpty: length == 0)
-      return OpenBody(source: CountedSource(reader, promised: length), length: length)
+      OpenBody(source: SingleUseReader(of: once, isEmpty: length == 0).checked(length), length: length)
     }
     return RequestBody(.made(open), length: length, singleUses: [once])
   }

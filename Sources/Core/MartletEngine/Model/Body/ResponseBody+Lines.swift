@@ -25,13 +25,13 @@ extension ResponseBody {
   /// for try await order in body.values(of: Order.self) { print(order) }
   /// ```
   ///
-  /// A line that cannot be decoded is an error of kind ``HTTPError/Kind/unexpectedResponse`` with the number of the line
-  /// in its message, and the line in ``HTTPError/body``. Lines are limited as in ``lines(limit:)``.
+  /// A line that cannot be decoded is an error of kind ``HTTPError/Kind/unexpectedResponse`` with the number of the
+  /// line in its message, and the line in ``HTTPError/body``. Lines are limited as in ``lines(limit:)``.
   ///
   /// - Parameters:
   ///   - type: the type of the values.
-  ///   - decoder: decodes them. By default ``SessionConfiguration/decoder`` of the session that received the body; for a
-  ///     body that no session received, one with Foundation's defaults.
+  ///   - decoder: decodes them. By default ``SessionConfiguration/decoder`` of the session that received the body; for
+  ///     a body that no session received, one with Foundation's defaults.
   ///   - limit: the largest number of bytes of a line; 1 MiB by default.
   public func values<Value: Decodable>(
     of type: Value.Type = Value.self, decoder: JSONDecoder? = nil, limit: Int = 1 << 20

@@ -2,8 +2,9 @@ public import MartletSemantics
 
 /// Receives the events of calls. It cannot change or fail a call.
 ///
-/// ``receive(_:in:)`` runs on the call's task, so a slow listener delays it; it must not make a request and wait for it. Set
-/// listeners for a session (``SessionConfiguration/listeners``) or for one request (``RequestOptions/listeners``).
+/// ``receive(_:in:)`` runs on the call's task, so a slow listener delays it; it must not make a request and wait for
+/// it. Set listeners for a session (``SessionConfiguration/listeners``) or for one request
+/// (``RequestOptions/listeners``).
 ///
 /// ```swift
 /// struct Log: EventListener {

@@ -3,7 +3,8 @@ public import MartletSemantics
 extension Event {
   /// An action of a limit.
   @nonexhaustive public enum Limit: Sendable, Hashable {
-    /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; `ahead` requests wait before it.
+    /// The request waits because the origin has as many as ``ConcurrencyLimit`` allows; `ahead` requests wait before
+    /// it.
     case queued(Origin, ahead: Int)
     /// The request waits for this time because of a ``RateLimit``.
     case throttled(Origin, for: Duration)
@@ -11,8 +12,8 @@ extension Event {
     case paused(Origin, for: Duration)
     /// The circuit of the origin changed its state because of this request.
     case circuit(Origin, CircuitState)
-    /// A second request was sent because the first had no answer after this time; `secondWon` says whether the second was
-    /// answered first.
+    /// A second request was sent because the first had no answer after this time; `secondWon` says whether the second
+    /// was answered first.
     case hedged(Origin, after: Duration, secondWon: Bool)
   }
 }

@@ -62,7 +62,8 @@ extension HTTPError {
   }
 
   /// Whether the server, or an intermediary, is at fault: it is not the intended server, violates the protocol, or
-  /// returns a status that is not expected and no client error: 500 or above, or below 400. Sending the request again does not help, unless it is ``isTransient`` too.
+  /// returns a status that is not expected and no client error: 500 or above, or below 400. Sending the request again
+  /// does not help, unless it is ``isTransient`` too.
   public var isServerFault: Bool {
     switch kind {
     case .protocolViolation, .untrustedCertificate, .pinMismatch, .tlsFailed, .headersTooLarge, .undecodableBody,

@@ -66,8 +66,8 @@ public struct RequestOptions: Sendable {
   /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default.
   /// If a request has a `Cookie` field, no other cookies are sent, but its responses may still set some.
   @Option public var handlesCookies: Bool = true
-  /// The circumstances besides the URL that affect cookies; see ``Cookie/Context``. By default the request is same-site.
-  /// The method is always the request's.
+  /// The circumstances besides the URL that affect cookies; see ``Cookie/Context``. By default the request is
+  /// same-site. The method is always the request's.
   @Option public var cookieContext: Cookie.Context = Cookie.Context()
   /// How long the body waits for a `100 Continue` (`Expect: 100-continue`, RFC 9110 §10.1.1) before it is sent anyway.
   /// It waits if it has more than 1 MiB or an unknown length, or is a single-use stream. If the server answers with a
@@ -95,8 +95,9 @@ public struct RequestOptions: Sendable {
   /// nothing. If it reads the body, it must return a response with a new one. If it throws, nothing is stored.
   @Option public var storageDecision: (@Sendable (_ answer: HTTPResponse) async throws -> HTTPResponse?)? = nil
   /// The statuses that the caller expects; any other is an error of kind ``HTTPError/Kind/unexpectedResponse``. nil,
-  /// the default, uses the verb's own expectation: `download`, `value` and `pages` expect ``StatusExpectation/successful``,
-  /// the others ``StatusExpectation/any``. It does not apply to event streams, whose status is 200.
+  /// the default, uses the verb's own expectation: `download`, `value` and `pages` expect
+  /// ``StatusExpectation/successful``, the others ``StatusExpectation/any``. It does not apply to event streams, whose
+  /// status is 200.
   @Option public var expecting: StatusExpectation? = nil
   /// Whether the responses of downloads are stored in the cache. False by default: their files are large, and the
   /// caller keeps them. A response that is already stored is used in any case.
@@ -119,8 +120,8 @@ public struct RequestOptions: Sendable {
   /// Makes options of which none is set.
   public init() {}
 
-  /// The value of an option, which remembers whether it was set. An option that was not has its default, or the session's
-  /// value.
+  /// The value of an option, which remembers whether it was set. An option that was not has its default, or the
+  /// session's value.
   @propertyWrapper
   public struct Option<Value: Sendable>: Sendable {
     private var value: Value

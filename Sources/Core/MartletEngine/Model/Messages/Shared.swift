@@ -6,8 +6,8 @@
 /// yields allocates memory where it is not.
 @usableFromInline
 struct Shared<Value: Sendable>: Sendable {
-  // SAFETY: only a `Shared` that is the only one to refer to the box changes it, and who changes that has exclusive access
-  // to it. So the value needs no check of exclusivity of its own.
+  // SAFETY: only a `Shared` that is the only one to refer to the box changes it, and who changes that has exclusive
+  // access to it. So the value needs no check of exclusivity of its own.
   @usableFromInline
   final class Box: @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked) var value: Value

@@ -1,8 +1,7 @@
 import MartletSemantics
 
-/// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this loop,
-/// its limit and its history. Interceptors need not discard bodies or check for cancellation:
-/// the loop does.
+/// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this
+/// loop, its limit and its history. Interceptors need not discard bodies or check for cancellation: the loop does.
 final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
@@ -72,8 +71,8 @@ final class AttemptLoop: Sendable {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
-  /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next attempt
-  /// tries again.
+  /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next
+  /// attempt tries again.
   @inline(never)
   private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
     let delay = resend.delay

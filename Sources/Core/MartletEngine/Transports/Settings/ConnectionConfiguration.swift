@@ -49,8 +49,8 @@ public struct ConnectionConfiguration: Sendable {
   /// ``AddressPolicy/publicAddresses``.
   ///
   /// It holds for every request of a session, also for the target of a redirect, and for the address that is really
-  /// connected to; what it refuses fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the default on Linux,
-  /// supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails with
+  /// connected to; what it refuses fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the default on
+  /// Linux, supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails with
   /// ``HTTPError/Kind/invalidRequest``.
   public var addressPolicy = AddressPolicy.any
   /// How networks treat the packets of the connections, those to proxies included. nil, the default, leaves it to the

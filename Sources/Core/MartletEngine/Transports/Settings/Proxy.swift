@@ -66,9 +66,9 @@ public struct Proxy: Sendable {
   /// connection.proxy = .http("proxy.example.com", port: 3128).authenticated(by: KerberosTickets())
   /// ```
   ///
-  /// No token is sent before the proxy has asked for one with a 407. From then on every `CONNECT`, and every request that
-  /// the proxy forwards, has a new one. A user name and a password in a variable of the environment come first, and a
-  /// SOCKS5 proxy gets no token. `SocketTransport`, the default on Linux, supports this.
+  /// No token is sent before the proxy has asked for one with a 407. From then on every `CONNECT`, and every request
+  /// that the proxy forwards, has a new one. A user name and a password in a variable of the environment come first,
+  /// and a SOCKS5 proxy gets no token. `SocketTransport`, the default on Linux, supports this.
   public func authenticated(by tokens: any ProxyTokens) -> Proxy {
     var copy = self
     copy.credentials = .tokens(tokens)

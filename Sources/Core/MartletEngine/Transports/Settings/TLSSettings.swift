@@ -19,8 +19,8 @@ public struct TLSSettings: Sendable {
   public var pinnedPublicKeys: [String] = []
   /// The certificate and private key for servers that request a client certificate. nil by default.
   public var clientCertificate: ClientCertificate?
-  /// Called for each new connection to an origin over https, before the TLS handshake: returns the client certificate and
-  /// the pins for this origin. nil by default. For the transport over sockets only: the other transports refuse it.
+  /// Called for each new connection to an origin over https, before the TLS handshake: returns the client certificate
+  /// and the pins for this origin. nil by default. For the transport over sockets only: the other transports refuse it.
   ///
   /// The returned settings replace both ``clientCertificate`` and ``pinnedPublicKeys``; if it returns nil, these are
   /// used. The answer applies to the connection and all its requests. TLS sessions are resumed only between connections

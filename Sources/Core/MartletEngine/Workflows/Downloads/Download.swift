@@ -72,7 +72,8 @@ extension HTTPSession {
   /// Downloads like ``resumableDownload(for:to:resuming:)``, but the file appears only if it has the given digest; see
   /// ``download(for:to:verifying:)``. Runs off the caller's actor.
   ///
-  /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not enough.
+  /// A run that resumes an earlier one needs `Repr-Digest` for ``FileDigest/sent``: the digest of the rest is not
+  /// enough.
   @concurrent public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil,
     verifying digest: FileDigest

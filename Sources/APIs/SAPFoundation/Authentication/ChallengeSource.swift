@@ -3,7 +3,7 @@ import MartletSemantics
 
 /// Answers the 401 challenges of a session's tasks: it asks observers and the delegate for a credential, and lets the
 /// engine compute the answer.
-final class ChallengeSource: CredentialSource {
+final class ChallengeSource: ImmediateCredentialSource {
   let scope = CredentialScope.any
   private let accepted: AcceptedPasswords
   private let passwords: PasswordSource
@@ -37,18 +37,18 @@ final class ChallengeSource: CredentialSource {
 
   /// Adds a password that the server has accepted before, without a challenge. Origins reached only by a redirect do
   /// not get one.
-  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    guard let task = call[SAPURLSessionTask.ofCall] else { return request }
-    try task.session.signOut.check(task.begun)
-    if call[states] == nil, accepted.isEmpty { return request }
+  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+    guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
+    do { try task.session.signOut.check(task.begun) } catch { return { throw error } }
+    if call[states] == nil, accepted.isEmpty { return nil }
     let state = Self.state(of: call, in: states)
     let answering = state.withLock { state in
       defer { state.answering = nil }
       return state.answering
     }
     let origin = request.origin
-    guard origin == call.askedURL.flatMap({ Origin($0) }) || origin == answering else { return request }
-    return try await passwords.authorize(request, in: call)
+    guard origin == call.askedURL.flatMap({ Origin($0) }) || origin == answering else { return nil }
+    return { [request, passwords] in try await passwords.authorize(request, in: call) }
   }
 
   /// Asks about the response's strongest scheme. After `.rejectProtectionSpace`, it asks about the next one.

@@ -1,20 +1,19 @@
 import MartletEngine
 import MartletSemantics
-import Synchronization
 
 /// Cookies in memory, with a copy in a ``CodableStoring``. This is the store of the engine's cookie jar. It has
 /// synchronous methods for ``SAPHTTPCookieStorage``.
 ///
 /// A queue writes the copies one after another. Each copy has the state at the time of writing, so the last copy has
 /// the last change.
-final class StoredCookies: BlockingCookieStore {
+final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   private struct State {
-    var sites: [String: [Cookie]] = [:]
+    var cookies = CookieSnapshot()
     var policy = HTTPCookie.AcceptPolicy.always
     var options: SAPHTTPCookieStorageOptions
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let backing: Locked<(any CodableStoring)?>
   private let queue = DispatchQueue(label: "SAP.Foundation.SAPURLSession.SAPHTTPCookieStorage")
   private let isOnQueue = DispatchSpecificKey<Bool>()
@@ -25,10 +24,10 @@ final class StoredCookies: BlockingCookieStore {
     backing = Locked(storage)
     var state = State(options: options)
     do {
-      state.sites = try storage?.get([String: [Cookie]].self, for: Self.key) ?? [:]
+      let stored = try storage?.get([String: [Cookie]].self, for: Self.key) ?? [:]
+      state.cookies.replace(by: Self.kept(stored, options))
     } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be read: \(error)") }
-    state.sites = Self.kept(state.sites, options)
-    self.state = Mutex(state)
+    self.state = Locked(state)
     queue.setSpecific(key: isOnQueue, value: true)
   }
 
@@ -48,10 +47,10 @@ final class StoredCookies: BlockingCookieStore {
 
   func synchronize() {}
 
-  func read(_ site: String) -> [Cookie] { state.withLock { $0.sites[site] ?? [] } }
+  func read(_ site: String) -> [Cookie] { state.withLock { $0.cookies[site] } }
 
   func all(at now: Date) -> [Cookie] {
-    state.withLock { $0.sites }.values.joined().filter { !$0.isExpired(at: now) }
+    state.withLock { $0.cookies.sites }.values.joined().filter { !$0.isExpired(at: now) }
   }
 
   func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
@@ -60,12 +59,16 @@ final class StoredCookies: BlockingCookieStore {
 
   func remove(since date: Date) {
     state.withLock { state in
-      state.sites = state.sites.mapValues { $0.filter { $0.created < date } }.filter { !$0.value.isEmpty }
+      state.cookies.replace(by: state.cookies.sites.mapValues { $0.filter { $0.created < date } })
     }
     blockingWrite()
   }
 
   // MARK: - Methods for the cookie jar
+
+  var revision: CookieRevision { state.withLock { $0.cookies.revision } }
+
+  func immediateCookies(in site: String) -> [Cookie] { read(site) }
 
   func cookies(in site: String) async throws -> [Cookie] { read(site) }
 
@@ -89,9 +92,9 @@ final class StoredCookies: BlockingCookieStore {
     return result
   }
 
-  func count() async throws -> Int { state.withLock { $0.sites.values.reduce(0) { $0 + $1.count } } }
+  func count() async throws -> Int { state.withLock { $0.cookies.count } }
 
-  func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
+  func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.cookies.sites } }
 
   func removeAll() async throws { remove(since: .distantPast) }
 
@@ -101,11 +104,11 @@ final class StoredCookies: BlockingCookieStore {
     _ site: String, _ body: (inout [Cookie]) -> Result
   ) -> (result: Result, isChanged: Bool) {
     state.withLock { state in
-      let before = state.sites[site] ?? []
-      var cookies = before
-      let result = body(&cookies)
-      state.sites[site] = cookies.isEmpty ? nil : cookies
-      return (result, cookies != before)
+      state.cookies.update(site) { cookies in
+        let before = cookies
+        let result = body(&cookies)
+        return (result, cookies != before)
+      }
     }
   }
 
@@ -116,7 +119,7 @@ final class StoredCookies: BlockingCookieStore {
 
   private func write() {
     guard let storage else { return }
-    let kept = state.withLock { Self.kept($0.sites, $0.options) }
+    let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
     do {
       if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
     } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }

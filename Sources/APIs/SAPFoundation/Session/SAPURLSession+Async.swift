@@ -107,6 +107,7 @@ extension SAPURLSession {
           }
           continuation.resume(returning: (content, response))
         }
+        task.mutable.withLock { $0.isAwaited = true }
         let isCancelled = running.withLock { running in
           running.task = task
           return running.isCancelled

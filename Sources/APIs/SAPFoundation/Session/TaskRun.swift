@@ -142,21 +142,18 @@ struct TaskRun: Sendable {
   /// - Parameter isFinal: whether an observer gave a final answer, so that the delegate is not called.
   private func finish(_ data: Data?, _ failure: (any Error)?, isFinal: Bool) {
     let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
-    let completed = task.mutable.withLock { state in
-      (state.phase, state.error, state.work) = (.completed, failure, nil)
-      defer { (state.delivery, state.download.handlers, state.parent) = (.events, [], .none) }
-      return state
-    }
-    let resumeData = completed.download.resumption.flatMap { try? JSONEncoder().encode($0) }
-    session.callbacks.add { [task, session] in
-      completed.parent.perform {
+    let result = task.mutable.withLock { $0.complete(failure) }
+    let resumeData = result.download.resumption.flatMap { try? JSONEncoder().encode($0) }
+    let deliver: CallbackQueue.Callback = { [task, session] in
+      result.parent.perform {
         delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
-        completed.delivery.finish(data, completed.download.location, completed.attempt.response, failure)
-        for handler in completed.download.handlers { handler(resumeData) }
+        result.delivery.finish(data, result.download.location, result.response, failure)
+        for handler in result.download.handlers { handler(resumeData) }
       }
-      if let location = completed.download.location { try? FileManager.default.removeItem(at: location) }
+      if let location = result.download.location { try? FileManager.default.removeItem(at: location) }
       session.didComplete(task)
     }
+    if result.isAwaited, session.eventHandlers.isEmpty { deliver() } else { session.callbacks.add(deliver) }
   }
 
   /// Notifies observers and the delegate that a download is complete.

@@ -28,6 +28,8 @@ struct TaskState {
   var suspensions: [OneShot<Void>] = []
   /// The receiver of the results; `.events` once it got them.
   var delivery: CallbackDelivery
+  /// Whether an async function waits for the result. It needs no queue.
+  var isAwaited = false
   /// The task's first request: its original one, or the one that a handler gave for a delayed task.
   var begunWith: URLRequest?
   var error: (any Error)?
@@ -105,6 +107,24 @@ struct TaskState {
     var priority: Float = 0.5
     var description: String?
     var earliestBeginDate: Date?
+  }
+
+  /// What is delivered when the task has completed.
+  struct Result {
+    let delivery: CallbackDelivery
+    let isAwaited: Bool
+    let download: Download
+    let response: URLResponse?
+    let parent: CallContext
+  }
+
+  /// Completes the task, and returns the result for its receiver. There is none for a second time.
+  mutating func complete(_ failure: (any Error)?) -> Result {
+    (phase, error, work) = (.completed, failure, nil)
+    let result = Result(
+      delivery: delivery, isAwaited: isAwaited, download: download, response: attempt.response, parent: parent)
+    (delivery, download.handlers, parent) = (.events, [], .none)
+    return result
   }
 
   mutating func resume() -> Resumption {

@@ -79,7 +79,7 @@ public protocol CredentialSource: Sendable {
 
 /// A source that can authorize most requests immediately. The engine calls `begin` in place of `authorize`, whose
 /// default implementation uses it.
-protocol ImmediateCredentialSource: CredentialSource, AnyObject {
+package protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns work that does so.
   func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
 }

@@ -122,7 +122,7 @@ public final class TokenSource: ImmediateCredentialSource {
     renewal.forget()
   }
 
-  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
     let date = now()
     guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
       return { [request] in try await self.authorized(request, in: call) }

@@ -11,6 +11,16 @@ extension HTTPSession {
     try await data(for: request.expecting(expecting))
   }
 
+  /// Sends the request and, if the status is expected, collects the response's body as text like ``text(for:)``. Runs
+  /// off the caller's actor.
+  ///
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected.
+  @concurrent public func text(
+    for request: HTTPRequest, expecting: StatusExpectation
+  ) async throws(HTTPError) -> (String, HTTPResponse) {
+    try await text(for: request.expecting(expecting))
+  }
+
   /// Sends the request like ``bytes(for:)``, and returns the response if its status is expected. Runs off the caller's
   /// actor.
   ///

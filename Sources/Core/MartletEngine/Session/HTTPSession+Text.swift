@@ -5,17 +5,12 @@ extension HTTPSession {
   /// the caller's actor.
   ///
   /// ```swift
-  /// let (text, response) = try await session.text(for: HTTPRequest(.get, url), expecting: .successful)
+  /// let (text, response) = try await session.text(for: HTTPRequest(.get, url))
   /// ```
   ///
-  /// - Parameters:
-  ///   - request: the request.
-  ///   - expecting: the statuses that are expected. By default those of the request's or the session's options.
   /// - Throws: ``HTTPError``, as ``data(for:)`` and ``HTTPResponse/text(of:)``.
-  @concurrent public func text(
-    for request: HTTPRequest, expecting: StatusExpectation? = nil
-  ) async throws(HTTPError) -> (String, HTTPResponse) {
-    let (data, response) = try await data(for: expecting.map { request.expecting($0) } ?? request)
+  @concurrent public func text(for request: HTTPRequest) async throws(HTTPError) -> (String, HTTPResponse) {
+    let (data, response) = try await data(for: request)
     do { return (try response.text(of: data), response) } catch {
       throw error.addingContext(
         request: RequestHead(method: request.method, url: response.url), response: response.head,

@@ -47,7 +47,9 @@ extension HTTPSession {
   ///
   /// - Parameter message: the mismatch; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
-  func unexpected(_ response: HTTPResponse, to request: HTTPRequest, _ message: String? = nil) async -> HTTPError {
+  package func unexpected(_ response: HTTPResponse, to request: HTTPRequest, _ message: String? = nil) async
+    -> HTTPError
+  {
     let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response, to: request)
     guard let body = response.body.source as? SessionBody else { return error }
     return await body.end(

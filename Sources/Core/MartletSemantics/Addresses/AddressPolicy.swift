@@ -25,7 +25,8 @@ public struct AddressPolicy: Sendable, Hashable {
   public var refused: [String] = []
   /// The ports that are allowed; nil, the default, for all.
   public var ports: Set<Int>?
-  /// The schemes that are allowed, in lower case; http and https by default.
+  /// The schemes that are allowed, in lower case; http and https by default. A WebSocket's are http for ws, and https
+  /// for wss.
   public var schemes: Set<String> = ["http", "https"]
   /// Whether requests may go through a proxy, which is then trusted not to connect to refused addresses. False by
   /// default: such a request fails.

@@ -8,9 +8,9 @@ package struct CookieRequest: Sendable, Hashable {
   package let isSecure: Bool
 
   /// Makes the parts of a URL; nil if it has no valid host.
-  package init?(_ url: URL) { self.init(url, origin: Origin(url)) }
+  package init?(_ url: URL) { self.init(url, origin: URLReading(url).origin) }
 
-  /// Makes the parts of a URL whose origin is known.
+  /// Makes the parts of an http or https URL whose origin is known; without it, of any URL.
   package init?(_ url: URL, origin: Origin?) {
     let text = url.absoluteString
     if let origin {

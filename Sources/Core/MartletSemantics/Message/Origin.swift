@@ -1,4 +1,5 @@
-/// The origin of an http or https URL: scheme, host and port (RFC 6454 §4, RFC 9110 §4.3.1).
+/// The origin of an http or https URL: scheme, host and port (RFC 6454 §4, RFC 9110 §4.3.1). That of a ws or wss URL is
+/// the one its handshake is sent to: `wss://example.com/` has the origin of `https://example.com/`.
 ///
 /// Data for one origin, credentials in particular, must not be sent to another.
 ///
@@ -16,12 +17,14 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
   /// The port; 80 for http and 443 for https if the URL has none.
   public let port: Int
 
-  /// Makes the origin of a URL; nil if the URL is neither http nor https, or has no valid host or port.
+  /// Makes the origin of a URL; nil if its scheme is none of http, https, ws and wss, or it has no valid host or port.
   ///
   /// A URL that programs read differently has no origin: with a backslash in its authority, an invalid A-label, a host
   /// that ends with a number and is not an address, or brackets around a name.
   public init?(_ url: URL) {
-    guard let origin = URLReading(url).origin else { return nil }
+    guard let origin = URLReading(url).origin ?? url.ofWebSocketHandshake.flatMap({ URLReading($0).origin }) else {
+      return nil
+    }
     self = origin
   }
 

@@ -29,7 +29,7 @@ package enum RedirectRule {
     guard locations.count == 1 else {
       return refusal(of: response, "it names \(locations.count) different Locations")
     }
-    switch RedirectTarget.resolve(location, against: request.url) {
+    switch RedirectTarget.resolve(location, against: request.url, opensWebSocket: request.fields.opensWebSocket) {
     case .unusable(let reason):
       return refusal(of: response, reason)
     case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):

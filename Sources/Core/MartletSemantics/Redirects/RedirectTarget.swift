@@ -7,11 +7,12 @@ enum RedirectTarget {
   /// Resolves a reference against the URL of the request (RFC 3986 §5.2), and removes dot segments.
   ///
   /// Invalid characters are percent-encoded, as browsers do. A target without a fragment gets that of the request (RFC
-  /// 9110 §10.2.2).
-  static func resolve(_ location: String, against base: URL) -> RedirectTarget {
-    guard let resolved = URL(reference: location, relativeTo: base) else {
+  /// 9110 §10.2.2). If the request opens a WebSocket, the target may be a ws or wss URL.
+  static func resolve(_ location: String, against base: URL, opensWebSocket: Bool = false) -> RedirectTarget {
+    guard var resolved = URL(reference: location, relativeTo: base) else {
       return .unusable("its Location \(shown(location)) is not a URL")
     }
+    if opensWebSocket, let handshake = resolved.ofWebSocketHandshake { resolved = handshake }
     guard let scheme = resolved.scheme.map({ ASCII.lowercased($0) }), scheme == "http" || scheme == "https" else {
       return .unusable("its Location \(shown(location)) is neither http nor https")
     }

@@ -123,3 +123,15 @@ extension URL {
     ASCII.isLetter(byte) || ASCII.isDigit(byte) || "-._~:/?@!$&'()*+,;=".utf8.contains(byte)
   }
 }
+
+extension URL {
+  /// The URL that a WebSocket's handshake is sent to: `ws` becomes `http`, and `wss` `https` (RFC 6455 §3). Nil for any
+  /// other scheme.
+  package var ofWebSocketHandshake: URL? {
+    guard let scheme else { return nil }
+    let isSecure = ASCII.equalIgnoringCase(scheme, "wss")
+    guard isSecure || ASCII.equalIgnoringCase(scheme, "ws") else { return nil }
+    let rest = absoluteString.dropFirst(scheme.utf8.count)
+    return URL(string: (isSecure ? "https" : "http") + rest)
+  }
+}

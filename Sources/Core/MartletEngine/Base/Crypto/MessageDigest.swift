@@ -6,16 +6,22 @@ package import MartletSemantics
 package enum MessageDigest {
   /// Returns the hash of the data; nil if libcrypto does not offer the algorithm, such as MD5 in FIPS mode.
   package static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
+    switch algorithm {
+    case .md5: hash(EVP_md5, data)
+    case .sha256: hash(EVP_sha256, data)
+    case .sha512_256: hash(EVP_sha512_256, data)
+    }
+  }
+
+  /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength; nil if libcrypto does not offer
+  /// it.
+  package static func sha1(_ data: Data) -> Data? { hash(EVP_sha1, data) }
+
+  private static func hash(_ type: () -> OpaquePointer?, _ data: Data) -> Data? {
     CryptoLibrary.start()
-    let type =
-      switch algorithm {
-      case .md5: EVP_md5()
-      case .sha256: EVP_sha256()
-      case .sha512_256: EVP_sha512_256()
-      }
     var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
-    let isDone = data.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &bytes, &count, type, nil) }
+    let isDone = data.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &bytes, &count, type(), nil) }
     return isDone == 1 ? Data(bytes.prefix(Int(count))) : nil
   }
 }
@@ -60,6 +66,9 @@ package enum MessageDigest {
     case .sha512_256: nil
     }
   }
+
+  /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength.
+  package static func sha1(_ data: Data) -> Data? { Data(Insecure.SHA1.hash(data: data)) }
 }
 
 /// A hash of bytes that arrive in pieces.

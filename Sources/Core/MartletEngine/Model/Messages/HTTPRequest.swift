@@ -156,6 +156,10 @@ extension HTTPRequest {
         "'\(text)' is not a URL: write scheme, host and path, such as https://example.com/orders, and percent-encode "
           + "what is data")
     }
+    if url.ofWebSocketHandshake != nil {
+      return .invalid(
+        "the URL '\(url.redacted)' has the scheme '\(scheme)': open it with webSocket(for:) of MartletWebSocket")
+    }
     guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
       return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
     }

@@ -1,0 +1,18 @@
+/// Why a WebSocket connection has to be failed (RFC 6455 §7.1.7).
+package struct WebSocketFault: Error, Sendable, Hashable {
+  /// The status code of the Close frame that tells the peer.
+  package let code: UInt16
+  /// What the peer did, for messages.
+  package let reason: String
+
+  package init(_ code: UInt16, _ reason: String) { (self.code, self.reason) = (code, reason) }
+
+  /// The peer violates the protocol (§7.4.1).
+  package static func violation(_ reason: String) -> WebSocketFault { WebSocketFault(1002, reason) }
+
+  /// Data are not of the type of their message (§7.4.1, §8.1).
+  package static func invalidData(_ reason: String) -> WebSocketFault { WebSocketFault(1007, reason) }
+
+  /// A message is larger than its receiver accepts (§7.4.1).
+  package static func tooBig(_ reason: String) -> WebSocketFault { WebSocketFault(1009, reason) }
+}

@@ -1,0 +1,106 @@
+/// Why the response to an opening handshake does not open a WebSocket, for messages: "it …".
+package struct HandshakeFault: Error, Sendable, Hashable {
+  package let reason: String
+
+  package init(_ reason: String) { self.reason = reason }
+}
+
+/// The opening handshake of a client (RFC 6455 §4.1).
+package struct WebSocketHandshake: Sendable, Hashable {
+  /// The subprotocols that the client speaks, in order of preference.
+  package var protocols: [String]
+  /// The compression that it offers; nil for none.
+  package var compression: DeflateOffer?
+
+  package init(protocols: [String] = [], compression: DeflateOffer? = nil) {
+    (self.protocols, self.compression) = (protocols, compression)
+  }
+
+  /// What both sides agreed on.
+  package struct Agreement: Sendable, Hashable {
+    /// The subprotocol; nil for none.
+    package var subprotocol: String?
+    /// The compression; nil for none.
+    package var compression: DeflateAgreement?
+
+    package init(subprotocol: String? = nil, compression: DeflateAgreement? = nil) {
+      (self.subprotocol, self.compression) = (subprotocol, compression)
+    }
+  }
+
+  /// The fields of every attempt. The key is not among them: each attempt has its own.
+  package var fields: HTTPFields {
+    var fields: HTTPFields = [.upgrade: "websocket", .secWebSocketVersion: "13"]
+    if !protocols.isEmpty { fields[.secWebSocketProtocol] = protocols.joined(separator: ", ") }
+    if let compression { fields[.secWebSocketExtensions] = compression.fieldValue }
+    return fields
+  }
+
+  /// Why the handshake cannot be sent: a subprotocol is not a token, or is there twice (§4.1). Nil if it can.
+  package var reasonToRefuse: String? {
+    for (index, name) in protocols.enumerated() {
+      if !Token.isValid(name) { return "the subprotocol '\(name)' is not a token: use letters, digits and hyphens" }
+      if protocols[..<index].contains(name) { return "the subprotocol '\(name)' is offered twice" }
+    }
+    return nil
+  }
+
+  /// Returns a new key: 16 random bytes (§4.1).
+  package static func makeKey() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return withUnsafeBytes(of: (generator.next() as UInt64, generator.next() as UInt64)) {
+      Data($0).base64EncodedString()
+    }
+  }
+
+  /// Returns the `Sec-WebSocket-Accept` that answers a key (§4.2.2); nil if SHA-1 is not available.
+  package static func accept(_ key: String, sha1: (Data) -> Data?) -> String? {
+    sha1(Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))?.base64EncodedString()
+  }
+
+  /// Checks a 101 and returns what it agrees on.
+  ///
+  /// - Parameters:
+  ///   - response: the response's fields.
+  ///   - accept: the expected `Sec-WebSocket-Accept`.
+  package func agreement(
+    in response: HTTPFields, expecting accept: String
+  ) throws(HandshakeFault) -> Agreement {
+    guard Self.list(response[values: .upgrade]).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
+      throw HandshakeFault("it switched to '\(response[.upgrade] ?? "")' and not to websocket")
+    }
+    guard Self.list(response[values: .connection]).contains(where: { ASCII.equalIgnoringCase($0, "upgrade") }) else {
+      throw HandshakeFault("its Connection field does not name the upgrade")
+    }
+    guard response[values: .secWebSocketAccept] == [accept] else {
+      throw HandshakeFault("its Sec-WebSocket-Accept does not answer the key of the request")
+    }
+    return Agreement(
+      subprotocol: try subprotocol(in: response[values: .secWebSocketProtocol]),
+      compression: try .reading(response[values: .secWebSocketExtensions], answering: compression))
+  }
+
+  /// §4.1: the server may choose one of the offered subprotocols, or none.
+  private func subprotocol(in values: [String]) throws(HandshakeFault) -> String? {
+    guard let value = values.first else { return nil }
+    guard values.count == 1, protocols.contains(value) else {
+      throw HandshakeFault("it chose the subprotocol '\(values.joined(separator: ", "))', which was not offered")
+    }
+    return value
+  }
+
+  private static func list(_ values: [String]) -> [Substring] { values.flatMap { FieldList.elements(of: $0[...]) } }
+}
+
+extension FieldName {
+  package static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
+  package static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
+  package static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
+  package static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
+  package static let secWebSocketVersion: FieldName = "Sec-WebSocket-Version"
+}
+
+extension HTTPFields {
+  /// Whether a request with these fields opens a WebSocket.
+  package var opensWebSocket: Bool { self[.upgrade].map { ASCII.equalIgnoringCase($0, "websocket") } ?? false }
+}

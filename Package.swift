@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletObservation", targets: ["MartletObservation"]),
     .library(name: "MartletSignIn", targets: ["MartletSignIn"]),
+    .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
     .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
     .library(name: "MartletCombine", targets: ["MartletCombine"]),
@@ -95,6 +96,11 @@ let package = Package(
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .target(
+      name: "MartletWebSocket",
+      dependencies: [
+        "MartletEngine", "MartletSemantics", .target(name: "CZlib", condition: .when(platforms: [.linux])),
+      ]),
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // The core product.
@@ -168,7 +174,9 @@ let package = Package(
       ]),
 
     // Test support.
-    .target(name: "MartletTesting", dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics"]),
+    .target(
+      name: "MartletTesting",
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket"]),
     .target(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
@@ -188,6 +196,12 @@ let package = Package(
       name: "MartletSignInTests",
       dependencies: [
         "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers",
+        "TestSupport",
+      ]),
+    .testTarget(
+      name: "MartletWebSocketTests",
+      dependencies: [
+        "MartletWebSocket", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers",
         "TestSupport",
       ]),
     .testTarget(
@@ -307,7 +321,9 @@ package.targets += [
 
 // Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
 let groups = [
-  "Sources/Core": ["Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSignIn"],
+  "Sources/Core": [
+    "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSignIn", "MartletWebSocket",
+  ],
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
   "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation", "SAPOData"],
@@ -323,7 +339,10 @@ let groups = [
   ],
   "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
-  "Tests/Core": ["MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests"],
+  "Tests/Core": [
+    "MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests",
+    "MartletWebSocketTests",
+  ],
   "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
   "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests"],

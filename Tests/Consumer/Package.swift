@@ -5,7 +5,7 @@ import PackageDescription
 // and links, which no build of Martlet itself does.
 let programs = [
   ("martlet", "Martlet"), ("observation", "MartletObservation"), ("sign-in", "MartletSignIn"),
-  ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
+  ("web-socket", "MartletWebSocket"), ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("combine-foundation", "MartletCombineFoundation"), ("sap", "SAPFoundation"),
   ("odata", "SAPOData"), ("sqlite", "MartletSQLite"), ("redis", "MartletRedis"), ("kerberos", "MartletKerberos"),
   ("tasks", "MartletTasks"),

@@ -29,6 +29,8 @@ public struct Reply: Answer {
   var hold: Gate?
   var delay = Duration.zero
   var pacing = Pacing()
+  /// Serves the WebSocket that the reply opens; nil for any other reply.
+  var upgrade: (@Sendable (LoopbackWebSocket) throws -> Void)?
 
   /// Makes a reply whose body is in memory.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], content: Data = Data()) {

@@ -56,6 +56,7 @@ struct ServerConnection {
     if settings.recording == .everything { state.update { $0.requests.append(recorded) } }
 
     let reply = try reply(to: LoopbackRequest(received, body: body, socket: socket))
+    if let serve = reply.upgrade { return try upgrade(reply.opening(recorded), to: recorded, from: buffer, serve) }
     let ending = try ReplyWriter(socket: socket).write(reply, to: received, awaitsContinue: body.awaitsContinue)
     if ending == .reset { return ending }
     guard ending == .keepAlive else {
@@ -65,6 +66,19 @@ struct ServerConnection {
     // The next request begins where this body ends.
     while try body.next() != nil {}
     return ending
+  }
+
+  /// Opens a WebSocket, and serves it until the closure returns.
+  private func upgrade(
+    _ reply: Reply, to request: ReceivedRequest, from buffer: WireBuffer,
+    _ serve: (LoopbackWebSocket) throws -> Void
+  ) throws(WireError) -> Reply.Ending {
+    _ = try ReplyWriter(socket: socket).write(reply, to: request)
+    buffer.setLimit(nil)
+    let webSocket = LoopbackWebSocket(buffer, socket)
+    try? serve(webSocket)  // an error ends the connection
+    if webSocket.ending != .reset { socket.closeGently() }
+    return webSocket.ending
   }
 
   private func collect(

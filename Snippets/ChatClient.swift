@@ -1,0 +1,59 @@
+// A chat over a WebSocket. When the connection is lost, the client opens another one.
+
+import Martlet
+import MartletTesting
+import MartletWebSocket
+
+func chat(at url: String, in session: HTTPSession) async throws(HTTPError) {
+  var losses = 0
+  while true {
+    do throws(HTTPError) {
+      let socket = try await session.webSocket(for: HTTPRequest(.get, url), protocols: ["chat"])
+      losses = 0
+      try await socket.send(.string("Anna is here"))
+      for try await message in socket { print(message) }
+      return print("closed with", socket.closeCode ?? .abnormalClosure)  // the server has ended the chat
+    } catch  where error.isTransient && losses < 10 {
+      losses += 1
+      print("lost: again soon")
+      try? await Task.sleep(for: .milliseconds(100 << losses))  // ends at once if the task is cancelled
+    }
+  }
+}
+
+let server = try LoopbackServer { request in
+  .webSocket(subprotocol: "chat") { socket in
+    guard let greeting = try socket.receive() else { return }
+    try socket.send(.string("\(greeting), for the \(request.connection == 1 ? "first" : "second") time"))
+    if request.connection == 1 { return socket.reset() }
+    try socket.close(.goingAway, reason: "good night")
+  }
+}
+
+let session = HTTPSession()
+try await chat(at: "ws://127.0.0.1:\(server.port)/room", in: session)
+
+// Large messages both ways, in pieces.
+let archive = try LoopbackServer { _ in
+  .webSocket { socket in
+    while let message = try socket.receive() { try socket.send(message) }
+  }
+}
+let socket = try await session.webSocket(for: HTTPRequest(.get, archive.url("/")))
+let film = AsyncStream<Data> { stream in
+  for _ in 0..<4 { stream.yield(Data(count: 1 << 20)) }
+  stream.finish()
+}
+try await socket.send(.data, from: film)
+let message = try await socket.receiveStream()
+var count = 0
+for try await bytes in message { count += bytes.count }
+print(message.type, count)
+await socket.close()
+
+// Prints:
+// Anna is here, for the first time
+// lost: again soon
+// Anna is here, for the second time
+// closed with 1001 (goingAway)
+// data 4194304

@@ -1,0 +1,58 @@
+package import MartletEngine
+package import MartletSemantics
+
+/// A connection that carries the messages of a WebSocket. It is the seam between transports: over sockets messages are
+/// framed here (``FramedConnection``), and another transport may bring a connection that frames them itself.
+package protocol MessageChannel: Sendable {
+  /// Returns the next piece of a message; nil if the WebSocket was closed in order. The peer has to wait while too much
+  /// is unread. One task calls it at a time; if that task is cancelled, no piece is lost.
+  ///
+  /// - Throws: why the WebSocket ended, after the pieces that were received before.
+  func receive() async throws(HTTPError) -> MessagePiece?
+
+  /// Takes the right to send a message, which the pieces of one message keep. Waits for earlier messages.
+  func beginMessage() async throws(HTTPError)
+
+  /// Sends a piece of the message that was begun. It returns when there is room for the next.
+  func send(_ piece: MessagePiece) async throws(HTTPError)
+
+  /// Gives back the right to send a message, after its last piece or where it was broken off.
+  func endMessage()
+
+  /// Sends a ping, and returns the time until its pong.
+  func ping() async throws(HTTPError) -> Duration
+
+  /// Closes the WebSocket, and returns when it is closed.
+  func close(_ frame: CloseFrame) async
+
+  /// Closes the WebSocket because of what was received. Nothing more is delivered.
+  func fail(_ fault: WebSocketFault, _ error: HTTPError)
+
+  /// Closes the WebSocket without waiting, because nobody uses it any more.
+  func abandon()
+
+  /// How the WebSocket was closed; nil while it is open.
+  var closeFrame: CloseFrame? { get }
+
+  /// Why messages can no longer be sent; nil while they can.
+  var error: HTTPError? { get }
+}
+
+/// A part of a message, or all of it.
+package struct MessagePiece: Sendable {
+  /// Whether the message is text.
+  package var isText: Bool
+  /// Of text, a piece may begin and end within a character.
+  package var bytes: Data
+  /// Whether it is the first piece of its message.
+  package var isFirst: Bool
+  /// Whether it is the last one.
+  package var isLast: Bool
+  /// How many bytes of the message are known to follow.
+  package var following = 0
+
+  package init(isText: Bool, _ bytes: Data, isFirst: Bool, isLast: Bool, following: Int = 0) {
+    (self.isText, self.bytes, self.isFirst, self.isLast) = (isText, bytes, isFirst, isLast)
+    self.following = following
+  }
+}

@@ -1,0 +1,79 @@
+import MartletEngine
+import Synchronization
+
+/// The right of one task at a time to do something. Others wait for it in order.
+final class Turn: Sendable {
+  private struct State: Sendable {
+    var isTaken = false
+    var waiters: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+    var lastNumber = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Takes the turn if no task has it. Returns whether it does.
+  func takeIfFree() -> Bool {
+    state.withLock { state in
+      defer { state.isTaken = true }
+      return !state.isTaken
+    }
+  }
+
+  /// Takes the turn; waits while another task has it.
+  func take() async throws(HTTPError) {
+    let number: Int? = state.withLock { state in
+      guard state.isTaken else {
+        state.isTaken = true
+        return nil
+      }
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    if let number { try await wait(number) }
+  }
+
+  private func wait(_ number: Int) async throws(HTTPError) {
+    do {
+      try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let ready: Result<Void, any Error>? = state.withLock { state in
+            if Task.isCancelled { return .failure(CancellationError()) }
+            guard state.isTaken else {
+              state.isTaken = true
+              return .success(())
+            }
+            state.waiters.append((number, continuation))
+            return nil
+          }
+          if let ready { continuation.resume(with: ready) }
+        }
+      } onCancel: {
+        let waiter = state.withLock { state in
+          state.waiters.firstIndex { $0.number == number }.map { state.waiters.remove(at: $0) }
+        }
+        waiter?.continuation.resume(throwing: CancellationError())
+      }
+    } catch { throw HTTPError(wrapping: error) }
+  }
+
+  /// Gives the turn to the next task that waits.
+  func end() {
+    let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+      guard !state.waiters.isEmpty else {
+        state.isTaken = false
+        return nil
+      }
+      return state.waiters.removeFirst().continuation
+    }
+    next?.resume()
+  }
+
+  /// Ends all waits with an error.
+  func fail(_ error: HTTPError) {
+    let waiters = state.withLock { state in
+      defer { state.waiters = [] }
+      return state.waiters
+    }
+    for waiter in waiters { waiter.continuation.resume(throwing: error) }
+  }
+}

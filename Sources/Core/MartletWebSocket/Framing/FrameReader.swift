@@ -1,0 +1,205 @@
+import MartletSemantics
+
+/// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive. What has arrived is judged before
+/// the rest of its frame.
+struct FrameReader {
+  /// What the bytes say.
+  enum Event {
+    case piece(MessagePiece)
+    case ping(Data)
+    case pong(Data)
+    case close(CloseFrame)
+  }
+
+  private enum State {
+    /// The beginning of a header.
+    case header([UInt8])
+    /// A control frame, and the payload so far.
+    case control(WebSocketFrameHeader, Data)
+    /// A data frame, and the number of bytes that are missing.
+    case data(WebSocketFrameHeader, missing: Int)
+    /// The end of a compressed message, after its last byte.
+    case messageEnd
+  }
+
+  private let agreement: DeflateAgreement?
+  private let ratioLimit: Int?
+  private var state = State.header([])
+  private var fragments = MessageFragments()
+  private var inflater: MessageInflater?
+  /// Whether no piece of the current message was returned yet.
+  private var isFirst = true
+  /// The bytes of the current message, if it is compressed: as received and as decompressed.
+  private var counts = (received: 0, inflated: 0)
+  /// Whether the received bytes stand for more than was decompressed so far.
+  private var holdsOutput = false
+  private var chunk = Data()
+  private var position = 0
+
+  /// - Parameters:
+  ///   - agreement: the agreed compression; nil for none.
+  ///   - ratioLimit: the largest ratio of decompressed to received bytes of a message; nil for no limit.
+  init(_ agreement: DeflateAgreement?, ratioLimit: Int?) {
+    self.agreement = agreement
+    self.ratioLimit = ratioLimit
+  }
+
+  /// The bytes of a message whose ratio is not checked, as for bodies of responses.
+  private static let uncheckedRatio = 10 << 20
+
+  /// Adds bytes. All events of earlier ones must have been read.
+  mutating func add(_ bytes: Data) {
+    chunk = bytes
+    position = chunk.startIndex
+  }
+
+  /// Returns the next event; nil if it needs more bytes.
+  mutating func next() throws(WebSocketFault) -> Event? {
+    while true {
+      switch state {
+      case .header(let start):
+        guard try readHeader(after: start) else { return nil }
+      case .control(let header, var payload):
+        payload.append(take(header.length - payload.count))
+        guard payload.count == header.length else {
+          state = .control(header, payload)
+          return nil
+        }
+        state = .header([])
+        return try Self.event(header.opcode, payload)
+      case .data(let header, let missing):
+        if missing > 0, position == chunk.endIndex, !holdsOutput { return nil }
+        if let piece = try readData(header, missing) { return .piece(piece) }
+      case .messageEnd:
+        if let piece = try readMessageEnd() { return .piece(piece) }
+      }
+    }
+  }
+
+  private static func event(_ opcode: WebSocketFrameHeader.Opcode, _ payload: Data) throws(WebSocketFault) -> Event {
+    switch opcode {
+    case .ping: return .ping(payload)
+    case .pong: return .pong(payload)
+    default: return .close(try payload.judged { bytes throws(WebSocketFault) in try CloseFrame(payload: bytes) })
+    }
+  }
+
+  /// Takes at most this many of the bytes.
+  private mutating func take(_ count: Int) -> Data {
+    let end = min(chunk.endIndex, position + count)
+    defer { position = end }
+    return chunk.subdata(in: position..<end)
+  }
+
+  // MARK: - Headers
+
+  /// Reads a header whose beginning arrived earlier. Returns false if it needs more bytes.
+  private mutating func readHeader(after start: [UInt8]) throws(WebSocketFault) -> Bool {
+    let rest = chunk[position...]
+    let allows = agreement != nil
+    let found =
+      if start.isEmpty {
+        try rest.judged { bytes throws(WebSocketFault) in
+          try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: allows)
+        }
+      } else {
+        try (Data(start) + rest.prefix(WebSocketFrameHeader.longestHeader)).judged { bytes throws(WebSocketFault) in
+          try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: allows)
+        }
+      }
+    guard let (header, size) = found else {
+      state = .header(start + rest)
+      position = chunk.endIndex
+      return false
+    }
+    position += size - start.count
+    guard !header.opcode.isControl else {
+      state = .control(header, Data())
+      return true
+    }
+    if try fragments.begin(header) {
+      isFirst = true
+      counts = (0, 0)
+    }
+    state = .data(header, missing: header.length)
+    return true
+  }
+
+  // MARK: - Data
+
+  /// Reads bytes of a data frame. Returns nil if there is nothing to deliver.
+  private mutating func readData(
+    _ header: WebSocketFrameHeader, _ missing: Int
+  ) throws(WebSocketFault) -> MessagePiece? {
+    if fragments.isCompressed { return try inflateData(header, missing) }
+    let bytes = take(missing)
+    let missing = missing - bytes.count
+    let isLast = missing == 0 && header.isFinal
+    return try piece(bytes, isLast: isLast, then: missing == 0 ? .header([]) : .data(header, missing: missing), missing)
+  }
+
+  private mutating func inflateData(
+    _ header: WebSocketFrameHeader, _ missing: Int
+  ) throws(WebSocketFault) -> MessagePiece? {
+    let inflater = try currentInflater()
+    let input = chunk[position..<min(chunk.endIndex, position + missing)]
+    let step = try input.judged { bytes throws(WebSocketFault) in try inflater.decompress(bytes) }
+    position += step.consumed
+    counts.received += step.consumed
+    let missing = missing - step.consumed
+    holdsOutput = !step.isDone
+    let next: State =
+      missing > 0 || holdsOutput
+      ? .data(header, missing: missing) : header.isFinal ? .messageEnd : .header([])
+    return try inflated(step.output, isLast: false, then: next)
+  }
+
+  private mutating func readMessageEnd() throws(WebSocketFault) -> MessagePiece? {
+    let step = try currentInflater().decompressEnd()
+    return try inflated(step.output, isLast: step.isDone, then: step.isDone ? .header([]) : .messageEnd)
+  }
+
+  private mutating func inflated(
+    _ bytes: Data, isLast: Bool, then next: State
+  ) throws(WebSocketFault) -> MessagePiece? {
+    counts.inflated += bytes.count
+    if let ratioLimit, counts.inflated > Self.uncheckedRatio, counts.inflated / max(1, counts.received) > ratioLimit {
+      throw .tooBig("it sent a message that is compressed by more than the limit of \(ratioLimit):1")
+    }
+    return try piece(bytes, isLast: isLast, then: next, 0)
+  }
+
+  private mutating func currentInflater() throws(WebSocketFault) -> MessageInflater {
+    if let inflater { return inflater }
+    let agreement = agreement ?? DeflateAgreement()
+    let made = try MessageInflater(windowBits: agreement.serverWindowBits, resets: agreement.serverResets)
+    inflater = made
+    return made
+  }
+
+  /// Judges bytes of the current message. Returns them as a piece, unless they are none in the middle of a message.
+  private mutating func piece(
+    _ bytes: Data, isLast: Bool, then next: State, _ following: Int
+  ) throws(WebSocketFault) -> MessagePiece? {
+    state = next
+    let isText = fragments.isText
+    try bytes.withUnsafeBytes { bytes -> Result<Void, WebSocketFault> in
+      do throws(WebSocketFault) { return .success(try fragments.add(bytes)) } catch { return .failure(error) }
+    }.get()
+    if isLast { try fragments.end() }
+    guard !bytes.isEmpty || isLast else { return nil }
+    defer { isFirst = false }
+    return MessagePiece(isText: isText, bytes, isFirst: isFirst, isLast: isLast, following: following)
+  }
+}
+
+extension Data {
+  /// Calls a function that judges the bytes, and throws its fault.
+  fileprivate func judged<Value>(
+    _ body: (UnsafeRawBufferPointer) throws(WebSocketFault) -> Value
+  ) throws(WebSocketFault) -> Value {
+    try withUnsafeBytes { bytes -> Result<Value, WebSocketFault> in
+      do throws(WebSocketFault) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }.get()
+  }
+}

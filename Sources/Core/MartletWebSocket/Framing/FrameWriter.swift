@@ -1,0 +1,127 @@
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Sends the frames of a client. One message at a time is sent, because the frames of messages must not interleave
+/// (RFC 6455 §5.4). Control frames go between its frames, and never wait for its next piece.
+final class FrameWriter: Sendable {
+  private struct State: Sendable {
+    /// Control frames that are due, in order.
+    var controls = HeadQueue<Data>()
+    var controlCount = 0
+    /// Whether a Close frame is due or was sent: nothing may follow it (§5.5.1).
+    var isClosing = false
+    /// Why nothing can be sent any more.
+    var error: HTTPError?
+  }
+
+  private let stream: any DuplexStream
+  private let messages = Turn()
+  private let frames = Turn()
+  private let state = Mutex(State())
+  /// Nil if messages are not compressed.
+  private let deflater: Mutex<MessageDeflater?>
+  private let compresses: Bool
+
+  /// The largest number of control frames that are due. Beyond it pongs are left out, which §5.5.3 allows.
+  private static let controlLimit = 64
+
+  init(_ stream: any DuplexStream, _ agreement: DeflateAgreement?) {
+    self.stream = stream
+    let deflater = agreement.flatMap { MessageDeflater(windowBits: $0.clientWindowBits, resets: $0.clientResets) }
+    compresses = deflater != nil
+    self.deflater = Mutex(deflater)
+  }
+
+  // MARK: - Messages
+
+  /// Takes the turn to send a message; waits for earlier messages.
+  func begin() async throws(HTTPError) {
+    if let error { throw error }
+    try await messages.take()
+  }
+
+  /// Sends a piece of the message that has the turn, as one frame.
+  func send(_ piece: MessagePiece) async throws(HTTPError) {
+    try await frames.take()
+    defer { endFrame() }
+    if let error { throw error }
+    try await write(frame(of: piece))
+    while let control = nextControl() { try await write(control) }
+  }
+
+  /// Gives the turn to the next message.
+  func end() { messages.end() }
+
+  private func endFrame() {
+    frames.end()
+    sendControlsIfFree()
+  }
+
+  private func frame(of piece: MessagePiece) -> Data {
+    let mask = UInt32.random(in: 0...UInt32.max)  // from the system's generator, anew for each frame (§5.3, §10.3)
+    let opcode: WebSocketFrameHeader.Opcode = piece.isFirst ? piece.isText ? .text : .binary : .continuation
+    func masked(_ payload: UnsafeRawBufferPointer) -> Data {
+      WebSocketFrameHeader(
+        opcode, length: payload.count, isFinal: piece.isLast, isCompressed: compresses && piece.isFirst, mask: mask
+      ).frame(payload)
+    }
+    guard compresses else { return piece.bytes.withUnsafeBytes(masked) }
+    let packed = deflater.withLock { deflater in
+      piece.bytes.withUnsafeBytes { deflater?.compress($0, isLast: piece.isLast) ?? [] }
+    }
+    return packed.withUnsafeBytes(masked)
+  }
+
+  private func write(_ frame: Data) async throws(HTTPError) {
+    // if the connection has ended for a known reason, that is the better one
+    do { try await stream.write(frame) } catch { throw self.error ?? HTTPError(wrapping: error) }
+  }
+
+  private var error: HTTPError? { state.withLock { $0.error } }
+
+  // MARK: - Control frames
+
+  /// Sends a control frame as soon as possible, without waiting for it. A Close frame is the last frame.
+  func post(_ opcode: WebSocketFrameHeader.Opcode, _ payload: Data) {
+    let mask = UInt32.random(in: 0...UInt32.max)
+    let header = WebSocketFrameHeader(opcode, length: payload.count, mask: mask)
+    let frame = payload.withUnsafeBytes { header.frame($0) }
+    state.withLock { state in
+      guard !state.isClosing, opcode != .pong || state.controlCount < Self.controlLimit else { return }
+      state.controls.append(frame)
+      state.controlCount += 1
+      state.isClosing = opcode == .close
+    }
+    sendControlsIfFree()
+  }
+
+  /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its own,
+  /// because the network may have no room.
+  private func sendControlsIfFree() {
+    guard state.withLock({ !$0.controls.isEmpty }), frames.takeIfFree() else { return }
+    Task.detached {
+      while let control = self.nextControl() {
+        do { try await self.stream.write(control) } catch { self.state.withLock { $0.controls.removeAll() } }
+      }
+      self.endFrame()
+    }
+  }
+
+  private func nextControl() -> Data? {
+    state.withLock { state in
+      let control = state.controls.popFirst()
+      if control != nil { state.controlCount -= 1 }
+      return control
+    }
+  }
+
+  // MARK: - The end
+
+  /// Refuses further messages, with this error. Control frames that are due are still sent.
+  func refuse(_ error: HTTPError) {
+    state.withLock { state in state.error = state.error ?? error }
+    messages.fail(error)
+    frames.fail(error)
+  }
+}

@@ -1,0 +1,242 @@
+package import MartletEngine
+package import MartletSemantics
+import Synchronization
+
+/// A WebSocket over the bytes of an upgraded connection (RFC 6455). A task of its own reads the connection, so that
+/// pings are answered while nobody receives messages, as long as there is room for those that arrive.
+package final class FramedConnection: MessageChannel {
+  /// What holds for the whole connection.
+  struct Terms: Sendable {
+    /// The agreed compression; nil for none.
+    var compression: DeflateAgreement?
+    /// The largest ratio of decompressed to received bytes of a message; nil for no limit.
+    var ratioLimit: Int?
+    var options: WebSocket.Options
+    var clock: any Clock<Duration>
+    /// The request and the response that opened it, for errors.
+    var request: RequestHead
+    var response: ResponseHead
+  }
+
+  private struct State: Sendable {
+    var phase = Phase.open
+    /// How it was closed; nil while it is open.
+    var end: CloseFrame?
+    /// Why it ended, for those who use it.
+    var error: HTTPError?
+    /// The tasks that wait until it is closed.
+    var closers: [OneShot<Void>] = []
+    /// Limits the phase.
+    var alarm: Alarm?
+  }
+
+  private enum Phase {
+    case open
+    /// A Close frame was sent or received. It lasts until the peer drops the connection.
+    case closing
+    case closed
+  }
+
+  let terms: Terms
+  private let stream: any DuplexStream
+  private let writer: FrameWriter
+  private let queue = PieceQueue()
+  private let pings: PingTable
+  private let state = Mutex(State())
+  /// Whether bytes were received since the last check.
+  private let hasReceived = Atomic(false)
+
+  init(_ stream: any DuplexStream, _ terms: Terms) {
+    self.stream = stream
+    self.terms = terms
+    writer = FrameWriter(stream, terms.compression)
+    pings = PingTable(terms.clock)
+  }
+
+  /// Starts to read. Call it once.
+  func start() {
+    Task.detached { await self.run() }
+    keepAlive()
+  }
+
+  // MARK: - Messages
+
+  package func receive() async throws(HTTPError) -> MessagePiece? { try await queue.next() }
+
+  package func beginMessage() async throws(HTTPError) { try await writer.begin() }
+
+  package func send(_ piece: MessagePiece) async throws(HTTPError) { try await writer.send(piece) }
+
+  package func endMessage() { writer.end() }
+
+  package var closeFrame: CloseFrame? { state.withLock { $0.end } }
+
+  package var error: HTTPError? { state.withLock { $0.error } }
+
+  package func ping() async throws(HTTPError) -> Duration {
+    if let error { throw error }
+    let (payload, answer) = pings.add()
+    writer.post(.ping, payload)
+    do { return try await answer.wait() } catch {
+      pings.remove(payload)
+      throw HTTPError(wrapping: error)
+    }
+  }
+
+  /// Whether the server has to wait, because nobody receives messages.
+  var isFull: Bool { queue.isFull }
+
+  // MARK: - Reading
+
+  private func run() async {
+    var reader = FrameReader(terms.compression, ratioLimit: terms.ratioLimit)
+    do {
+      while let bytes = try await stream.read() {
+        hasReceived.store(true, ordering: .relaxed)
+        reader.add(bytes)
+        while let event = try reader.next() {
+          if case .piece(let piece) = event { await queue.push(piece) } else if take(event) { return await drain() }
+        }
+      }
+      end(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
+    } catch let fault as WebSocketFault {
+      // the messages before it were right: they are received, and may be answered, first
+      let alarm = Alarm(after: terms.options.closeTimeout, on: terms.clock) { [queue] in queue.endWaitUntilReceived() }
+      await queue.waitUntilReceived()
+      alarm.cancel()
+      fail(fault, violation(fault))
+      await drain()
+    } catch { end(HTTPError(wrapping: error)) }
+    finish()
+  }
+
+  /// Takes a control frame. Returns whether it is the last frame.
+  private func take(_ event: FrameReader.Event) -> Bool {
+    switch event {
+    case .piece: break
+    case .ping(let payload): writer.post(.pong, payload)
+    case .pong(let payload): pings.answer(payload)
+    case .close(let frame):
+      writer.post(.close, CloseFrame(code: frame.code).payload)
+      end(closedByServer(frame), by: frame)
+      return true
+    }
+    return false
+  }
+
+  /// Reads until the peer drops the connection, which RFC 6455 §7.1.1 expects of the server.
+  private func drain() async {
+    while let _ = try? await stream.read() {}
+    finish()
+  }
+
+  private func violation(_ fault: WebSocketFault) -> HTTPError {
+    HTTPError(
+      fault.code == 1009 ? .bodyTooLarge : .protocolViolation, "the server violates WebSocket: \(fault.reason)",
+      phase: .receiving)
+  }
+
+  private func closedByServer(_ frame: CloseFrame) -> HTTPError {
+    let code = WebSocket.CloseCode(of: frame)
+    let reason = frame.reason.isEmpty ? "" : ": \(frame.reason.printable)"
+    return HTTPError(.connectionLost, "the server closed the WebSocket with \(code)\(reason)", phase: .receiving)
+  }
+
+  // MARK: - The end
+
+  package func close(_ frame: CloseFrame) async {
+    let closed = OneShot<Void>()
+    let isClosed = state.withLock { state in
+      if state.phase != .closed { state.closers.append(closed) }
+      return state.phase == .closed
+    }
+    guard !isClosed else { return }
+    leave(with: frame)
+    do { try await closed.wait() } catch { stream.close() }
+  }
+
+  package func abandon() {
+    leave(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
+  }
+
+  /// Begins to close. What was received and not read is dropped.
+  private func leave(with frame: CloseFrame) {
+    writer.post(.close, frame.payload)
+    end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"))
+    queue.discard(.success(()))
+  }
+
+  package func fail(_ fault: WebSocketFault, _ error: HTTPError) {
+    writer.post(.close, CloseFrame(code: fault.code).payload)
+    end(error)
+  }
+
+  /// Ends the use of the WebSocket. The connection stays until the peer drops it, within a limit.
+  ///
+  /// - Parameters:
+  ///   - error: the reason, for those who use it.
+  ///   - frame: the Close frame of the peer; nil if none was received.
+  private func end(_ error: HTTPError, by frame: CloseFrame? = nil) {
+    let placed = error.addingContext(request: terms.request, response: terms.response, attempts: [])
+    let (isFirst, reason) = state.withLock { state in
+      let isFirst = state.phase == .open
+      if isFirst { state.phase = .closing }
+      if let frame { state.end = frame }
+      let reason = state.error ?? placed
+      state.error = reason
+      return (isFirst, reason)
+    }
+    writer.refuse(reason)
+    pings.fail(reason)
+    queue.finish(frame.map(WebSocket.CloseCode.init(of:))?.isOrderly ?? false ? .success(()) : .failure(reason))
+    if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }
+  }
+
+  /// The connection is closed.
+  private func finish() {
+    stream.close()
+    let (closers, alarm) = state.withLock { state in
+      state.phase = .closed
+      if state.end == nil { state.end = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue) }
+      defer { state.closers = [] }
+      return (state.closers, state.alarm.take())
+    }
+    alarm?.cancel()
+    for closer in closers { closer.answer(.success(())) }
+  }
+
+  // MARK: - Keeping alive
+
+  /// Checks after the interval that the peer is there.
+  private func keepAlive() {
+    guard let interval = terms.options.pingInterval else { return }
+    setAlarm(interval, in: .open) { $0.checkPeer() }
+  }
+
+  private func checkPeer() {
+    guard !isHeard else { return keepAlive() }
+    writer.post(.ping, Data())
+    setAlarm(terms.options.pongTimeout, in: .open) { connection in
+      guard !connection.isHeard else { return connection.keepAlive() }
+      connection.end(
+        HTTPError(.idleTimeout, "the server did not answer a ping within \(connection.terms.options.pongTimeout)"))
+      connection.stream.close()
+    }
+  }
+
+  /// Whether bytes were received since the last check, or could not be because nobody receives messages.
+  private var isHeard: Bool { hasReceived.exchange(false, ordering: .relaxed) || isFull }
+
+  /// Sets the alarm of a phase, in place of an earlier one.
+  private func setAlarm(
+    _ time: Duration, in phase: Phase = .closing, _ action: @escaping @Sendable (FramedConnection) -> Void
+  ) {
+    let alarm = Alarm(after: time, on: terms.clock) { [weak self] in if let self { action(self) } }
+    let superfluous = state.withLock { state -> Alarm? in
+      guard state.phase == phase else { return alarm }
+      defer { state.alarm = alarm }
+      return state.alarm
+    }
+    superfluous?.cancel()
+  }
+}

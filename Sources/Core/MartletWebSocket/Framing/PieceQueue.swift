@@ -1,0 +1,137 @@
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// The pieces that were received and are not read yet, between the task that reads the connection and the task that
+/// receives messages. Its size is limited, so that a fast peer waits for a slow receiver.
+final class PieceQueue: Sendable {
+  fileprivate struct State: Sendable {
+    var pieces = HeadQueue<MessagePiece>()
+    /// The unread bytes, and a little for each piece.
+    var size = 0
+    /// How the pieces end: in order, or with an error.
+    var end: Result<Void, HTTPError>?
+    /// The task that receives, and the number of its wait.
+    var receiver: (wait: Int, continuation: CheckedContinuation<MessagePiece?, any Error>)?
+    var lastWait = 0
+    /// The task that reads the connection, while the queue is full.
+    var reader: CheckedContinuation<Void, Never>?
+    /// The task that waits until everything was received.
+    var finisher: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  /// The number of unread bytes at which the peer has to wait.
+  fileprivate static let highWater = 32 << 10
+
+  fileprivate static func size(of piece: MessagePiece) -> Int { piece.bytes.count + 64 }
+
+  /// Whether the peer has to wait.
+  var isFull: Bool { state.withLock { $0.reader != nil } }
+
+  /// Adds a piece, and waits while there are too many.
+  func push(_ piece: MessagePiece) async {
+    let (receiver, isFull) = state.withLock { state -> (CheckedContinuation<MessagePiece?, any Error>?, Bool) in
+      guard state.end == nil else { return (nil, false) }
+      if let receiver = state.receiver.take() { return (receiver.continuation, false) }
+      state.pieces.append(piece)
+      state.size += Self.size(of: piece)
+      return (nil, state.size >= Self.highWater)
+    }
+    receiver?.resume(returning: piece)
+    guard isFull else { return }
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        if state.end != nil || state.size < Self.highWater { return true }
+        state.reader = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+
+  /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.
+  func next() async throws(HTTPError) -> MessagePiece? {
+    if let ready = take() { return try ready.get() }
+    let wait = state.withLock { state in
+      state.lastWait += 1
+      return state.lastWait
+    }
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let ready: Result<MessagePiece?, any Error>? = state.withLock { state in
+            if Task.isCancelled { return .failure(CancellationError()) }
+            guard let (result, _) = state.take() else {
+              state.receiver = (wait, continuation)
+              return nil
+            }
+            return result.mapError { $0 }
+          }
+          if let ready { continuation.resume(with: ready) } else { endWaitUntilReceived() }
+        }
+      } onCancel: {
+        cancel(wait)
+      }
+    } catch { throw HTTPError(wrapping: error) }
+  }
+
+  private func cancel(_ wait: Int) {
+    let receiver = state.withLock { state in state.receiver?.wait == wait ? state.receiver.take() : nil }
+    receiver?.continuation.resume(throwing: CancellationError())
+  }
+
+  /// Returns the next piece, or nil within the result after the last one; nil if there is none yet.
+  private func take() -> Result<MessagePiece?, HTTPError>? {
+    let taken = state.withLock { $0.take() }
+    taken?.reader?.resume()
+    return taken?.result
+  }
+
+  /// Waits until every piece was received and the receiver, done with it, waits for more; or until
+  /// ``endWaitUntilReceived()``, or the end.
+  func waitUntilReceived() async {
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        if state.end != nil || state.receiver != nil { return true }
+        state.finisher = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+
+  func endWaitUntilReceived() { state.withLock { $0.finisher.take() }?.resume() }
+
+  /// Ends the queue: pieces that were received before are still delivered. The first end counts.
+  func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
+
+  /// Ends the queue and drops what was not read: a receiver gets the error at once.
+  func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
+
+  private func end(_ end: Result<Void, HTTPError>, discards: Bool) {
+    let (receiver, reader) = state.withLock { state in
+      if state.end == nil || discards { state.end = end }
+      if discards {
+        state.pieces.removeAll()
+        state.size = 0
+      }
+      return (state.receiver.take(), state.reader.take())
+    }
+    receiver?.continuation.resume(with: end.map { nil }.mapError { $0 })
+    reader?.resume()
+    endWaitUntilReceived()
+  }
+}
+
+extension PieceQueue.State {
+  /// Takes the next piece, and the task that reads the connection if it may go on.
+  fileprivate mutating func take() -> (
+    result: Result<MessagePiece?, HTTPError>, reader: CheckedContinuation<Void, Never>?
+  )? {
+    guard let piece = pieces.popFirst() else { return end.map { ($0.map { nil }, nil) } }
+    size -= PieceQueue.size(of: piece)
+    return (.success(piece), size <= PieceQueue.highWater / 4 ? reader.take() : nil)
+  }
+}

@@ -1,0 +1,109 @@
+public import MartletEngine
+import MartletSemantics
+import Synchronization
+
+extension HTTPSession {
+  /// Opens a WebSocket (RFC 6455). Runs off the caller's actor.
+  ///
+  /// ```swift
+  /// let socket = try await session.webSocket(for: HTTPRequest(.get, "wss://chat.example.com/room"))
+  /// ```
+  ///
+  /// The opening handshake is a request like any other: interceptors, credentials, cookies, redirects, retries, limits
+  /// and listeners take part in it, and ``Martlet/RequestOptions/deadline`` limits it. The options do not apply
+  /// to the open connection, except ``Martlet/RequestOptions/decompressionRatioLimit``: see ``WebSocket/Options``.
+  ///
+  /// - Parameters:
+  ///   - request: a GET without a body. The URL has the scheme ws or wss, or http or https, which mean the same. The
+  ///     fields of the handshake are added.
+  ///   - protocols: the subprotocols that the program speaks, in order of preference; none by default.
+  ///   - options: the options of the WebSocket.
+  /// - Throws: ``Martlet/HTTPError``. If the server refuses, the kind is `.unexpectedResponse`; the error has the
+  ///   head of the response, and the beginning of its body in ``Martlet/HTTPError/body``. If the response does
+  ///   not answer the handshake, the kind is `.protocolViolation`.
+  @concurrent public func webSocket(
+    for request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init()
+  ) async throws(HTTPError) -> WebSocket {
+    let handshake = OpeningHandshake(
+      WebSocketHandshake(protocols: protocols, compression: options.compression?.offer))
+    let request = try handshake.request(from: request, relativeTo: configuration.baseURL)
+    let (body, response) = try await bytes(for: request)
+    guard response.status == .switchingProtocols else {
+      throw await unexpected(response, to: request, "unexpected status \(response.status): no WebSocket was opened")
+    }
+    _ = try await body.collect(upTo: 0)  // ends the call
+    guard let stream = response.stream, let agreement = handshake.agreement else {
+      throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets")
+    }
+    let connection = FramedConnection(
+      stream,
+      FramedConnection.Terms(
+        compression: agreement.compression, ratioLimit: withOptions(request).options.decompressionRatioLimit,
+        options: options, clock: configuration.clock,
+        request: RequestHead(method: .get, url: response.url), response: response.head))
+    connection.start()
+    return WebSocket(
+      connection, response: response, negotiatedProtocol: agreement.subprotocol,
+      maximumMessageSize: options.maximumMessageSize)
+  }
+}
+
+/// Adds a key of its own to every attempt of a handshake, and checks that the response answers it before anyone sees
+/// the response.
+final class OpeningHandshake: Interceptor {
+  private struct State: Sendable {
+    /// The answer to the key of the current attempt.
+    var accept: String?
+    var agreement: WebSocketHandshake.Agreement?
+  }
+
+  private let rule: WebSocketHandshake
+  private let state = Mutex(State())
+
+  init(_ rule: WebSocketHandshake) { self.rule = rule }
+
+  /// What was agreed on; nil before a response opened the WebSocket.
+  var agreement: WebSocketHandshake.Agreement? { state.withLock { $0.agreement } }
+
+  /// Returns the caller's request as a handshake, but for the key.
+  func request(from request: HTTPRequest, relativeTo base: URL?) throws(HTTPError) -> HTTPRequest {
+    if let reason = rule.reasonToRefuse { throw HTTPError(.invalidRequest, reason, phase: .preparing) }
+    guard request.method == .get, request.body.isEmpty else {
+      throw HTTPError(
+        .invalidRequest, "a WebSocket is opened by a GET without a body, not by this \(request.method)",
+        phase: .preparing)
+    }
+    var request = request
+    if request.url.scheme == nil, let base { request.url = request.url.resolved(inFolder: base) }
+    if let url = request.url.ofWebSocketHandshake { request.url = url }
+    for (name, value) in rule.fields { request.fields[name] = value }
+    request.options.expecting = .any  // a refusal has a message of its own
+    request.options.interceptors.append(self)
+    return request
+  }
+
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+    let key = WebSocketHandshake.makeKey()
+    guard let accept = WebSocketHandshake.accept(key, sha1: MessageDigest.sha1) else {
+      throw HTTPError(.other, "the system's cryptography does not offer SHA-1, which WebSocket needs")
+    }
+    state.withLock { $0.accept = accept }
+    var request = request
+    request.fields[.secWebSocketKey] = key
+    return .send(request)
+  }
+
+  func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+    guard case .success(let response) = outcome, response.status == .switchingProtocols,
+      let accept = state.withLock({ $0.accept })
+    else { return .accept }
+    do throws(HandshakeFault) {
+      let agreement = try rule.agreement(in: response.fields, expecting: accept)
+      state.withLock { $0.agreement = agreement }
+    } catch {
+      throw HTTPError(
+        .protocolViolation, "the server's answer opens no WebSocket: \(error.reason)", phase: .waiting)
+    }
+    return .accept
+  }
+}

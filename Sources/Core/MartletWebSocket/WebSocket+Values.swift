@@ -1,0 +1,146 @@
+public import MartletSemantics
+
+extension WebSocket {
+  /// A message: text or bytes (RFC 6455 §5.6).
+  public enum Message: Sendable, Hashable {
+    /// Text. On the way it is UTF-8.
+    case string(String)
+    /// Bytes.
+    case data(Data)
+  }
+
+  /// Why a WebSocket was closed (RFC 6455 §7.4). Codes from 4000 to 4999 are free for applications, those from 3000 are
+  /// registered for libraries.
+  public struct CloseCode: RawRepresentable, Sendable, Hashable {
+    /// The number.
+    public let rawValue: UInt16
+
+    /// Makes a code from its number.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// 1000: the purpose of the connection is fulfilled.
+    public static let normalClosure = CloseCode(rawValue: 1000)
+    /// 1001: the server shuts down, or the program leaves.
+    public static let goingAway = CloseCode(rawValue: 1001)
+    /// 1002: the peer violates the protocol.
+    public static let protocolError = CloseCode(rawValue: 1002)
+    /// 1003: the peer does not accept messages of this type.
+    public static let unsupportedData = CloseCode(rawValue: 1003)
+    /// 1005: the peer closed without a code. It is never sent.
+    public static let noStatusReceived = CloseCode(rawValue: 1005)
+    /// 1006: the connection ended without being closed. It is never sent.
+    public static let abnormalClosure = CloseCode(rawValue: 1006)
+    /// 1007: a message does not fit its type, such as text that is not UTF-8.
+    public static let invalidFramePayloadData = CloseCode(rawValue: 1007)
+    /// 1008: a message violates the peer's policy.
+    public static let policyViolation = CloseCode(rawValue: 1008)
+    /// 1009: a message is too large.
+    public static let messageTooBig = CloseCode(rawValue: 1009)
+    /// 1010: the server did not accept an extension that the client needs.
+    public static let mandatoryExtensionMissing = CloseCode(rawValue: 1010)
+    /// 1011: the server failed.
+    public static let internalServerError = CloseCode(rawValue: 1011)
+    /// 1012: the server restarts: connect again later.
+    public static let serviceRestart = CloseCode(rawValue: 1012)
+    /// 1013: the server is overloaded: connect again later.
+    public static let tryAgainLater = CloseCode(rawValue: 1013)
+    /// 1015: the TLS handshake failed. It is never sent.
+    public static let tlsHandshakeFailure = CloseCode(rawValue: 1015)
+  }
+
+  /// The options of a WebSocket.
+  public struct Options: Sendable {
+    /// The largest number of bytes of a message that is received as a whole, after decompression; 1 MiB by default. A
+    /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. It holds
+    /// while a message arrives: not much more is read. ``WebSocket/receiveStream()`` has no limit.
+    public var maximumMessageSize = 1 << 20
+    /// How long the connection may be silent before a ping tests it; 30 seconds by default, nil for no pings.
+    public var pingInterval: Duration? = .seconds(30)
+    /// How long the answer to such a ping may take; 30 seconds by default. Without one the WebSocket ends with an error
+    /// of kind ``Martlet/HTTPError/Kind/idleTimeout``.
+    public var pongTimeout: Duration = .seconds(30)
+    /// How long the server may take to close the connection after either side closed the WebSocket; 10 seconds by
+    /// default. Then the connection is closed.
+    public var closeTimeout: Duration = .seconds(10)
+    /// The compression of messages that is offered to the server; nil for none. By default it is offered with a window
+    /// of 32 KiB. Where secrets and data of others are in the same messages, their sizes may betray the secrets
+    /// (RFC 7692 §8): set nil there.
+    public var compression: Compression? = Compression()
+
+    /// Makes the default options.
+    public init() {}
+  }
+
+  /// What is offered of permessage-deflate (RFC 7692 §7.1). The defaults compress best; the parameters save memory: a
+  /// connection that compresses needs about 300 KiB.
+  public struct Compression: Sendable, Hashable {
+    /// Whether each sent message is compressed by itself, without reference to earlier ones. False by default; the
+    /// server may ask for it.
+    public var resetsSentContext = false
+    /// Whether the server is asked to compress each message by itself. False by default.
+    public var resetsReceivedContext = false
+    /// The largest window that the server may use to compress, as a power of two from 8 to 15; nil, the default, for no
+    /// limit. A server that does not accept the limit sends its messages without compression.
+    public var receivedWindowBits: Int?
+    /// Whether the server may limit the window for sent messages. True by default.
+    public var allowsSentWindowLimit = true
+
+    /// Makes the default offer.
+    public init() {}
+  }
+}
+
+extension WebSocket.Message: CustomStringConvertible {
+  /// The text, or the number of bytes.
+  public var description: String {
+    switch self {
+    case .string(let text): text
+    case .data(let data): "\(data.count) bytes"
+    }
+  }
+}
+
+extension WebSocket.CloseCode: CustomStringConvertible {
+  /// The number, with its name if it has one: `1001 (goingAway)`.
+  public var description: String { Self.names[self].map { "\(rawValue) (\($0))" } ?? "\(rawValue)" }
+
+  private static let names: [WebSocket.CloseCode: String] = [
+    .normalClosure: "normalClosure", .goingAway: "goingAway", .protocolError: "protocolError",
+    .unsupportedData: "unsupportedData", .noStatusReceived: "noStatusReceived", .abnormalClosure: "abnormalClosure",
+    .invalidFramePayloadData: "invalidFramePayloadData", .policyViolation: "policyViolation",
+    .messageTooBig: "messageTooBig", .mandatoryExtensionMissing: "mandatoryExtensionMissing",
+    .internalServerError: "internalServerError", .serviceRestart: "serviceRestart", .tryAgainLater: "tryAgainLater",
+    .tlsHandshakeFailure: "tlsHandshakeFailure",
+  ]
+
+  init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
+
+  /// Whether a server that closes with it has nothing to complain of.
+  var isOrderly: Bool { [.normalClosure, .goingAway, .noStatusReceived].contains(self) }
+}
+
+extension WebSocket.Message {
+  /// The message as one piece.
+  var piece: MessagePiece {
+    switch self {
+    case .string(let text): MessagePiece(isText: true, Data(text.utf8), isFirst: true, isLast: true)
+    case .data(let data): MessagePiece(isText: false, data, isFirst: true, isLast: true)
+    }
+  }
+
+  init(isText: Bool, _ bytes: Data) {
+    // the bytes of text were judged when they arrived
+    self = isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
+  }
+}
+
+extension WebSocket.Compression {
+  var offer: DeflateOffer {
+    var offer = DeflateOffer()
+    offer.clientResets = resetsSentContext
+    offer.serverResets = resetsReceivedContext
+    offer.serverWindowBits = receivedWindowBits.map { min(15, max(8, $0)) }
+    offer.allowsClientWindow = allowsSentWindowLimit
+    return offer
+  }
+}

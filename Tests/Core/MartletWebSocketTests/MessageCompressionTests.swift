@@ -1,0 +1,115 @@
+import Foundation
+import MartletSemantics
+import Testing
+
+@testable import MartletWebSocket
+
+extension MessageInflater {
+  /// Decompresses a whole message.
+  func message(_ packed: Data) throws -> Data {
+    var output = Data()
+    var rest = packed
+    while true {
+      let step = try rest.withUnsafeBytes { try decompress($0) }
+      output += step.output
+      rest = rest.dropFirst(step.consumed)
+      if step.isDone { break }
+    }
+    while true {
+      let step = try decompressEnd()
+      output += step.output
+      if step.isDone { return output }
+    }
+  }
+}
+
+/// RFC 7692 §7.2: compression of messages.
+struct MessageCompressionTests {
+  private func compressed(_ text: String, by deflater: MessageDeflater) -> [UInt8] {
+    Array(text.utf8).withUnsafeBytes { deflater.compress($0, isLast: true) }
+  }
+
+  // MARK: - §7.2.3: the examples
+
+  @Test func theFirstMessageIsTheRFCs() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    #expect(compressed("Hello", by: deflater) == [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00])
+    // §7.2.3.2: the second one refers to the first
+    #expect(compressed("Hello", by: deflater) == [0xF2, 0x00, 0x11, 0x00, 0x00])
+  }
+
+  @Test func withoutContextEveryMessageIsTheFirst() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: true))
+    for _ in 0..<3 { #expect(compressed("Hello", by: deflater) == [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]) }
+  }
+
+  @Test(
+    arguments: [
+      ("§7.2.3.1", [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], "Hello"),
+      (
+        "§7.2.3.3, a block without compression", [0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00],
+        "Hello"
+      ),
+      ("§7.2.3.4, a block with BFINAL", [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00], "Hello"),
+      (
+        "§7.2.3.5, two blocks", [0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00], "Hello"
+      ),
+      ("§7.2.3.6, an empty message", [0x00], ""),
+    ] as [(String, [UInt8], String)])
+  func theExamplesAreRead(_ what: String, packed: [UInt8], text: String) throws {
+    let inflater = try MessageInflater(windowBits: 15, resets: false)
+    for _ in 0..<2 { #expect(try inflater.message(Data(packed)) == Data(text.utf8), "\(what)") }
+  }
+
+  @Test func aMessageMayReferToOneThatEndedWithBFINAL() throws {
+    let inflater = try MessageInflater(windowBits: 15, resets: false)
+    #expect(try inflater.message(Data([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00])) == Data("Hello".utf8))
+    #expect(try inflater.message(Data([0xF2, 0x00, 0x11, 0x00, 0x00])) == Data("Hello".utf8))
+  }
+
+  @Test func anEmptyMessageIsAnEmptyBlock() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    for _ in 0..<3 { #expect(compressed("", by: deflater) == [0x00]) }
+  }
+
+  // MARK: - Windows and pieces
+
+  @Test(arguments: 9...15) func everyWindowIsReadByItsOwn(_ bits: Int) throws {
+    let deflater = try #require(MessageDeflater(windowBits: bits, resets: false))
+    let inflater = try MessageInflater(windowBits: bits, resets: false)
+    var generator = SystemRandomNumberGenerator()
+    for size in [1, 100, 5000, 70_000] {
+      let text = Data((0..<size).map { _ in UInt8.random(in: 97...105, using: &generator) })
+      let packed = Data(text.withUnsafeBytes { deflater.compress($0, isLast: true) })
+      #expect(try inflater.message(packed) == text)
+    }
+  }
+
+  /// zlib cannot keep to a window of 256 bytes, and messages may always be sent as they are.
+  @Test func forTheSmallestWindowNothingIsCompressed() {
+    #expect(MessageDeflater(windowBits: 8, resets: false) == nil)
+  }
+
+  @Test func aPieceCanBeReadBeforeTheNextIsSent() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    let inflater = try MessageInflater(windowBits: 15, resets: false)
+    for _ in 0..<2 {
+      for piece in ["first ", "second ", "third"] {
+        let packed = Array(piece.utf8).withUnsafeBytes { deflater.compress($0, isLast: false) }
+        let step = try packed.withUnsafeBytes { try inflater.decompress($0) }
+        #expect(step.output == Data(piece.utf8))
+      }
+      let end = Data([UInt8]().withUnsafeBytes { deflater.compress($0, isLast: true) })
+      #expect(try inflater.message(end).isEmpty)
+    }
+  }
+
+  @Test func aStepIsBounded() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    let packed = Data(count: 10 << 20).withUnsafeBytes { deflater.compress($0, isLast: true) }
+    let inflater = try MessageInflater(windowBits: 15, resets: false)
+    let step = try packed.withUnsafeBytes { try inflater.decompress($0) }
+    #expect(step.output.count == MessageInflater.longestStep)
+    #expect(!step.isDone)
+  }
+}

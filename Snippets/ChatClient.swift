@@ -22,10 +22,11 @@ func chat(at url: String, in session: HTTPSession) async throws(HTTPError) {
 }
 
 let server = try LoopbackServer { request in
-  .webSocket(subprotocol: "chat") { socket in
+  let isFirst = request.connection == 1
+  return .webSocket(subprotocol: "chat") { socket in
     guard let greeting = try socket.receive() else { return }
-    try socket.send(.string("\(greeting), for the \(request.connection == 1 ? "first" : "second") time"))
-    if request.connection == 1 { return socket.reset() }
+    try socket.send(.string("\(greeting), for the \(isFirst ? "first" : "second") time"))
+    if isFirst { return socket.reset() }
     try socket.close(.goingAway, reason: "good night")
   }
 }

@@ -58,6 +58,8 @@ final class UpgradedStream: DuplexStream {
     thread.jobs.submit { [upgrade] in $0.close(upgrade) }
   }
 
+  var executor: (any TaskExecutor)? { LoopExecutor(thread) }
+
   private func closingWhenCancelled<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
     try await withTaskCancellationHandler {
       try await body()

@@ -349,6 +349,21 @@ struct WebSocketEndTests {
     try await server.end(ofConnection: 1)
   }
 
+  @Test func aSenderThatWasCancelledBeforeSendsNothing() async throws {
+    let server = try server { socket in while let message = try socket.receive() { try socket.send(message) } }
+    let socket = try await open(server)
+    let sender = Task {
+      while !Task.isCancelled { await Task.yield() }
+      try await socket.send(.string("late"))
+    }
+    sender.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await sender.value }
+    #expect(error?.kind == .cancelled)
+    try await socket.send(.string("on time"))
+    #expect(try await socket.receive() == .string("on time"))
+    await socket.close()
+  }
+
   @Test func aReleasedWebSocketSaysThatItLeaves() async throws {
     let codes = Awaited<WebSocket.CloseCode?>()
     let server = try server { socket in

@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
+import TestServers
 import TestSupport
 import Testing
 
@@ -132,6 +133,33 @@ struct WebSocketOpeningTests {
     }
     #expect(error?.kind == .protocolViolation)
     try await server.end(ofConnection: 1)
+  }
+
+  // MARK: - The way to the server
+
+  @Test func aProxyMakesATunnel() async throws {
+    let folder = try TemporaryFolder(), port = try LocalPort.free()
+    try folder.write(Data("Port \(port)\nListen 127.0.0.1\nTimeout 60\nMaxClients 20\n".utf8), to: "tinyproxy.conf")
+    let proxy = try RealProcess("tinyproxy", ["-d", "-c", folder.file("tinyproxy.conf").path], port: port)
+    defer { withExtendedLifetime((proxy, folder)) {} }
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: port)
+    let session = HTTPSession(transport: SocketTransport(connection))
+    let server = try LoopbackServer { _ in Self.greeting }
+    try await expectGreeting(session.webSocket(for: HTTPRequest(.get, url(server))))
+    #expect(server.requests[0].target == "/")
+  }
+
+  @Test func theAddressPolicyHolds() async throws {
+    let server = try LoopbackServer { _ in Self.greeting }
+    var connection = ConnectionConfiguration()
+    connection.addressPolicy = .publicAddresses
+    let session = HTTPSession(transport: SocketTransport(connection))
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.webSocket(for: HTTPRequest(.get, url(server)))
+    }
+    #expect(error?.kind == .addressRefused)
+    #expect(server.requests.isEmpty)
   }
 
   // MARK: - What belongs to a call

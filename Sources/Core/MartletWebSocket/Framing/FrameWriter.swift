@@ -5,7 +5,7 @@ import Synchronization
 /// Sends the frames of a client. One message at a time is sent, because the frames of messages must not interleave
 /// (RFC 6455 §5.4). Control frames go between its frames, and never wait for its next piece.
 final class FrameWriter: Sendable {
-  private struct State: Sendable {
+  fileprivate struct State: Sendable {
     /// Control frames that are due, in order.
     var controls = HeadQueue<Data>()
     var controlCount = 0
@@ -38,6 +38,8 @@ final class FrameWriter: Sendable {
   /// Takes the turn to send a message; waits for earlier messages.
   func begin() async throws(HTTPError) {
     if let error { throw error }
+    // later, a cancellation closes the connection
+    if Task.isCancelled { throw HTTPError(wrapping: CancellationError()) }
     try await messages.take()
   }
 
@@ -46,8 +48,9 @@ final class FrameWriter: Sendable {
     try await frames.take()
     defer { endFrame() }
     if let error { throw error }
-    try await write(frame(of: piece))
-    while let control = nextControl() { try await write(control) }
+    // if the connection has ended for a known reason, that is the better one
+    do { try await stream.write(frame(of: piece)) } catch { throw self.error ?? HTTPError(wrapping: error) }
+    await writeControls()
   }
 
   /// Gives the turn to the next message.
@@ -73,11 +76,6 @@ final class FrameWriter: Sendable {
     return packed.withUnsafeBytes(masked)
   }
 
-  private func write(_ frame: Data) async throws(HTTPError) {
-    // if the connection has ended for a known reason, that is the better one
-    do { try await stream.write(frame) } catch { throw self.error ?? HTTPError(wrapping: error) }
-  }
-
   private var error: HTTPError? { state.withLock { $0.error } }
 
   // MARK: - Control frames
@@ -101,18 +99,15 @@ final class FrameWriter: Sendable {
   private func sendControlsIfFree() {
     guard state.withLock({ !$0.controls.isEmpty }), frames.takeIfFree() else { return }
     Task.detached {
-      while let control = self.nextControl() {
-        do { try await self.stream.write(control) } catch { self.state.withLock { $0.controls.removeAll() } }
-      }
+      await self.writeControls()
       self.endFrame()
     }
   }
 
-  private func nextControl() -> Data? {
-    state.withLock { state in
-      let control = state.controls.popFirst()
-      if control != nil { state.controlCount -= 1 }
-      return control
+  /// Sends the control frames that are due. When the connection takes no more bytes, they are forgotten.
+  private func writeControls() async {
+    while let control = state.withLock({ $0.nextControl() }) {
+      do { try await stream.write(control) } catch { state.withLock { $0.forgetControls() } }
     }
   }
 
@@ -123,5 +118,18 @@ final class FrameWriter: Sendable {
     state.withLock { state in state.error = state.error ?? error }
     messages.fail(error)
     frames.fail(error)
+  }
+}
+
+extension FrameWriter.State {
+  fileprivate mutating func forgetControls() {
+    controls.removeAll()
+    controlCount = 0
+  }
+
+  fileprivate mutating func nextControl() -> Data? {
+    guard let control = controls.popFirst() else { return nil }
+    controlCount -= 1
+    return control
   }
 }

@@ -55,7 +55,9 @@ package final class FramedConnection: MessageChannel {
 
   /// Starts to read. Call it once.
   func start() {
-    Task.detached { await self.run() }
+    // decompressing may take long, and the thread serves other connections
+    let executor = terms.compression == nil ? stream.executor : nil
+    Task.detached(executorPreference: executor) { await self.run() }
     keepAlive()
   }
 

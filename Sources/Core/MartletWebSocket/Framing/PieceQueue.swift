@@ -61,15 +61,16 @@ final class PieceQueue: Sendable {
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          let ready: Result<MessagePiece?, any Error>? = state.withLock { state in
-            if Task.isCancelled { return .failure(CancellationError()) }
-            guard let (result, _) = state.take() else {
-              state.receiver = (wait, continuation)
-              return nil
-            }
-            return result.mapError { $0 }
+          let isCancelled = Task.isCancelled
+          let taken = state.withLock { state -> State.Taken? in
+            let taken = isCancelled ? nil : state.take()
+            if taken == nil, !isCancelled { state.receiver = (wait, continuation) }
+            return taken
           }
-          if let ready { continuation.resume(with: ready) } else { endWaitUntilReceived() }
+          if isCancelled { return continuation.resume(throwing: CancellationError()) }
+          guard let taken else { return endWaitUntilReceived() }
+          taken.reader?.resume()
+          continuation.resume(with: taken.result.mapError { $0 })
         }
       } onCancel: {
         cancel(wait)
@@ -126,12 +127,16 @@ final class PieceQueue: Sendable {
 }
 
 extension PieceQueue.State {
-  /// Takes the next piece, and the task that reads the connection if it may go on.
-  fileprivate mutating func take() -> (
-    result: Result<MessagePiece?, HTTPError>, reader: CheckedContinuation<Void, Never>?
-  )? {
-    guard let piece = pieces.popFirst() else { return end.map { ($0.map { nil }, nil) } }
+  /// The next piece, or nil after the last one; and the task that reads the connection, to be resumed if it may go on.
+  fileprivate struct Taken {
+    let result: Result<MessagePiece?, HTTPError>
+    let reader: CheckedContinuation<Void, Never>?
+  }
+
+  /// Takes the next piece; nil if there is none yet.
+  fileprivate mutating func take() -> Taken? {
+    guard let piece = pieces.popFirst() else { return end.map { Taken(result: $0.map { nil }, reader: nil) } }
     size -= PieceQueue.size(of: piece)
-    return (.success(piece), size <= PieceQueue.highWater / 4 ? reader.take() : nil)
+    return Taken(result: .success(piece), reader: size <= PieceQueue.highWater / 4 ? reader.take() : nil)
   }
 }

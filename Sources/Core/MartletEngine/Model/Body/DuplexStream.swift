@@ -24,4 +24,8 @@ package protocol DuplexStream: Sendable {
 
   /// Closes the connection. Unsent bytes are lost.
   func close()
+
+  /// The executor of the thread that receives the bytes, for a task that does little with them: it then gets them
+  /// without a change of threads. Nil if there is none.
+  var executor: (any TaskExecutor)? { get }
 }

@@ -20,7 +20,7 @@ let package = Package(
       name: "fuzz",
       dependencies: [
         "CFuzz", product("Martlet"), product("MartletImages"), product("MartletObservation"), product("MartletRedis"),
-        product("MartletSQLite"), product("MartletTesting"),
+        product("MartletSQLite"), product("MartletTesting"), product("MartletWebSocket"),
       ],
       swiftSettings: settings),
   ],

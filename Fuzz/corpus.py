@@ -150,6 +150,14 @@ fill("http1", [response + bytes([9, 99, 0, 0, 1, 0]) for response in responses],
 fill("http2", http2())
 fill("urls", [row["url"].encode() for row in json.load(open(f"{TABLES}/URLs/urls.json"))["urls"]])
 fill("upgrades", [b"hello\1\2\0", b"\0\1\0", responses[0] + b"\7\x80\2", responses[20] + b"\0\0\2"])
+# frames, which end with the choices of two places, a limit and an agreement
+hello = b"\xc1\x07\xf2\x48\xcd\xc9\xc9\x07\x00"
+fill("websocket", [
+    b"\x81\x05Hello\x89\x01?\x02\x02ab\x80\x01c\x88\x05\x03\xe8bye\0\0\0\0",
+    hello + b"\xc1\x05\xf2\x00\x11\x00\x00" + b"\x40\x90\0\1", hello + hello + b"\0\0\1\2",
+    b"\x01\x03\xe2\x82\xac\x80\x00\x82\x7e\x00\x80" + b"x" * 128 + b"\x8a\x00\1\2\0\0",
+    b"\x81\x02\xc0\x80\0\0\0\0", b"\x83\x00\0\0\0\0", b"\xc2\x04\xff\xff\xff\xff\0\0\0\1",
+])
 digest = (b'HTTP/1.1 407 No\r\nProxy-Authenticate: Digest realm="x", nonce="n", qop="auth"\r\n'
           b"Content-Length: 2\r\n\r\nno")
 established = b"HTTP/1.1 200 Connection established\r\n\r\n"

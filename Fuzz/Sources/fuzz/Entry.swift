@@ -17,6 +17,7 @@ struct Target: Sendable {
     Target(name: "connect", run: ProxyHandshakes.runConnect),
     Target(name: "socks5", run: ProxyHandshakes.runSOCKS5),
     Target(name: "upgrades", run: UpgradedStreams.run),
+    Target(name: "websocket", run: WebSocketFrames.run),
     Target(name: "urls", run: URLTexts.run),
     Target(name: "text", run: Texts.run),
     Target(name: "json", run: JSONTexts.run),

@@ -1,0 +1,90 @@
+import Foundation
+import Martlet
+import MartletTesting
+import MartletWebSocket
+import Testing
+
+/// WebSockets with servers that others wrote.
+@Suite("WebSocket peers", .timeLimit(.minutes(5)))
+struct WebSocketPeerTests {
+  enum Peer: String, Sendable, CaseIterable { case websockets, aiohttp, hypercorn }
+
+  private func server(_ peer: Peer, _ authority: TestAuthority?) throws -> RealProcess {
+    let port = try LocalPort.free()
+    let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "peers.py").path
+    let files = authority.map { authority in ["server.pem", "server.key"].map { authority.folder.file($0).path } }
+    return try RealProcess(
+      try Python.path(), [script, peer.rawValue, "\(port)"] + (files ?? []), port: port)
+  }
+
+  private func open(
+    _ server: RealProcess, _ authority: TestAuthority?, compression: WebSocket.Compression? = .init()
+  ) async throws -> WebSocket {
+    var connection = ConnectionConfiguration()
+    connection.tls.authorities = authority?.certificate
+    var options = WebSocket.Options()
+    options.maximumMessageSize = 8 << 20
+    options.compression = compression
+    let url = "\(authority == nil ? "ws" : "wss")://127.0.0.1:\(server.port)/"
+    return try await HTTPSession(transport: SocketTransport(connection)).webSocket(
+      for: HTTPRequest(.get, url), protocols: ["other", "chat"], options: options)
+  }
+
+  private func expectEchoes(of socket: WebSocket) async throws {
+    let noise = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 7) })
+    let messages: [WebSocket.Message] = [
+      .string("grüß dich"), .data(Data([0, 255])), .string(String(repeating: "again ", count: 100_000)), .data(noise),
+      .string("grüß dich"),
+    ]
+    for message in messages {
+      try await socket.send(message)
+      #expect(try await socket.receive() == message)
+    }
+    let pieces = AsyncStream<Data> { stream in
+      for _ in 0..<40 { stream.yield(noise.prefix(100_000)) }
+      stream.finish()
+    }
+    async let sent: Void = socket.send(.data, from: pieces)
+    var count = 0
+    for try await bytes in try await socket.receiveStream() { count += bytes.count }
+    #expect(count == 4_000_000)
+    try await sent
+  }
+
+  @Test(arguments: Peer.allCases, [false, true]) func messagesComeBack(from peer: Peer, tls: Bool) async throws {
+    let authority = tls ? try TestAuthority() : nil
+    let server = try server(peer, authority)
+    let socket = try await open(server, authority)
+    #expect(socket.negotiatedProtocol == "chat")
+    #expect(socket.response.fields["Sec-WebSocket-Extensions"]?.hasPrefix("permessage-deflate") == true)
+    try await expectEchoes(of: socket)
+    #expect(try await socket.sendPing() > .zero)
+    await socket.close(.goingAway, reason: "done")
+    #expect(socket.closeCode == .goingAway)
+  }
+
+  @Test(arguments: Peer.allCases) func everyCompressionIsUnderstood(by peer: Peer) async throws {
+    let server = try server(peer, nil)
+    var offers: [WebSocket.Compression?] = [nil]
+    for resetsSent in [false, true] {
+      for resetsReceived in [false, true] {
+        for bits in [nil, 9, 12, 15] {
+          var offer = WebSocket.Compression()
+          offer.resetsSentContext = resetsSent
+          offer.resetsReceivedContext = resetsReceived
+          offer.receivedWindowBits = bits
+          offers.append(offer)
+        }
+      }
+    }
+    for offer in offers {
+      let socket = try await open(server, nil, compression: offer)
+      for text in ["", "a", String(repeating: "bcd", count: 30_000), "a"] {
+        try await socket.send(.string(text))
+        #expect(try await socket.receive() == .string(text))
+      }
+      await socket.close()
+      #expect(socket.closeCode == .normalClosure)
+    }
+  }
+}

@@ -307,14 +307,14 @@ package.targets += [
     name: "MartletCommandLine",
     dependencies: [
       "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn",
-      "MartletSockets", "MartletTesting",
+      "MartletSockets", "MartletTesting", "MartletWebSocket",
     ]),
   .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [
       "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
-      "MartletSockets", "MartletTesting", "TestServers", "TestSupport", "martlet-tool",
+      "MartletSockets", "MartletTesting", "TestServers", "TestSupport", "martlet-tool", "MartletWebSocket",
     ]),
 ]
 #endif

@@ -60,7 +60,7 @@ extension Catalogue {
       ),
     ])
 
-  private static let kept = OptionGroup(
+  static let kept = OptionGroup(
     title: "What is kept for the next time",
     options: [
       OptionDescription(
@@ -73,7 +73,7 @@ extension Catalogue {
       OptionDescription(.offline, "answers from --cache only, without the network"),
     ])
 
-  private static let credentials = OptionGroup(
+  static let credentials = OptionGroup(
     title: "Credentials",
     options: [
       OptionDescription(
@@ -104,7 +104,7 @@ extension Catalogue {
       OptionDescription(.language, .text("LIST"), "the languages to ask for, such as de,en"),
     ])
 
-  private static let connection = OptionGroup(
+  static let connection = OptionGroup(
     title: "Connection",
     options: [
       OptionDescription(

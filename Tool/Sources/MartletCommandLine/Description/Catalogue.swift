@@ -9,6 +9,7 @@ enum Catalogue {
   static func description(of command: CommandName) -> CommandDescription {
     switch command {
     case .get, .post, .put, .patch, .delete, .head, .options: call(command)
+    case .ws: webSocket
     case .serve: serve
     case .record: record
     case .completions: completions

@@ -23,13 +23,14 @@ struct OptionGroup: Sendable {
 /// The commands.
 enum CommandName: String, Sendable, Hashable, CaseIterable {
   case get, post, put, patch, delete, head, options
+  case ws
   case serve, record, completions, man, help
 
   /// Whether it makes a request; its name is then the method.
   var isMethod: Bool {
     switch self {
     case .get, .post, .put, .patch, .delete, .head, .options: true
-    case .serve, .record, .completions, .man, .help: false
+    case .ws, .serve, .record, .completions, .man, .help: false
     }
   }
 }

@@ -105,6 +105,8 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case proxy, ca, cert, key
   case certPassword = "cert-password"
   case pin, insecure, http1, http2
+  // messages of a WebSocket
+  case subprotocol, binary, ping, count
   // serve and record
   case port, host, origin
   case delay, status, truncate, stall, reset

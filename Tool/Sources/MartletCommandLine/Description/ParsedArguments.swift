@@ -26,6 +26,12 @@ struct ParsedArguments: Sendable {
 
   func count(_ name: OptionName) -> Int? { value(name).flatMap { Int($0) } }
 
+  /// Removes some words, and returns them.
+  mutating func removeWords(where isMeant: (String) -> Bool) -> [String] {
+    defer { words.removeAll(where: isMeant) }
+    return words.filter(isMeant)
+  }
+
   fileprivate mutating func add(_ value: String?, for name: OptionName) {
     values[name, default: []].append(contentsOf: value.map { [$0] } ?? [])
   }

@@ -54,6 +54,47 @@ struct InputFiles: Sendable {
   }
 }
 
+extension InputFiles {
+  /// Whether standard input is a terminal.
+  var isTerminal: Bool { isatty(input) == 1 }
+
+  /// The lines of standard input, without their ends. They arrive as they are written; a read may wait forever.
+  var lines: InputLines { InputLines(chunks: DescriptorChunks(descriptor: input)) }
+}
+
+/// The lines of a descriptor, as bytes.
+struct InputLines: AsyncSequence, AsyncIteratorProtocol {
+  fileprivate let chunks: DescriptorChunks
+  private var rest = Data()
+  private var isAtEnd = false
+
+  fileprivate init(chunks: DescriptorChunks) { self.chunks = chunks }
+
+  func makeAsyncIterator() -> Self { self }
+
+  mutating func next() async throws -> Data? {
+    while true {
+      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { rest = Data(rest[(end + 1)...]) }
+        let line = rest[..<end]
+        return Data(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+      }
+      if isAtEnd {
+        defer { rest = Data() }
+        return rest.isEmpty ? nil : rest
+      }
+      guard let chunk = try await chunks.next() else {
+        isAtEnd = true
+        continue
+      }
+      guard rest.count + chunk.count <= InputFiles.textLimit else {
+        throw UsageError("a line of standard input has more than 64 MiB: send it as a file, with @file")
+      }
+      rest.append(chunk)
+    }
+  }
+}
+
 /// The bytes of a descriptor. A read may wait forever, so it has its own thread.
 private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
   let descriptor: Int32

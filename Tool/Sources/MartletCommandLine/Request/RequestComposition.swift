@@ -39,7 +39,7 @@ struct RequestComposition {
     guard let word = arguments.words.first else {
       throw UsageError("there is no URL: martlet \(arguments.command.rawValue) example.com/orders")
     }
-    let url = try TargetURL.parse(word)
+    let url = try TargetURL.parse(word, opensWebSocket: arguments.command == .ws)
     let body = try makeBody()
     let method = arguments.method ?? (body == nil ? "GET" : "POST")
     guard let method = HTTPMethod(rawValue: method) else { throw UsageError("'\(method)' is not a method of HTTP") }

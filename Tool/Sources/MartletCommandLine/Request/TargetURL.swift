@@ -5,7 +5,9 @@ enum TargetURL {
   /// Returns the URL. Without a scheme it is http for this machine, and https for all others.
   ///
   /// `:8080/a` is `http://localhost:8080/a`, and `:/a` or `/a` is `http://localhost/a`.
-  static func parse(_ text: String) throws(UsageError) -> URL {
+  ///
+  /// - Parameter opensWebSocket: whether the scheme may be ws or wss; the URL is then that of the handshake.
+  static func parse(_ text: String, opensWebSocket: Bool = false) throws(UsageError) -> URL {
     guard let url = URL(text: complete(text)), Origin(url) != nil else {
       let scheme = text.firstRange(of: "://").map { String(text[..<$0.lowerBound]) }
       if let scheme, !["http", "https"].contains(scheme.lowercased()) {
@@ -17,7 +19,11 @@ enum TargetURL {
       case let fault?: throw UsageError("'\(shown(text))' \(fault)")
       }
     }
-    return url
+    guard let handshake = url.ofWebSocketHandshake else { return url }
+    guard opensWebSocket else {
+      throw UsageError("the scheme of '\(shown(text))' is for WebSockets: 'martlet ws' opens one, or use http or https")
+    }
+    return handshake
   }
 
   private static func shown(_ text: String) -> String { Redaction.standard.redacted(reference: text) }

@@ -31,13 +31,11 @@ struct CallCommand {
       try output.write(try await call.curlCommand() + "\n")
       return .success
     }
-    let code: ExitCode
-    do { code = try await perform(call, progress) } catch {
-      do { try await call.finish() } catch { _ = CommandLineTool.report(Failure(error), surroundings) }
-      throw arguments.has(.replay) ? NotRecorded.or(error) : error
+    return try await call.finishing(reportingTo: surroundings) {
+      do { return try await perform(call, progress) } catch {
+        throw arguments.has(.replay) ? NotRecorded.or(error) : error
+      }
     }
-    try await call.finish()
-    return code
   }
 
   private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {

@@ -65,6 +65,7 @@ package enum CommandLineTool {
   private static func perform(_ parsed: ParsedArguments, _ surroundings: Surroundings) async -> ExitCode {
     do {
       switch parsed.command {
+      case .ws: return try await WebSocketCommand(parsed, surroundings).run()
       case .serve: return try await ServeCommand(parsed, surroundings).run()
       case .record: return try await RecordCommand(parsed, surroundings).run()
       case .completions, .man, .help: return .success  // text(for:) has answered them
@@ -91,7 +92,7 @@ package enum CommandLineTool {
     case .completions: return try Completions.script(for: parsed.words.first ?? "")
     case .man: return ManualPage.text
     default:
-      if parsed.command.isMethod, parsed.words.isEmpty {
+      if parsed.command.isMethod || parsed.command == .ws, parsed.words.isEmpty {
         throw UsageError("there is no URL: martlet \(parsed.command.rawValue) example.com/orders")
       }
       return nil

@@ -55,8 +55,21 @@ struct PreparedCall: Sendable {
     return request.curlCommand(redaction: redaction)
   }
 
-  /// Writes the archive, the timeline, the cookies and the session after the call has ended, whatever the outcome.
-  func finish() async throws {
+  /// Does the work of the call. Then writes the archive, the timeline, the cookies and the session, whatever the
+  /// outcome; if the work failed, its error counts, and a failure to write is reported.
+  func finishing<Result>(
+    reportingTo surroundings: Surroundings, _ work: () async throws -> Result
+  ) async throws -> Result {
+    let result: Result
+    do { result = try await work() } catch {
+      do { try await finish() } catch { _ = CommandLineTool.report(Failure(error), surroundings) }
+      throw error
+    }
+    try await finish()
+    return result
+  }
+
+  private func finish() async throws {
     let recorded = Result { try records.write() }
     try await kept.write()
     try recorded.get()

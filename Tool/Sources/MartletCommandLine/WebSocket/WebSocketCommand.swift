@@ -1,0 +1,132 @@
+import MartletEngine
+import MartletSemantics
+import MartletWebSocket
+import Synchronization
+
+/// Opens a WebSocket, sends the lines of standard input, and shows the messages that arrive: `martlet ws`.
+struct WebSocketCommand {
+  private let arguments: ParsedArguments
+  private let surroundings: Surroundings
+  private let choice: OutputChoice
+  /// The files to send first.
+  private let files: [String]
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+    var arguments = arguments
+    files = arguments.removeWords { $0.hasPrefix("@") }.map { String($0.dropFirst()) }
+    for file in files { try surroundings.inputFiles.check(file) }
+    self.arguments = arguments
+    self.surroundings = surroundings
+    choice = try OutputChoice(arguments, surroundings)
+  }
+
+  /// Returns the code of a WebSocket that was closed; throws the error of any other.
+  func run() async throws -> ExitCode {
+    let call = try await PreparedCall(arguments, choice, surroundings)
+    return try await call.finishing(reportingTo: surroundings) {
+      var options = WebSocket.Options()
+      if let interval = arguments.seconds(.ping) { options.pingInterval = interval }
+      options.maximumMessageSize = Self.messageLimit
+      let socket = try await call.session.webSocket(
+        for: call.request, protocols: arguments.all(.subprotocol), options: options)
+      return try await converse(socket)
+    }
+  }
+
+  /// The largest message that is shown.
+  private static let messageLimit = 64 << 20
+
+  private func converse(_ socket: WebSocket) async throws -> ExitCode {
+    let inputError = Mutex<(any Error)?>(nil)
+    // reading standard input cannot be cancelled: the program may end before it
+    let sender = Task {
+      do { try await send(to: socket) } catch {
+        inputError.withLock { $0 = error }
+        await socket.close(.goingAway)
+      }
+    }
+    defer { sender.cancel() }
+    do {
+      try await receive(from: socket)
+    } catch let error as HTTPError where !error.isCancelled {
+      guard let code = socket.closeCode, code != .abnormalClosure else { throw error }
+      _ = CommandLineTool.report(Failure(error, of: arguments), surroundings)
+      return ExitCode(code)
+    } catch {
+      await Task { await socket.close(.goingAway) }.value  // this task may be cancelled
+      throw error
+    }
+    if let error = inputError.withLock({ $0 }) { throw error }
+    return socket.closeCode.map { ExitCode($0) } ?? .success
+  }
+
+  // MARK: - Sending
+
+  /// Sends the files, and then the lines of standard input. After the end of a terminal's input it closes the WebSocket;
+  /// after that of a file or a pipe the answers are still to come.
+  ///
+  /// - Throws: an error of the input.
+  private func send(to socket: WebSocket) async throws {
+    for file in files {
+      guard await send(try Data(contentsOf: surroundings.file(file)), to: socket) else { return }
+    }
+    guard !arguments.has(.ignoreStandardInput) else { return }
+    for try await line in surroundings.inputFiles.lines { guard await send(line, to: socket) else { return } }
+    if surroundings.inputFiles.isTerminal { await socket.close() }
+  }
+
+  /// Sends bytes as a message; bytes that are no text are a binary one. Returns false if the WebSocket has ended: its
+  /// receiver has the reason.
+  private func send(_ bytes: Data, to socket: WebSocket) async -> Bool {
+    let text = arguments.has(.binary) ? nil : String(validating: bytes, as: UTF8.self)
+    do { try await socket.send(text.map { .string($0) } ?? .data(bytes)) } catch { return false }
+    return true
+  }
+
+  // MARK: - Receiving
+
+  private func receive(from socket: WebSocket) async throws {
+    var rest = arguments.count(.count) ?? .max
+    guard rest > 0 else { return await socket.close() }
+    for try await message in socket {
+      try show(message)
+      rest -= 1
+      if rest == 0 { return await socket.close() }
+    }
+  }
+
+  private func show(_ message: WebSocket.Message) throws(OutputError) {
+    guard !arguments.has(.quiet) else { return }
+    if arguments.has(.json) { return try surroundings.output.write(message.json + "\n") }
+    switch message {
+    case .string(let text): try surroundings.output.write((choice.isForTerminal ? text.printable : text) + "\n")
+    case .data(let data) where choice.isForTerminal: try surroundings.output.write("(\(data.count) bytes)\n")
+    case .data(let data): try surroundings.output.write(Array(data))
+    }
+  }
+}
+
+extension WebSocket.Message {
+  /// A line of JSON: `{"string": "…"}`, or `{"data": "…"}` in base64.
+  fileprivate var json: String {
+    switch self {
+    case .string(let text): "{\"string\": \(JSONSyntax.quoted(text))}"
+    case .data(let data): "{\"data\": \"\(data.base64EncodedString())\"}"
+    }
+  }
+}
+
+extension ExitCode {
+  /// The code for how a server closed a WebSocket (RFC 6455 §7.4.1).
+  init(_ code: WebSocket.CloseCode) {
+    switch code {
+    case .normalClosure, .goingAway, .noStatusReceived: self = .success
+    case .policyViolation: self = .clientError
+    case .internalServerError, .serviceRestart, .tryAgainLater: self = .serverError
+    case .abnormalClosure: self = .connection
+    case .protocolError, .unsupportedData, .invalidFramePayloadData, .messageTooBig, .mandatoryExtensionMissing:
+      self = .badResponse
+    default: self = .failure
+    }
+  }
+}

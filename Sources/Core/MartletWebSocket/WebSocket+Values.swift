@@ -80,7 +80,7 @@ extension WebSocket {
     /// Whether the server is asked to compress each message by itself. False by default.
     public var resetsReceivedContext = false
     /// The largest window that the server may use to compress, as a power of two from 8 to 15; nil, the default, for no
-    /// limit. A server that does not accept the limit sends its messages without compression.
+    /// limit. A server that does not support the limit sends its messages without compression, or ignores it.
     public var receivedWindowBits: Int?
     /// Whether the server may limit the window for sent messages. True by default.
     public var allowsSentWindowLimit = true

@@ -59,8 +59,8 @@ struct WebSocketPeerTests {
     #expect(socket.response.fields["Sec-WebSocket-Extensions"]?.hasPrefix("permessage-deflate") == true)
     try await expectEchoes(of: socket)
     #expect(try await socket.sendPing() > .zero)
-    await socket.close(.goingAway, reason: "done")
-    #expect(socket.closeCode == .goingAway)
+    await socket.close(.normalClosure, reason: "done")
+    #expect(socket.closeCode == .normalClosure)
   }
 
   @Test(arguments: Peer.allCases) func everyCompressionIsUnderstood(by peer: Peer) async throws {

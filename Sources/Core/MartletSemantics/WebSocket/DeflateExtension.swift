@@ -69,10 +69,8 @@ package struct DeflateAgreement: Sendable, Hashable {
       guard seen.insert(name).inserted else { throw HandshakeFault("it sent the parameter \(name) twice") }
       try agreement.set(name, value, answering: offer)
     }
-    // §7.1.2.1: the server accepts the limit by its own parameter
-    if offer.serverWindowBits != nil, !seen.contains(serverWindowName) {
-      throw HandshakeFault("it accepted \(Self.name), but not its \(serverWindowName)")
-    }
+    // §7.1.2.1 has the server repeat a limit that it accepts. aiohttp leaves out one of 15, which limits nothing, and
+    // others take no notice of any: what they send can be read with the largest window.
     return agreement
   }
 

@@ -15,6 +15,7 @@ import MartletTasks
 import MartletTasksTesting
 import MartletTesting
 import MartletURLSession
+import MartletWebSocket
 import SAPFoundation
 import SAPFoundationTesting
 import SAPOData
@@ -150,6 +151,11 @@ extension MartletSignInExamples {
   static var authorize: URL { some() }
   static var tokens: URL { some() }
   static var secret: String { some() }
+}
+
+extension MartletWebSocketExamples {
+  static var socket: WebSocket { some() }
+  static var response: HTTPResponse { some() }
 }
 
 extension MartletImagesExamples {

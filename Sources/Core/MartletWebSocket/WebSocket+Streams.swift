@@ -46,7 +46,7 @@ extension WebSocket {
   ///
   /// ```swift
   /// let message = try await socket.receiveStream()
-  /// for try await bytes in message { try file.write(contentsOf: bytes) }
+  /// for try await bytes in message { print(bytes.count) }
   /// ```
   ///
   /// - Throws: ``Martlet/HTTPError``, as ``receive()``; the message throws errors that occur while it is read.

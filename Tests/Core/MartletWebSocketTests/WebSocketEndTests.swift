@@ -8,30 +8,11 @@ import Testing
 
 @testable import MartletWebSocket
 
-/// How WebSockets end: closed, lost, failed, silent, cancelled, released.
+/// How WebSockets end: closed, failed, over a limit, cancelled, released.
 @Suite(.timeLimit(.minutes(5)))
 struct WebSocketEndTests {
-  private let clock = ManualClock()
-  private let session: HTTPSession
-
-  init() {
-    var configuration = SessionConfiguration()
-    configuration.clock = clock
-    session = HTTPSession(transport: SocketTransport(), configuration: configuration)
-  }
-
-  private func server(_ serve: @escaping @Sendable (LoopbackWebSocket) throws -> Void) throws -> LoopbackServer {
-    try LoopbackServer { _ in .webSocket(serve) }
-  }
-
-  private func open(
-    _ server: LoopbackServer, _ change: (inout WebSocket.Options) -> Void = { _ in }
-  ) async throws -> WebSocket {
-    var options = WebSocket.Options()
-    options.pingInterval = nil
-    change(&options)
-    return try await session.webSocket(for: HTTPRequest(.get, "ws://127.0.0.1:\(server.port)/"), options: options)
-  }
+  private let bed = SocketBed()
+  private var clock: ManualClock { bed.clock }
 
   // MARK: - Closed
 
@@ -41,7 +22,7 @@ struct WebSocketEndTests {
       (.noStatusReceived, "unsent", 1005), (.abnormalClosure, "", 1000), (.init(rawValue: 7), "", 1000),
     ] as [(WebSocket.CloseCode, String, UInt16)])
   func closingTellsTheServerWhy(_ code: WebSocket.CloseCode, reason: String, expected: UInt16) async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       _ = try socket.receive()
       let close = socket.clientClose
       try socket.send(bytes: Data())
@@ -49,7 +30,7 @@ struct WebSocketEndTests {
         return socket.reset()
       }
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     await socket.close(code, reason: reason)
     #expect(socket.closeCode?.rawValue == expected)
     await socket.close(.goingAway)  // does nothing
@@ -62,20 +43,20 @@ struct WebSocketEndTests {
 
   @Test func messagesThatArriveAfterCloseAreDropped() async throws {
     let gate = Gate()
-    let server = try server { socket in
+    let server = try bed.server { socket in
       for _ in 0..<100 { try socket.send(.data(Data(count: 64 << 10))) }
       try socket.close()
       gate.open()
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     await socket.close()
     try await gate.wait()
     #expect(socket.closeCode == .normalClosure)
   }
 
   @Test func aServerThatDoesNotCloseIsLeftAfterTheLimit() async throws {
-    let server = try server { socket in while try socket.receiveFrame() != nil {} }
-    let socket = try await open(server)
+    let server = try bed.server { socket in while try socket.receiveFrame() != nil {} }
+    let socket = try await bed.open(server)
     async let closed: Void = socket.close()
     try await clock.sleepers(1)
     clock.advance(by: .seconds(10))
@@ -85,8 +66,8 @@ struct WebSocketEndTests {
   }
 
   @Test func cancellingACloseEndsTheConnection() async throws {
-    let server = try server { socket in while try socket.receiveFrame() != nil {} }
-    let socket = try await open(server)
+    let server = try bed.server { socket in while try socket.receiveFrame() != nil {} }
+    let socket = try await bed.open(server)
     let closing = Task { await socket.close() }
     try await clock.sleepers(1)
     closing.cancel()
@@ -99,8 +80,8 @@ struct WebSocketEndTests {
       (1000, true), (1001, true), (1008, false), (1011, false), (3000, false), (4999, false),
     ] as [(UInt16, Bool)])
   func aSequenceEndsInOrderOnlyAfterAnOrderlyCode(_ code: UInt16, isOrderly: Bool) async throws {
-    let server = try server { try $0.close(.init(rawValue: code), reason: "r") }
-    let socket = try await open(server)
+    let server = try bed.server { try $0.close(.init(rawValue: code), reason: "r") }
+    let socket = try await bed.open(server)
     if isOrderly {
       #expect(try await socket.next() == nil)
     } else {
@@ -113,12 +94,12 @@ struct WebSocketEndTests {
   }
 
   @Test func aCloseWithinAMessageIsAnsweredWithItsOwnCode() async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.sendFrame(1, Data("abc".utf8), isFinal: false)
       try socket.close(.init(rawValue: 4001))
       if socket.clientClose?.code.rawValue != 4001 { socket.reset() }
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
     #expect(error?.message.contains("4001") == true)
     #expect(try await server.end(ofConnection: 1) == .server)
@@ -136,13 +117,13 @@ struct WebSocketEndTests {
       ("a reason that is not UTF-8", [0x88, 3, 0x03, 0xE8, 0xFF], 1007), ("a long ping", [0x89, 126, 0, 126], 1002),
     ] as [(String, [UInt8], UInt16)])
   func aViolationIsAnsweredWithItsCode(_ what: String, bytes: [UInt8], code: UInt16) async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.send(.string("before"))
       try socket.send(bytes: Data(bytes))
       while try socket.receive() != nil {}
       if socket.clientClose?.code.rawValue != code { socket.reset() }
     }
-    let socket = try await open(server) { $0.compression = nil }
+    let socket = try await bed.open(server) { $0.compression = nil }
     #expect(try await socket.receive() == .string("before"))
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self, "\(what)") { try await socket.receive() }
@@ -154,13 +135,13 @@ struct WebSocketEndTests {
   }
 
   @Test func aMessageBeforeAViolationCanBeAnswered() async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.send(.string("before"))
       try socket.send(bytes: Data([0x83, 0]))
       guard try socket.receive() == .string("answer") else { return socket.reset() }
       while try socket.receive() != nil {}
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     #expect(try await socket.receive() == .string("before"))
     try await socket.send(.string("answer"))
     await #expect(throws: HTTPError.self) { try await socket.receive() }
@@ -168,12 +149,12 @@ struct WebSocketEndTests {
   }
 
   @Test func aViolationThatNobodyReceivesEndsTheWebSocketAfterTheLimit() async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.send(.string("unread"))
       try socket.send(bytes: Data([0x83, 0]))
       while try socket.receive() != nil {}
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     try await clock.sleepers(1)
     clock.advance(by: .seconds(10))
     try await server.end(ofConnection: 1)
@@ -184,7 +165,7 @@ struct WebSocketEndTests {
   // MARK: - Limits
 
   @Test(arguments: [false, true]) func aMessageOverTheLimitClosesTheWebSocket(isFragmented: Bool) async throws {
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.send(.data(Data(count: 1000)))
       if isFragmented {
         try socket.sendFrame(2, Data(count: 600), isFinal: false)
@@ -195,7 +176,7 @@ struct WebSocketEndTests {
       while try socket.receive() != nil {}
       if socket.clientClose?.code != .messageTooBig { socket.reset() }
     }
-    let socket = try await open(server) { $0.maximumMessageSize = 1000 }
+    let socket = try await bed.open(server) { $0.maximumMessageSize = 1000 }
     #expect(try await socket.receive() == .data(Data(count: 1000)))
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
@@ -207,12 +188,12 @@ struct WebSocketEndTests {
 
   @Test func aFastServerWaitsForASlowReceiver() async throws {
     let gate = Gate()
-    let server = try server { socket in
+    let server = try bed.server { socket in
       for _ in 0..<64 { try socket.send(.data(Data(count: 1 << 20))) }
       gate.open()
       try socket.close()
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     #expect(try await socket.receive() == .data(Data(count: 1 << 20)))
     let connection = try #require(socket.channel as? FramedConnection)
     while !connection.isFull { await Task.yield() }
@@ -221,107 +202,18 @@ struct WebSocketEndTests {
     #expect(try await socket.next() == nil)
   }
 
-  // MARK: - Silence
-
-  @Test func aSilentConnectionIsTestedByPings() async throws {
-    let server = try server { socket in while try socket.receive() != nil {} }
-    let socket = try await open(server) { $0.pingInterval = .seconds(30) }
-    for _ in 0..<3 {
-      try await clock.sleepers(1)
-      clock.advance(by: .seconds(30))  // a ping, whose pong arrives
-      try await clock.sleepers(1)
-      _ = try await socket.sendPing()  // and so has the pong
-      clock.advance(by: .seconds(30))
-    }
-    #expect(socket.closeCode == nil)
-    await socket.close()
-  }
-
-  @Test func aServerThatAnswersNoPingIsLost() async throws {
-    let server = try server { socket in while try socket.receiveFrame() != nil {} }
-    let socket = try await open(server) { ($0.pingInterval, $0.pongTimeout) = (.seconds(20), .seconds(5)) }
-    let received = Task { try await socket.receive() }
-    let ping = Task { try await socket.sendPing() }
-    try await clock.sleepers(1)
-    clock.advance(by: .seconds(20))
-    try await clock.sleepers(1)
-    clock.advance(by: .seconds(5))
-    let error = await #expect(throws: HTTPError.self) { try await received.value }
-    #expect(error?.kind == .idleTimeout)
-    #expect(error?.isTimeout == true)
-    await #expect(throws: HTTPError.self) { try await ping.value }
-    try await server.end(ofConnection: 1)
-    await socket.close()
-    #expect(socket.closeCode == .abnormalClosure)
-  }
-
-  // MARK: - Losses
-
-  /// A conversation of every kind of frame, cut at every byte: by FIN and by RST, and stalled there.
-  @Test(arguments: [Cut.end, .reset, .stall]) func aConversationMayBeCutAnywhere(_ cut: Cut) async throws {
-    var script = LoopbackWebSocket.frame(1, Data("one".utf8))
-    script += LoopbackWebSocket.frame(9, Data("?".utf8))
-    script += LoopbackWebSocket.frame(2, Data(count: 130), isFinal: false)
-    script += LoopbackWebSocket.frame(0, Data(count: 3))
-    script += LoopbackWebSocket.frame(8, Data([0x03, 0xE8]))
-    let bytes = script
-    let server = try LoopbackServer { request in
-      let count = Int(request.path.dropFirst()) ?? 0
-      return .webSocket { socket in
-        try socket.send(bytes: bytes.prefix(count))
-        switch cut {
-        case .end: break
-        case .reset: socket.reset()
-        case .stall: while let frame = try socket.receiveFrame(), frame.opcode != 8 {}
-        }
-      }
-    }
-    for count in 0...bytes.count {
-      var options = WebSocket.Options()
-      options.pingInterval = nil
-      let socket = try await session.webSocket(
-        for: HTTPRequest(.get, "ws://127.0.0.1:\(server.port)/\(count)"), options: options)
-      let isWhole = count == bytes.count && cut != .reset
-      if cut == .stall, !isWhole {
-        let receiver = Task { try await Self.receiveAll(socket) }
-        for _ in 0..<20 { await Task.yield() }
-        receiver.cancel()
-        let error = await #expect(throws: HTTPError.self) { try await receiver.value }
-        #expect(error?.kind == .cancelled)
-      } else if isWhole {
-        #expect(try await Self.receiveAll(socket) == [.string("one"), .data(Data(count: 133))])
-      } else {
-        let end = await Result.of { try await Self.receiveAll(socket) }
-        // a reset may drop what arrived before it, but not after the Close frame was read
-        if case .failure(let error) = end {
-          #expect((error as? HTTPError)?.kind == .connectionLost)
-        } else {
-          #expect(count == bytes.count)
-        }
-      }
-    }
-  }
-
-  enum Cut: Sendable { case end, reset, stall }
-
-  private static func receiveAll(_ socket: WebSocket) async throws -> [WebSocket.Message] {
-    var messages: [WebSocket.Message] = []
-    for try await message in socket { messages.append(message) }
-    return messages
-  }
-
   // MARK: - Cancellation and release
 
   @Test func aCancelledReceiverLosesNothing() async throws {
     let gates = [Gate(), Gate()]
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.sendFrame(1, Data("a".utf8), isFinal: false)
       try socket.wait(for: gates[0])
       try socket.sendFrame(0, Data("b".utf8))
       try socket.wait(for: gates[1])
       try socket.close()
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     let first = Task { try await socket.receive() }
     for _ in 0..<100 { await Task.yield() }
     first.cancel()
@@ -335,11 +227,11 @@ struct WebSocketEndTests {
 
   @Test func aCancelledSenderThatWaitsForTheNetworkClosesTheConnection() async throws {
     let gate = Gate()
-    let server = try server { socket in
+    let server = try bed.server { socket in
       try socket.wait(for: gate)
       while try socket.receiveFrame() != nil {}
     }
-    let socket = try await open(server)
+    let socket = try await bed.open(server)
     let sender = Task { while true { try await socket.send(.data(Data(count: 1 << 20))) } }
     for _ in 0..<100 { await Task.yield() }
     sender.cancel()
@@ -350,8 +242,8 @@ struct WebSocketEndTests {
   }
 
   @Test func aSenderThatWasCancelledBeforeSendsNothing() async throws {
-    let server = try server { socket in while let message = try socket.receive() { try socket.send(message) } }
-    let socket = try await open(server)
+    let server = try bed.server { socket in while let message = try socket.receive() { try socket.send(message) } }
+    let socket = try await bed.open(server)
     let sender = Task {
       while !Task.isCancelled { await Task.yield() }
       try await socket.send(.string("late"))
@@ -366,25 +258,19 @@ struct WebSocketEndTests {
 
   @Test func aReleasedWebSocketSaysThatItLeaves() async throws {
     let codes = Awaited<WebSocket.CloseCode?>()
-    let server = try server { socket in
+    let server = try bed.server { socket in
       while try socket.receive() != nil {}
       codes.set(socket.clientClose?.code)
     }
     weak var connection: FramedConnection?
     do {
-      let socket = try await open(server)
+      let socket = try await bed.open(server)
       connection = socket.channel as? FramedConnection
       #expect(connection != nil)
     }
     #expect(await codes.value == .goingAway)
     try await server.end(ofConnection: 1)
     while connection != nil { await Task.yield() }
-  }
-}
-
-extension Result where Failure == any Error {
-  fileprivate static func of(_ body: () async throws -> Success) async -> Result {
-    do { return .success(try await body()) } catch { return .failure(error) }
   }
 }
 

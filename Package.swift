@@ -119,7 +119,7 @@ let package = Package(
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",
         "MartletSemantics",
-        "MartletSignIn", "MartletSQLite", "MartletURLSession",
+        "MartletSignIn", "MartletSQLite", "MartletURLSession", "MartletWebSocket",
       ]),
     .target(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
@@ -237,7 +237,8 @@ let package = Package(
       name: "SAPFoundationTests",
       dependencies: [
         "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletTesting", "SAPFoundationTesting", "TestServers", "TestSupport", "sap-program",
+        "MartletURLSession", "MartletWebSocket", "MartletTesting", "SAPFoundationTesting", "TestServers", "TestSupport",
+        "sap-program",
       ]),
     .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
     .testTarget(

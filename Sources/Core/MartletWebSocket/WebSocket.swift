@@ -89,6 +89,17 @@ public final class WebSocket: Sendable {
     await channel.close(CloseFrame(code: sent, reason: reason))
   }
 
+  /// Returns when the WebSocket is closed. If the task is cancelled, it leaves.
+  ///
+  /// - Throws: why it ended, unless either side has closed it in order; `CancellationError`.
+  package func waitUntilClosed() async throws {
+    do { try await channel.waitUntilClosed() } catch {
+      channel.abandon()
+      throw error
+    }
+    if let error = channel.error, error.kind != .shutDown, closeCode?.isOrderly != true { throw error }
+  }
+
   /// The code with which the server closed the WebSocket, ``CloseCode/noStatusReceived`` if it sent none, and
   /// ``CloseCode/abnormalClosure`` if the connection ended without it. Nil while the WebSocket is open.
   public var closeCode: CloseCode? { channel.closeFrame.map(CloseCode.init(of:)) }

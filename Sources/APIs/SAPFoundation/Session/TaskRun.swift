@@ -42,6 +42,10 @@ struct TaskRun: Sendable {
       try await download.send(request)
       return nil
     }
+    if let webSocket = task as? SAPURLSessionWebSocketTask {
+      try await webSocket.run(request)
+      return nil
+    }
     let collects = task.mutable.withLock { $0.delivery.collects }
     let (body, _) =
       collects ? try await session.engine.bytesToCollect(for: request) : try await session.engine.bytes(for: request)

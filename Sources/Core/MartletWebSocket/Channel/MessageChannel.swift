@@ -25,6 +25,11 @@ package protocol MessageChannel: Sendable {
   /// Closes the WebSocket, and returns when it is closed.
   func close(_ frame: CloseFrame) async
 
+  /// Returns when the WebSocket is closed, by whomever.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
+  func waitUntilClosed() async throws
+
   /// Closes the WebSocket because of what was received. Nothing more is delivered.
   func fail(_ fault: WebSocketFault, _ error: HTTPError)
 

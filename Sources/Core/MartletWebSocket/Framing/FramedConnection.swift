@@ -147,14 +147,18 @@ package final class FramedConnection: MessageChannel {
   // MARK: - The end
 
   package func close(_ frame: CloseFrame) async {
+    guard state.withLock({ $0.phase != .closed }) else { return }
+    leave(with: frame)
+    do { try await waitUntilClosed() } catch { stream.close() }
+  }
+
+  package func waitUntilClosed() async throws {
     let closed = OneShot<Void>()
     let isClosed = state.withLock { state in
       if state.phase != .closed { state.closers.append(closed) }
       return state.phase == .closed
     }
-    guard !isClosed else { return }
-    leave(with: frame)
-    do { try await closed.wait() } catch { stream.close() }
+    if !isClosed { try await closed.wait() }
   }
 
   package func abandon() {

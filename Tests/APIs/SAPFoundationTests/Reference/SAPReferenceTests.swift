@@ -52,6 +52,7 @@ extension SymbolList {
     list.addSAPURLSession()
     list.addSAPURLSessionTask()
     list.addSAPURLSessionDownloadTask()
+    list.addSAPURLSessionWebSocketTask()
     list.addSAPURLSessionObserving()
     list.addSAPURLSessionDelegate()
     list.addAnswers()

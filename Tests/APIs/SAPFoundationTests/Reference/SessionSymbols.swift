@@ -61,6 +61,13 @@ extension SymbolList {
     add("SAPURLSession.downloadTask(withResumeData:completionHandler:)") { (s: SAPURLSession, d: Data) in
       _ = s.downloadTask(withResumeData: d) { _, _, _ in }
     }
+    add("SAPURLSession.webSocketTask(with:)") { (s: SAPURLSession, u: URL, r: URLRequest) in
+      _ = s.webSocketTask(with: u)
+      _ = s.webSocketTask(with: r)
+    }
+    add("SAPURLSession.webSocketTask(with:protocols:)") { (s: SAPURLSession, u: URL) in
+      _ = s.webSocketTask(with: u, protocols: ["chat"])
+    }
     add("SAPURLSession.dataTaskPublisher(for:)") { (s: SAPURLSession, u: URL, r: URLRequest) in
       _ = s.dataTaskPublisher(for: u)
       _ = s.dataTaskPublisher(for: r)
@@ -78,6 +85,28 @@ extension SymbolList {
       _ = [SAPURLSession.HTTPHeader.accept, SAPURLSession.HTTPHeader.contentType]
     }
     add("SAPURLSession.HTTPContentType") { _ = SAPURLSession.HTTPContentType.applicationJSON }
+  }
+
+  mutating func addSAPURLSessionWebSocketTask() {
+    add("SAPURLSessionWebSocketTask.send(_:completionHandler:)") { (t: SAPURLSessionWebSocketTask) in
+      t.send(.string("hello")) { (error: (any Error)?) in print(error == nil) }
+    }
+    add("SAPURLSessionWebSocketTask.receive(completionHandler:)") { (t: SAPURLSessionWebSocketTask) in
+      t.receive { (result: Result<URLSessionWebSocketTask.Message, any Error>) in print(result) }
+    }
+    add("SAPURLSessionWebSocketTask.sendPing(pongReceiveHandler:)") { (t: SAPURLSessionWebSocketTask) in
+      t.sendPing { (error: (any Error)?) in print(error == nil) }
+    }
+    add("SAPURLSessionWebSocketTask.cancel(with:reason:)") { (t: SAPURLSessionWebSocketTask) in
+      t.cancel(with: .goingAway, reason: nil)
+    }
+    add("SAPURLSessionWebSocketTask.maximumMessageSize") { (t: SAPURLSessionWebSocketTask) in
+      t.maximumMessageSize = 1 << 24
+    }
+    add("SAPURLSessionWebSocketTask.closeCode") { (t: SAPURLSessionWebSocketTask) in
+      _ = t.closeCode as URLSessionWebSocketTask.CloseCode
+    }
+    add("SAPURLSessionWebSocketTask.closeReason") { (t: SAPURLSessionWebSocketTask) in _ = t.closeReason as Data? }
   }
 
   mutating func addSAPURLSessionTask() {

@@ -21,13 +21,16 @@ let package = Package(
     // The practical limit: only libcurl and epoll.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CSink"),
+    .target(
+      name: "CCompress",
+      linkerSettings: [.linkedLibrary("z"), .linkedLibrary("brotlienc"), .linkedLibrary("zstd")]),
     .target(name: "CTurbo", linkerSettings: [.linkedLibrary("turbojpeg")]),
     // The messages to and from a program that makes the requests of a measurement.
     .target(name: "MeasuredClient", swiftSettings: settings),
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
+        "CCompress", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
         product("MartletSQLite"), product("MartletTesting"), product("MartletSockets"), product("MartletTasks"),
         product("SAPFoundation"),
       ],

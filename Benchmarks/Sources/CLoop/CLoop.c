@@ -17,6 +17,7 @@ typedef struct {
   size_t count;
   size_t capacity;
   int64_t unsent;
+  int decodes;
 } transfer;
 
 struct cloop {
@@ -69,6 +70,12 @@ static size_t send_body(char *room, size_t size, size_t count, void *user) {
   size_t length = size * count;
   if ((int64_t)length > self->unsent) length = (size_t)self->unsent;
   if (length > upload_chunk) length = upload_chunk;
+  if (self->loop->workload->file >= 0) {
+    ssize_t count_read = read(self->loop->workload->file, room, length);
+    if (count_read <= 0) return CURL_READFUNC_ABORT;
+    self->unsent -= count_read;
+    return (size_t)count_read;
+  }
   memcpy(room, self->loop->upload, length);
   self->unsent -= (int64_t)length;
   return length;
@@ -139,6 +146,11 @@ static int start(cloop *loop) {
   self->unsent = workload->upload;
   curl_easy_setopt(self->easy, CURLOPT_URL, workload->url);
   curl_easy_setopt(self->easy, CURLOPT_PIPEWAIT, strncmp(workload->url, "https:", 6) == 0 ? 1L : 0L);
+  if (self->decodes != workload->decodes) {
+    self->decodes = workload->decodes;
+    // an empty text stands for all codings that libcurl supports
+    curl_easy_setopt(self->easy, CURLOPT_ACCEPT_ENCODING, self->decodes ? "" : NULL);
+  }
   if (workload->upload > 0) {
     curl_easy_setopt(self->easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(self->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)workload->upload);

@@ -3,7 +3,10 @@ public import Foundation
 /// The assignment of a client's process, as a line of JSON.
 public struct Assignment: Codable, Sendable {
   public enum Kind: String, Codable, Sendable {
-    case fetch, download, upload
+    /// Gets bodies, or bodies that the server has compressed.
+    case fetch, decode
+    /// Transfers one large body; an upload's comes from a stream, or from a file.
+    case download, upload, uploadFile
   }
 
   public var kind: Kind
@@ -13,13 +16,16 @@ public struct Assignment: Codable, Sendable {
   public var atOnce = 1
   /// The number of bytes of each body.
   public var length: Int64
+  /// The file to upload.
+  public var file: URL?
 
-  public init(kind: Kind, url: URL, times: Int = 1, atOnce: Int = 1, length: Int64) {
+  public init(kind: Kind, url: URL, times: Int = 1, atOnce: Int = 1, length: Int64, file: URL? = nil) {
     self.kind = kind
     self.url = url
     self.times = times
     self.atOnce = atOnce
     self.length = length
+    self.file = file
   }
 
   /// The number of bytes of all bodies.
@@ -31,6 +37,8 @@ public struct AssignmentResult: Codable, Sendable {
   public var seconds = 0.0
   /// The seconds of all processors, in the process and in the kernel for it.
   public var processor = 0.0
+  /// The pages of memory that the kernel had to provide (minor page faults).
+  public var pageFaults = 0
   /// The number of bytes of all bodies.
   public var bytes: Int64 = 0
   /// The maximum of resident memory during the work, and the resident memory after it, in bytes.

@@ -8,13 +8,25 @@ public protocol Client: Sendable {
   /// GETs the URL this many times, with this many requests at once, and keeps each body in memory until it is complete.
   /// Returns the number of received bytes.
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64
+  /// Does the same with a URL whose bodies the server compresses, and keeps the decoded bodies. Returns their size.
+  func fetchDecoded(_ url: URL, times: Int, atOnce: Int) async throws -> Int64
   /// GETs the URL, and discards the bytes as they arrive. Returns their number.
   func download(_ url: URL) async throws -> Int64
   /// PUTs this number of bytes, which come from a stream.
   func upload(_ count: Int64, to url: URL) async throws
+  /// PUTs a file.
+  func upload(_ file: URL, to url: URL) async throws
 }
 
 extension Client {
+  /// Fetches as always: most clients decode every body.
+  public func fetchDecoded(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
+    try await fetch(url, times: times, atOnce: atOnce)
+  }
+
+  /// Throws: the client has no upload from a file.
+  public func upload(_ file: URL, to url: URL) async throws { throw BenchError("it uploads no files") }
+
   /// Runs as many tasks as there are requests at once; each makes its share of them one after another.
   public func spread(
     _ times: Int, over tasks: Int, _ one: @escaping @Sendable () async throws -> Int
@@ -39,9 +51,14 @@ extension Client {
   public func perform(_ assignment: Assignment) async throws -> Int64 {
     switch assignment.kind {
     case .fetch: return try await fetch(assignment.url, times: assignment.times, atOnce: assignment.atOnce)
+    case .decode: return try await fetchDecoded(assignment.url, times: assignment.times, atOnce: assignment.atOnce)
     case .download: return try await download(assignment.url)
     case .upload:
       try await upload(assignment.length, to: assignment.url)
+      return assignment.length
+    case .uploadFile:
+      guard let file = assignment.file else { throw BenchError("there is no file to upload") }
+      try await upload(file, to: assignment.url)
       return assignment.length
     }
   }

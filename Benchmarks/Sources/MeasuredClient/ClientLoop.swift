@@ -34,11 +34,13 @@ private func measure(_ assignment: Assignment, with client: any Client) async ->
   var result = AssignmentResult()
   do {
     ProcessUsage.resetPeak()
-    let processor = ProcessUsage.processorTime()
+    let before = ProcessUsage.now()
     let start = ContinuousClock.now
     result.bytes = try await client.perform(assignment)
     result.seconds = (ContinuousClock.now - start) / .seconds(1)
-    result.processor = ProcessUsage.processorTime() - processor
+    let after = ProcessUsage.now()
+    result.processor = ProcessUsage.seconds(of: after) - ProcessUsage.seconds(of: before)
+    result.pageFaults = after.ru_minflt - before.ru_minflt
     let memory = try ProcessUsage.memory()
     (result.peak, result.resident) = (memory.peak, memory.resident)
   } catch { result.error = "\(error)" }

@@ -23,13 +23,17 @@ public struct ProcessUsage {
     fclose(file)
   }
 
-  /// The seconds that all threads of this process have used, in user space and in the kernel.
-  public static func processorTime() -> Double {
+  /// What all threads of this process have used so far.
+  public static func now() -> rusage {
     var usage = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-    return seconds(of: usage)
+    return usage
   }
 
+  /// The seconds that all threads of this process have used.
+  public static func processorTime() -> Double { seconds(of: now()) }
+
+  /// The seconds in user space and in the kernel.
   public static func seconds(of usage: rusage) -> Double {
     [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
   }

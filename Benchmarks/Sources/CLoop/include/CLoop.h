@@ -13,8 +13,12 @@ typedef struct {
   long concurrency;
   // Discards bodies as they arrive, instead of keeping each until its request is complete.
   int discards;
+  // Asks for compressed bodies, and lets libcurl decode them.
+  int decodes;
   // Sends this number of bytes with PUT; 0 for GET.
   int64_t upload;
+  // The file with the bytes to send; negative for bytes in memory.
+  int file;
 } cloop_workload;
 
 // Returns null if there is no memory. `authority` is a file of trusted certificates, or null for the system's;

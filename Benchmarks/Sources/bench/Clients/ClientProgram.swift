@@ -3,8 +3,10 @@ import MeasuredClient
 
 /// A column or a row of a comparison: a client, how it is started, and its abilities.
 struct ClientProgram: Sendable {
-  enum Ability: Hashable, Sendable {
-    case fetch, download, upload
+  enum Ability: Hashable, CaseIterable, Sendable {
+    case fetch, download, upload, uploadFile
+    /// Decodes gzip, Brotli and zstd.
+    case decode
     /// TLS with HTTP/1.1; HTTP/2 too.
     case tls, http2
     /// Thousands of connections at once.
@@ -32,7 +34,7 @@ extension ClientProgram {
   func onOneProcessor() -> ClientProgram? {
     guard let launch, let taskset = Command.find("taskset"), let processor = Self.firstProcessor else { return nil }
     return ClientProgram(
-      key, title, without: Set([.fetch, .download, .upload, .tls, .http2, .crowd]).subtracting(abilities)
+      key, title, without: Set(Ability.allCases).subtracting(abilities)
     ) {
       let (program, arguments) = launch($0, $1)
       return (taskset, ["-c", processor, program] + arguments)
@@ -53,7 +55,7 @@ extension ClientProgram {
   ) {
     self.init(
       key: key, title: title,
-      abilities: Set([.fetch, .download, .upload, .tls, .http2, .crowd]).subtracting(missing),
+      abilities: Set(Ability.allCases).subtracting(missing),
       make: { server, connections in
         let (program, arguments) = launch(server, connections)
         guard FileManager.default.isExecutableFile(atPath: program) else { return nil }
@@ -78,10 +80,12 @@ extension ClientProgram {
   }
 
   private static func asyncHTTPClient(threads: Int) -> ClientProgram {
+    // it has no Brotli and no zstd, and reads files with another module
     let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appending(component: "bench-async-http-client").path
     return ClientProgram(
-      "async-http-client-\(threads)", "AsyncHTTPClient, \(threads == 1 ? "1 thread" : "\(threads) threads")"
+      "async-http-client-\(threads)", "AsyncHTTPClient, \(threads == 1 ? "1 thread" : "\(threads) threads")",
+      without: [.decode, .uploadFile]
     ) { server, connections in
       (
         program,
@@ -106,9 +110,10 @@ extension ClientProgram {
     own(.martlet(.default, .sockets), title: "Martlet, default"), asyncHTTPClient(threads: 1),
     asyncHTTPClient(threads: 2),
     // no stream of bytes for an upload; a handshake that fails makes it hang
-    own(.urlSession, title: "URLSession", without: [.upload, .tls, .http2, .crowd]),
-    python("aiohttp", without: [.http2]), python("httpx", without: [.http2, .crowd]),
-    ClientProgram(.curl, "curl (command)", [.download, .upload]),
+    own(.urlSession, title: "URLSession", without: [.upload, .uploadFile, .decode, .tls, .http2, .crowd]),
+    python("aiohttp", without: [.http2, .decode, .uploadFile]),
+    python("httpx", without: [.http2, .crowd, .decode, .uploadFile]),
+    ClientProgram(.curl, "curl (command)", [.download, .upload, .uploadFile]),
     ClientProgram(.wrk, "wrk (server's limit)", [.fetch, .tls]),
     ClientProgram(.h2load, "h2load (server's limit)", [.fetch, .tls, .http2]),
   ]

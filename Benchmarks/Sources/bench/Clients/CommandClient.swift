@@ -59,7 +59,7 @@ final class CommandClient: ClientRunner {
   private func arguments(_ assignment: Assignment) -> [String] {
     let url = assignment.url.absoluteString
     switch tool {
-    case .curl where assignment.kind == .upload:
+    case .curl where assignment.kind == .upload || assignment.kind == .uploadFile:
       return [
         "-sfS", "--cacert", server.certificate.path, "-H", "Expect:", "-o", "/dev/null", "-T", server.uploadBody.path,
         url,

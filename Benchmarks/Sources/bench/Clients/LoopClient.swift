@@ -26,19 +26,35 @@ final class LoopClient: Client {
     try await run(url, requests: times, atOnce: atOnce)
   }
 
+  func fetchDecoded(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
+    try await run(url, requests: times, atOnce: atOnce, decodes: true)
+  }
+
   func download(_ url: URL) async throws -> Int64 { try await run(url, discards: true) }
 
   func upload(_ count: Int64, to url: URL) async throws { _ = try await run(url, upload: count) }
 
+  func upload(_ file: URL, to url: URL) async throws {
+    let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+    let count = lseek(descriptor, 0, SEEK_END)
+    guard descriptor >= 0, count > 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+      throw BenchError("\(file.path) cannot be read")
+    }
+    defer { close(descriptor) }
+    _ = try await run(url, upload: Int64(count), file: descriptor)
+  }
+
   private func run(
-    _ url: URL, requests: Int = 1, atOnce: Int = 1, discards: Bool = false, upload: Int64 = 0
+    _ url: URL, requests: Int = 1, atOnce: Int = 1, discards: Bool = false, decodes: Bool = false, upload: Int64 = 0,
+    file: Int32 = -1
   ) async throws -> Int64 {
     try await withCheckedThrowingContinuation { continuation in
       worker.async { [loop] in
         var received: Int64 = 0
         let failure = url.absoluteString.withCString { text in
           var workload = cloop_workload(
-            url: text, requests: requests, concurrency: atOnce, discards: discards ? 1 : 0, upload: upload)
+            url: text, requests: requests, concurrency: atOnce, discards: discards ? 1 : 0,
+            decodes: decodes ? 1 : 0, upload: upload, file: file)
           return cloop_run(loop.pointer, &workload, &received).map { String(cString: $0) }
         }
         if let failure {

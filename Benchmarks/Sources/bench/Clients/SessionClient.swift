@@ -92,6 +92,11 @@ struct SessionClient: Client {
     guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
   }
 
+  func upload(_ file: URL, to url: URL) async throws {
+    let (_, response) = try await session.upload(for: HTTPRequest(.put, url), from: .file(file))
+    guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
+  }
+
   /// Reads a large body with pauses that are long enough for a sender to fill all buffers. During the first part, it
   /// calls `pause` after every given number of chunks instead of reading on.
   func slowRead(_ url: URL, pausingEvery chunks: Int, pauses: Int, _ pause: () async throws -> Void) async throws

@@ -12,6 +12,8 @@ struct Comparison {
     let processor: Double
     /// The maximum of resident memory, in bytes.
     let peak: Int
+    /// The page faults for a request.
+    let pageFaults: Double
   }
 
   /// The clients that took part, their versions, and for each workload and client the samples of the rounds.
@@ -92,7 +94,7 @@ struct Comparison {
   private func warmUp(_ workload: Workload, _ program: ClientProgram, _ runner: any ClientRunner) throws -> Int? {
     guard workload.needs.isSubset(of: program.abilities) else { return nil }
     progress("\(workload.name): warming up \(program.title)")
-    if workload.kind != .fetch || workload.atOnce > 64 {
+    if !workload.countsRequests || workload.atOnce > 64 {
       _ = try measure(workload, runner, times: workload.atOnce)
       return workload.atOnce
     }
@@ -106,6 +108,7 @@ struct Comparison {
     let result = try runner.measure(assignment)
     return Sample(
       rate: workload.rate(result, assignment),
-      processor: result.processor * 1_000_000 / Double(assignment.times), peak: result.peak)
+      processor: result.processor * 1_000_000 / Double(assignment.times), peak: result.peak,
+      pageFaults: Double(result.pageFaults) / Double(assignment.times))
   }
 }

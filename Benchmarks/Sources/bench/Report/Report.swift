@@ -37,6 +37,13 @@ struct Report: Codable {
         { result.figure($0, $1, \.processor) }
       ),
       (
+        "faults", "**Page faults** of the client for a request: lower is better", 1,
+        { workload, program in
+          guard result.programs[program].launch != nil else { return nil }
+          return result.figure(workload, program, \.pageFaults)
+        }
+      ),
+      (
         "peak", "**Memory** of the client's process in MB, at most during the workload", 1,
         { workload, program in result.megabytes(workload, program) }
       ),

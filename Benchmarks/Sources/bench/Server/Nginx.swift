@@ -29,6 +29,7 @@ final class Nginx {
 
     try makeCertificate()
     for file in ServedFile.allCases { try file.write(into: folder) }
+    for file in CodedFile.allCases { try file.write(into: folder) }
     let configuration = NginxConfiguration(
       folder: folder.path, plainPort: ports[0], securePort: ports[1], secureHTTP1Port: ports[2])
     let path = folder.appending(component: "nginx.conf")

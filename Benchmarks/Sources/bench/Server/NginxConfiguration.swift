@@ -35,9 +35,19 @@ struct NginxConfiguration {
         root \(folder);
         # no client answers from its cache
         add_header Cache-Control no-store;
+        \(codedFiles)
       }
     }
 
     """
+  }
+
+  /// The files that were compressed in advance. A `location` with fields does not inherit others.
+  private var codedFiles: String {
+    CodedFile.allCases.map { file in
+      """
+      location = /\(file.name) { add_header Content-Encoding \(file.rawValue); add_header Cache-Control no-store; }
+      """
+    }.joined(separator: "\n        ")
   }
 }

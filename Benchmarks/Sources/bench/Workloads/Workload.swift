@@ -30,8 +30,12 @@ struct Workload: Sendable {
     fetch("100 KiB, 16 at once", "medium16", .medium, atOnce: 16),
     fetch("1 KiB, TLS and HTTP/2, 64 at once", "tls64", .small, .secure, atOnce: 64),
     fetch("1 KiB, TLS and HTTP/1.1, 64 at once", "tls64-http1", .small, .secureHTTP1, atOnce: 64),
+    decode("104 KB, gzip, 16 at once", "gzip16", .gzip),
+    decode("104 KB, Brotli, 16 at once", "brotli16", .brotli),
+    decode("104 KB, zstd, 16 at once", "zstd16", .zstd),
     Workload("256 MiB down", "down", .download, ServedFile.large.name, ServedFile.large.count),
     Workload("256 MiB up", "up", .upload, "upload", ServedFile.large.count, .sink),
+    Workload("256 MiB up from a file", "up-file", .uploadFile, "upload", ServedFile.large.count, .sink),
   ]
 
   /// 10,000 requests, each on a connection of its own, to a server that answers after a second.
@@ -41,6 +45,10 @@ struct Workload: Sendable {
   private static func fetch(
     _ name: String, _ key: String, _ file: ServedFile, _ channel: Channel = .plain, atOnce: Int
   ) -> Workload { Workload(name, key, .fetch, file.name, file.count, channel, atOnce: atOnce) }
+
+  private static func decode(_ name: String, _ key: String, _ file: CodedFile) -> Workload {
+    Workload(name, key, .decode, file.name, CodedFile.count, atOnce: 16)
+  }
 
   private init(
     _ name: String, _ key: String, _ kind: Assignment.Kind, _ path: String, _ length: Int64,
@@ -56,8 +64,10 @@ struct Workload: Sendable {
     var needs: Set<ClientProgram.Ability> =
       switch kind {
       case .fetch: [.fetch]
+      case .decode: [.decode]
       case .download: [.download]
       case .upload: [.upload]
+      case .uploadFile: [.uploadFile]
       }
     if channel == .secure { needs.formUnion([.tls, .http2]) }
     if channel == .secureHTTP1 { needs.insert(.tls) }
@@ -65,16 +75,19 @@ struct Workload: Sendable {
     return needs
   }
 
-  var unit: String { kind == .fetch ? "req/s" : "MB/s" }
+  /// Whether requests are counted; otherwise the bytes of a large body are.
+  var countsRequests: Bool { kind == .fetch || kind == .decode }
+
+  var unit: String { countsRequests ? "req/s" : "MB/s" }
 
   func assignment(at server: RunningServer, times: Int) -> Assignment {
     Assignment(
-      kind: kind, url: server.url(channel).appending(path: path), times: kind == .fetch ? times : 1, atOnce: atOnce,
-      length: length)
+      kind: kind, url: server.url(channel).appending(path: path), times: countsRequests ? times : 1,
+      atOnce: atOnce, length: length, file: kind == .uploadFile ? server.uploadBody : nil)
   }
 
   /// The result per second of the measurement, in ``unit``.
   func rate(_ measurement: AssignmentResult, _ assignment: Assignment) -> Double {
-    (kind == .fetch ? Double(assignment.times) : Double(measurement.bytes) / 1_000_000) / measurement.seconds
+    (countsRequests ? Double(assignment.times) : Double(measurement.bytes) / 1_000_000) / measurement.seconds
   }
 }

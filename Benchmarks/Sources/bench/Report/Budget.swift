@@ -10,7 +10,7 @@ struct Budget: Codable, Equatable {
   }
 
   /// The workloads and the clients that have a budget.
-  static let workloads = ["small", "small64"]
+  static let workloads = ["small", "small64", "gzip16"]
   static let clients: [SessionClient.Variant] = [.bare, .default]
 
   static let file = URL(filePath: #filePath).appending(path: "../../../../budget.json").standardized

@@ -15,7 +15,7 @@ final class Network {
   let authentications: ProxyAuthentications
   let resolver: Resolver
   let options: ConnectionOptions
-  let chunks = ChunkPool()
+  let chunks = ChunkPool.shared
   let receiveMemory: ReceiveMemory
   /// The transfers with something to deliver at the end of the loop's turn.
   var dirty: [Transfer] = []

@@ -62,14 +62,14 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
       self.entry = entry
       self.limit = limit
       self.store = store
-      body = Mutex(Body(bytes: CollectBuffer(capacity: Int(entry.length ?? 0))))
+      body = Mutex(Body(bytes: CollectBuffer(announced: entry.length.map(Int.init))))
     }
 
     func append(_ chunk: Data) async throws {
       let isAccepted = try body.withLock { body throws(HTTPError) in
         guard !body.isOver, Int64(body.bytes.count + chunk.count) <= limit else {
           body.isOver = true
-          _ = body.bytes.take()
+          body.bytes = CollectBuffer(announced: nil)
           return false
         }
         try body.bytes.append(chunk)
@@ -79,19 +79,24 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
     }
 
     func commit() async throws {
-      guard let bytes = take() else { throw HTTPError.notStored(limit: limit) }
+      guard let bytes = try take() else { throw HTTPError.notStored(limit: limit) }
       var entry = entry
       entry.length = Int64(bytes.count)
       store.storage.withLock { [entry] in $0.insert(entry, body: bytes) }
     }
 
-    func abort() async { _ = take() }
-
-    private func take() -> Data? {
+    func abort() async {
       body.withLock { body in
+        body.isOver = true
+        body.bytes = CollectBuffer(announced: nil)
+      }
+    }
+
+    private func take() throws -> Data? {
+      try body.withLock { body throws(HTTPError) in
         guard !body.isOver else { return nil }
         body.isOver = true
-        return body.bytes.take()
+        return try body.bytes.takeBlock()
       }
     }
   }

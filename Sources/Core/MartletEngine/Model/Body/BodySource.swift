@@ -69,7 +69,7 @@ final class FileSource: BodySource {
   let length: Int64
   private let path: String
   private let state: Mutex<(descriptor: Int32, rest: Int64)>
-  private static let chunkSize = 256 << 10
+  private let chunks: ChunkPool
 
   /// Returns the length of a file, without opening it; nil if there is none.
   static func length(at url: URL) -> Int64? {
@@ -77,8 +77,9 @@ final class FileSource: BodySource {
     return stat(url.path, &status) == 0 ? Int64(status.st_size) : nil
   }
 
-  init(opening url: URL) throws(HTTPError) {
+  init(opening url: URL, chunks: ChunkPool = .shared) throws(HTTPError) {
     path = url.path
+    self.chunks = chunks
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
@@ -97,12 +98,13 @@ final class FileSource: BodySource {
     try Task.checkCancellation()
     return try state.withLock { state in
       guard state.rest > 0 else { return nil }
-      var chunk = Data(count: Int(min(Int64(Self.chunkSize), state.rest)))
-      let (count, reason) = chunk.withUnsafeMutableBytes { buffer in
-        var count = read(state.descriptor, buffer.baseAddress, buffer.count)
-        while count < 0, errno == EINTR { count = read(state.descriptor, buffer.baseAddress, buffer.count) }
-        return (count, errno)
+      guard let chunk = Chunk(of: chunks) else {
+        throw HTTPError(.other, "there is no memory to read '\(path)'", phase: .sending)
       }
+      let size = Int(min(Int64(chunk.room.count), state.rest))
+      var count = read(state.descriptor, chunk.room.baseAddress, size)
+      while count < 0, errno == EINTR { count = read(state.descriptor, chunk.room.baseAddress, size) }
+      let reason = errno
       guard count > 0 else {
         errno = reason
         throw count < 0
@@ -110,7 +112,7 @@ final class FileSource: BodySource {
           : HTTPError(.file, "'\(path)' became shorter while it was being sent", phase: .sending)
       }
       state.rest -= Int64(count)
-      return count == chunk.count ? chunk : chunk.prefix(count)
+      return chunk.data(count)
     }
   }
 

@@ -8,37 +8,71 @@ import Musl
 import Darwin
 #endif
 
-/// A growing buffer that becomes a `Data` without a copy.
+/// Joins the chunks of a body with one copy of each, or without a copy if there is only one.
 ///
-/// `Data.append` copies everything when it grows, which for a moment takes twice the memory; `realloc` moves large
+/// A body of known length gets its memory at once. The chunks of another are kept until it has ended or is large, because
+/// memory that grows step by step is copied with each step. That of a large body grows by `realloc`, which moves large
 /// blocks by remapping their pages.
 struct CollectBuffer: ~Copyable {
+  private let announced: Int?
+  /// The first chunks, until they are copied.
+  private var chunks: [Data] = []
   private var start: UnsafeMutableRawPointer?
-  private var capacity: Int
+  private var capacity = 0
   private(set) var count = 0
 
-  /// - Parameter capacity: the announced length. At most 64 MiB are allocated for it in advance.
-  init(capacity: Int) {
-    self.capacity = max(0, min(capacity, 64 << 20))
-    start = self.capacity > 0 ? malloc(self.capacity) : nil
-    if start == nil { self.capacity = 0 }
-    announced = capacity
-  }
+  /// Up to this size, and this many of them, the chunks of a body of unknown length are kept.
+  private static let (mostKept, mostChunks) = (1 << 20, 32)
+  /// At most this much is allocated before it is needed.
+  private static let mostInAdvance = 64 << 20
 
-  private let announced: Int
+  /// - Parameter announced: the announced length; nil if it is not known.
+  init(announced: Int?) { self.announced = announced }
 
   mutating func append(_ chunk: Data) throws(HTTPError) {
     guard !chunk.isEmpty else { return }
-    try reserve(count + chunk.count)
+    let total = count + chunk.count
+    guard start != nil || !isKept(chunk, total) else {
+      chunks.append(chunk)
+      count = total
+      return
+    }
+    try reserve(total)
+    moveChunks()
+    copy(chunk, to: count)
+    count = total
+  }
+
+  /// Whether a chunk is kept for now.
+  private func isKept(_ chunk: Data, _ total: Int) -> Bool {
+    if let announced { return count == 0 && total >= announced }
+    return total <= Self.mostKept && chunks.count < Self.mostChunks
+  }
+
+  private mutating func moveChunks() {
+    var position = 0
+    for chunk in chunks {
+      copy(chunk, to: position)
+      position += chunk.count
+    }
+    chunks = []
+  }
+
+  private func copy(_ chunk: Data, to position: Int) {
     guard let start else { return }
-    chunk.copyBytes(to: UnsafeMutableRawBufferPointer(start: start + count, count: chunk.count))
-    count += chunk.count
+    chunk.copyBytes(to: UnsafeMutableRawBufferPointer(start: start + position, count: chunk.count))
   }
 
   private mutating func reserve(_ needed: Int) throws(HTTPError) {
     guard needed > capacity else { return }
-    let doubled = max(needed, capacity * 2, 64 << 10)
-    let target = needed <= announced ? min(doubled, announced) : doubled
+    let inAdvance = min(announced ?? 0, Self.mostInAdvance)
+    var target = max(needed, capacity * 2, inAdvance)
+    if let announced, needed <= announced { target = min(target, announced) }
+    // without memory in advance, that which is needed may still be there
+    do { try setCapacity(target) } catch { try setCapacity(needed) }
+  }
+
+  private mutating func setCapacity(_ target: Int) throws(HTTPError) {
     guard let grown = realloc(start, target) else {
       throw HTTPError(.other, "no memory for \(target) bytes of the response's body", phase: .receiving)
     }
@@ -47,11 +81,19 @@ struct CollectBuffer: ~Copyable {
   }
 
   /// Returns the bytes; the buffer is empty afterwards.
-  mutating func take() -> Data {
-    guard let start, count > 0 else { return Data() }
-    self.start = nil
-    let fitted = count < capacity ? realloc(start, count) ?? start : start
-    return Data(bytesNoCopy: fitted, count: count, deallocator: .free)
+  mutating func take() throws(HTTPError) -> Data {
+    guard chunks.count == 1 else { return try takeBlock() }
+    defer { (chunks, count) = ([], 0) }
+    return chunks[0]
+  }
+
+  /// Returns the bytes in a block of their own, which is as large as they are; the buffer is empty afterwards.
+  mutating func takeBlock() throws(HTTPError) -> Data {
+    guard count > 0 else { return Data() }
+    if count != capacity { try setCapacity(count) }
+    moveChunks()
+    defer { (start, capacity, count) = (nil, 0, 0) }
+    return start.map { Data(bytesNoCopy: $0, count: count, deallocator: .free) } ?? Data()
   }
 
   deinit { free(start) }

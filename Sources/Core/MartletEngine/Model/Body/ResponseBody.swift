@@ -106,25 +106,10 @@ extension ResponseBody {
       guard data.count <= limit else { throw .bodyTooLarge(limit: limit) }
       return data
     }
-    guard let first = try await iterator.next() else { return Data() }
-    guard first.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
-    if Int64(first.count) == length {
-      // The usual case of a small body: one chunk, then the end and the trailers.
-      guard let surplus = try await iterator.next() else { return first }
-      return try await collect(first, surplus, &iterator, upTo: limit)
-    }
-    return try await collect(first, Data(), &iterator, upTo: limit)
-  }
-
-  private func collect(
-    _ first: Data, _ second: Data, _ iterator: inout Iterator, upTo limit: Int
-  ) async throws(HTTPError) -> Data {
-    var buffer = CollectBuffer(capacity: length.map(Int.init) ?? 0)
-    try buffer.append(first)
-    try buffer.append(second)
+    var buffer = CollectBuffer(announced: length.map(Int.init))
     while buffer.count <= limit, let chunk = try await iterator.next() { try buffer.append(chunk) }
     guard buffer.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }
-    return buffer.take()
+    return try buffer.take()
   }
 }
 

@@ -52,19 +52,17 @@ final class DeflateSource: BodySource {
   private let base: any BodySource
   private let stream: Mutex<DeflateStream>
 
-  init(_ base: any BodySource, coding: ContentCoding) {
+  init(_ base: any BodySource, coding: ContentCoding, chunks: ChunkPool = .shared) {
     self.base = base
-    stream = Mutex(DeflateStream(coding))
+    stream = Mutex(DeflateStream(coding, chunks))
   }
 
   func next() async throws -> Data? {
     while true {
+      if let data = try stream.withLock({ stream throws(HTTPError) in try stream.next() }) { return data }
       if stream.withLock({ $0.isFinished }) { return nil }
       let chunk = try await base.next()
-      let data = try stream.withLock { stream throws(HTTPError) in
-        if let chunk { try stream.compress(chunk) } else { try stream.finish() }
-      }
-      if !data.isEmpty { return data }
+      stream.withLock { $0.add(chunk) }
     }
   }
 
@@ -77,11 +75,18 @@ final class DeflateSource: BodySource {
 private struct DeflateStream: ~Copyable {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let status: Int32
+  private let chunks: ChunkPool
+  /// The bytes that are not compressed yet.
+  private var input = Data()
+  /// Whether no more bytes follow.
+  private var isEnding = false
+  /// Whether the last step filled its output, so that there may be more output without more input.
+  private var mayHoldMore = false
+  /// Whether all compressed bytes were returned.
   private(set) var isFinished = false
-  private static let inputSize = 1 << 20
-  private static let pieceSize = 64 << 10
 
-  init(_ coding: ContentCoding) {
+  init(_ coding: ContentCoding, _ chunks: ChunkPool) {
+    self.chunks = chunks
     stream.initialize(to: z_stream())
     // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's.
     let windowBits: Int32 = coding == .gzip ? 15 + 16 : 15
@@ -90,43 +95,40 @@ private struct DeflateStream: ~Copyable {
       Int32(MemoryLayout<z_stream>.size))
   }
 
-  mutating func compress(_ chunk: Data) throws(HTTPError) -> Data {
-    var output = Data()
-    var rest = chunk
-    while !rest.isEmpty {  // in pieces: a chunk may be a large body, and zlib counts in 32 bits
-      var input = [UInt8](rest.prefix(Self.inputSize))
-      rest = rest.dropFirst(Self.inputSize)
-      output += try run(&input, flush: Z_NO_FLUSH)
-    }
-    return output
+  /// Adds bytes after the earlier ones, which are all compressed; nil if no more follow.
+  mutating func add(_ chunk: Data?) {
+    if let chunk { input = chunk } else { isEnding = true }
   }
 
-  mutating func finish() throws(HTTPError) -> Data {
-    isFinished = true
-    var input: [UInt8] = []
-    return try run(&input, flush: Z_FINISH)
+  /// Returns the next compressed bytes; nil if more input is needed, or at the end.
+  mutating func next() throws(HTTPError) -> Data? {
+    guard !isFinished, mayHoldMore || isEnding || !input.isEmpty else { return nil }
+    guard status == Z_OK, let chunk = Chunk(of: chunks) else {
+      throw HTTPError(.other, "there is no memory to compress the request's body (\(status))", phase: .preparing)
+    }
+    repeat {
+      let produced = step(into: chunk.room)
+      if produced > 0 { return chunk.data(produced) }
+    } while !input.isEmpty
+    return nil
   }
 
-  private func run(_ input: inout [UInt8], flush: Int32) throws(HTTPError) -> Data {
-    guard status == Z_OK else {
-      throw HTTPError(.other, "zlib cannot compress the request's body (\(status))", phase: .preparing)
-    }
-    var output = Data()
-    var piece = [UInt8](repeating: 0, count: Self.pieceSize)
-    input.withUnsafeMutableBufferPointer { input in
-      stream.pointee.next_in = input.baseAddress
-      stream.pointee.avail_in = UInt32(input.count)
-      piece.withUnsafeMutableBufferPointer { piece in
-        repeat {
-          stream.pointee.next_out = piece.baseAddress
-          stream.pointee.avail_out = UInt32(piece.count)
-          deflate(stream, flush)  // cannot fail on an initialized stream (zlib.h)
-          output.append(contentsOf: piece.prefix(piece.count - Int(stream.pointee.avail_out)))
-        } while stream.pointee.avail_out == 0
-      }
+  /// Compresses until the input is consumed or the output full. Returns the number of compressed bytes.
+  private mutating func step(into output: UnsafeMutableRawBufferPointer) -> Int {
+    let flush = isEnding ? Z_FINISH : Z_NO_FLUSH
+    let consumed = input.withUnsafeBytes { input in
+      let count = min(input.count, 1 << 30)  // zlib counts in 32 bits
+      stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      stream.pointee.avail_in = UInt32(count)
+      stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      stream.pointee.avail_out = UInt32(output.count)
+      isFinished = deflate(stream, flush) == Z_STREAM_END  // cannot fail on an initialized stream (zlib.h)
       stream.pointee.next_in = nil
+      return count - Int(stream.pointee.avail_in)
     }
-    return output
+    input = input.dropFirst(consumed)
+    mayHoldMore = stream.pointee.avail_out == 0
+    return output.count - Int(stream.pointee.avail_out)
   }
 
   deinit {

@@ -135,7 +135,8 @@ private final class ZlibDecoder: ContentDecoder {
     stream.pointee.avail_in = UInt32(inputCount)
     stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
     stream.pointee.avail_out = UInt32(outputCount)
-    let code = inflate(stream, Z_NO_FLUSH)
+    // It decodes as much as without the flag, but needs no memory for a window if the whole body fits (zlib.h).
+    let code = inflate(stream, Z_FINISH)
     guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw failure(code) }
     return DecodingStep(
       consumed: inputCount - Int(stream.pointee.avail_in), produced: outputCount - Int(stream.pointee.avail_out),

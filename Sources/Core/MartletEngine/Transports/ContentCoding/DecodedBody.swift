@@ -3,21 +3,22 @@ import Synchronization
 
 /// A source that decodes one content coding of another source.
 ///
-/// Chunks have at most 64 KiB, and coded bytes are pulled only when they are needed, so a slow reader slows the sender
+/// Chunks have at most 128 KiB, and coded bytes are pulled only when they are needed, so a slow reader slows the sender
 /// down at any compression ratio. The body ends when both the coded data *and* the underlying source have ended, so
 /// damage in either is an error.
 final class DecodedBody: BodySource, DeadlineAware {
   private let base: any BodySource
   private let state: Mutex<State>
   private let wording: Wording
-  private let note: @Sendable (String) -> Void
 
-  /// The names in error messages.
+  /// The names in error messages, and who takes notes.
   struct Wording: Sendable {
     /// The coding.
     let coding: String
     /// The sender's host and port.
     let peer: String
+    /// Takes notes for listeners.
+    let note: @Sendable (String) -> Void
 
     func error(_ what: String) -> HTTPError {
       HTTPError(.undecodableBody, "\(peer): the \(coding) body \(what)", phase: .receiving)
@@ -27,15 +28,14 @@ final class DecodedBody: BodySource, DeadlineAware {
   /// - Parameters:
   ///   - isFramed: whether the message's framing ends the body, so that it is not cut off. Without any bytes it is then
   ///     an empty body, and a final byte that could begin another member is ignored like other surplus bytes.
-  ///   - note: takes notes for listeners.
+  ///   - chunks: has the memory for the decoded bytes.
   init(
     _ base: any BodySource, decoder: sending any ContentDecoder, wording: Wording, isFramed: Bool,
-    note: @escaping @Sendable (String) -> Void
+    chunks: ChunkPool = .shared
   ) {
     self.base = base
     self.wording = wording
-    self.note = note
-    state = Mutex(State(decoder: decoder, isFramed: isFramed))
+    state = Mutex(State(decoder: decoder, isFramed: isFramed, chunks: chunks))
   }
 
   func next() async throws -> Data? {
@@ -50,7 +50,7 @@ final class DecodedBody: BodySource, DeadlineAware {
       throw error
     }
     let surplus = try state.withLock { try $0.finish(wording) }
-    if surplus > 0 { note("\(surplus) bytes after the end of the \(wording.coding) body were ignored") }
+    if surplus > 0 { wording.note("\(surplus) bytes after the end of the \(wording.coding) body were ignored") }
     return nil
   }
 
@@ -82,14 +82,14 @@ extension DecodedBody {
     private var surplus = 0
     /// The number of coded bytes since the last decoded one. No other limit counts empty members, blocks and frames.
     private var unproductive = 0
-    private var output: [UInt8] = []
+    private let chunks: ChunkPool
 
     private static let unproductiveLimit = 1 << 20
-    private static let chunkSize = 64 << 10
     private static let surplusLimit = 64 << 10
 
-    init(decoder: any ContentDecoder, isFramed: Bool) {
+    init(decoder: any ContentDecoder, isFramed: Bool, chunks: ChunkPool) {
       self.decoder = decoder
+      self.chunks = chunks
       self.isFramed = isFramed
       position = isFramed ? .before : .within
     }
@@ -99,6 +99,8 @@ extension DecodedBody {
 
     /// Returns the next decoded bytes; nil if more input is needed.
     mutating func decode(_ wording: Wording) throws -> Data? {
+      guard mayHoldMore || !input.isEmpty else { return nil }
+      guard let chunk = Chunk(of: chunks) else { throw wording.error("cannot be decoded: there is no memory") }
       while mayHoldMore || !input.isEmpty {
         if position == .behind {
           guard let entersNext else { return nil }
@@ -110,14 +112,13 @@ extension DecodedBody {
           }
         }
         position = .within
-        if output.isEmpty { output = [UInt8](repeating: 0, count: Self.chunkSize) }
-        let step = try run(wording)
+        let step = try run(into: chunk.room, wording)
         input = input.dropFirst(step.consumed)
-        mayHoldMore = step.produced == output.count && !step.isAtEnd
+        mayHoldMore = step.produced == chunk.room.count && !step.isAtEnd
         if step.isAtEnd { position = .behind }
         if step.produced > 0 {
           unproductive = 0
-          return Data(output[..<step.produced])
+          return chunk.data(step.produced)
         }
         unproductive += step.consumed
         guard unproductive <= Self.unproductiveLimit else {
@@ -131,12 +132,9 @@ extension DecodedBody {
     /// Whether the bytes after the end of the coded data begin more of them; nil if there are too few to know.
     private var entersNext: Bool? { surplus == 0 ? decoder.restarts(at: input) : false }
 
-    private mutating func run(_ wording: Wording) throws -> DecodingStep {
-      let (input, decoder) = (input, decoder)
+    private func run(into output: UnsafeMutableRawBufferPointer, _ wording: Wording) throws -> DecodingStep {
       do {
-        return try output.withUnsafeMutableBytes { output in
-          try input.withUnsafeBytes { try decoder.decode($0, into: output) }
-        }
+        return try input.withUnsafeBytes { try decoder.decode($0, into: output) }
       } catch let failure as DecodingFailure {
         throw wording.error("cannot be decoded: \(failure.reason)")
       }

@@ -15,7 +15,7 @@ import MartletSemantics
 ///   `identity`, because a part of a coded body cannot be decoded.
 /// - Decoded codings are removed from ``HTTPResponse/head``, and so is `Content-Length`; ``HTTPResponse/networkHead``
 ///   keeps both. An unknown coding, and all codings applied before it, are not decoded.
-/// - A body is decoded as it is read, in chunks of at most 64 KiB. Limits count decoded bytes; see also
+/// - A body is decoded as it is read, in chunks of at most 128 KiB. Limits count decoded bytes; see also
 ///   ``RequestOptions/decompressionRatioLimit``.
 /// - Damaged and truncated data and wrong checksums are errors of kind ``HTTPError/Kind/undecodableBody``. gzip may
 ///   have several members and zstd several frames. Up to 64 KiB of other bytes after the end are ignored, as in
@@ -66,11 +66,9 @@ public struct DecodingTransport: Transport {
     let peer = request.origin?.authority ?? "the response"
     while let coding = codings.last {
       if !ASCII.equalIgnoringCase(coding, "identity") {
-        let wording = DecodedBody.Wording(coding: ASCII.lowercased(coding), peer: peer)
+        let wording = DecodedBody.Wording(coding: ASCII.lowercased(coding), peer: peer) { call.emit(.note($0)) }
         guard let decoder = try Self.decoder(for: coding, wording) else { break }
-        source = DecodedBody(
-          source, decoder: decoder, wording: wording, isFramed: response.isFramed,
-          note: { call.emit(.note($0)) })
+        source = DecodedBody(source, decoder: decoder, wording: wording, isFramed: response.isFramed)
       }
       codings.removeLast()
     }

@@ -1,7 +1,6 @@
 #if os(Linux)
 import Glibc
 public import MartletSemantics
-import Synchronization
 
 /// Collects the bytes of a response's body until they are delivered.
 ///
@@ -90,20 +89,13 @@ import Synchronization
   /// Adds bytes that were written into ``room``.
   public mutating func addFilled(_ count: Int) { self.count += count }
 
-  /// Removes and returns the bytes; nil if there are none. If a chunk has only few bytes, they are copied; otherwise
-  /// its memory becomes that of the result.
+  /// Removes and returns the bytes; nil if there are none. Few bytes of a chunk are copied; otherwise its memory becomes
+  /// that of the result.
   public mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }
     guard let chunk else { return Data(bytesNoCopy: memory, count: count, deallocator: .free) }
-    guard count > chunk.count / 8 else {
-      defer { pool.give(back: block, chunk) }
-      return Data(bytes: memory, count: count)
-    }
-    let offset = block.distance(to: memory)
-    return Data(
-      bytesNoCopy: memory, count: count,
-      deallocator: .custom { [pool] memory, _ in pool.give(back: memory - offset, chunk) })
+    return pool.data(UnsafeRawBufferPointer(start: memory, count: count), in: block, chunk)
   }
 
   /// Frees the memory.
@@ -118,72 +110,6 @@ import Synchronization
     memory = nil
     count = 0
     capacity = 0
-  }
-}
-
-/// Memory for the chunks of bodies. A new large block costs a page fault for every 4 KiB, a reused block costs none.
-@_spi(Transports) public final class ChunkPool: Sendable {
-  /// The size of a chunk.
-  public enum Size: Sendable {
-    /// 128 KiB.
-    case usual
-    /// 512 KiB, for a body that arrives fast: handing 128 KiB to their reader takes longer than receiving them.
-    case large
-
-    /// In bytes.
-    public var count: Int {
-      switch self {
-      case .usual: 128 << 10
-      case .large: 512 << 10
-      }
-    }
-
-    /// How many unused chunks are kept.
-    fileprivate var kept: Int {
-      switch self {
-      case .usual: 16
-      case .large: 4
-      }
-    }
-  }
-
-  /// The addresses of the unused chunks.
-  private struct Idle {
-    private var usual: [UInt] = []
-    private var large: [UInt] = []
-
-    subscript(size: Size) -> [UInt] {
-      _read { yield size == .usual ? usual : large }
-      _modify { if size == .usual { yield &usual } else { yield &large } }
-    }
-  }
-
-  private let idle = Mutex(Idle())
-
-  /// Makes an empty pool.
-  public init() {}
-
-  /// Returns the memory of a chunk; nil if there is none.
-  public func take(_ size: Size = .usual) -> UnsafeMutableRawPointer? {
-    let address = idle.withLock { $0[size].popLast() }
-    return address.flatMap { UnsafeMutableRawPointer(bitPattern: $0) } ?? malloc(size.count)
-  }
-
-  /// Takes back the memory of a chunk.
-  public func give(back memory: UnsafeMutableRawPointer, _ size: Size = .usual) {
-    let address = UInt(bitPattern: memory)
-    let isKept = idle.withLock { idle in
-      guard idle[size].count < size.kept else { return false }
-      idle[size].append(address)
-      return true
-    }
-    if !isKept { free(memory) }
-  }
-
-  deinit {
-    idle.withLock { idle in
-      for address in idle[.usual] + idle[.large] { free(UnsafeMutableRawPointer(bitPattern: address)) }
-    }
   }
 }
 #endif

@@ -60,7 +60,7 @@ check-window: check-window-libraries ## tries the window on a display of its own
 format: ## format the Swift sources with the rules of .swift-format
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
 
-bench: bench-libraries ## the measurements; about 15 minutes after the build, or 3 with ARGS="--quick"
+bench: bench-libraries ## the measurements; about 20 minutes after the build, or 4 with ARGS="--quick"
 	@scripts/bench $(ARGS)
 
 interop: interop-libraries ## test sessions with other servers, proxies and readers

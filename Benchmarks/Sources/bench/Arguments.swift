@@ -24,7 +24,7 @@ struct Arguments {
 
   static let usage = """
     bench [--quick] [--rounds N] [--only KEY,…] [--clients NAME,…] [--json FILE] [--svg FILE]
-                                compare the clients: about 15 minutes; --quick 3 minutes
+                                compare the clients: about 20 minutes; --quick 4 minutes
     bench --instructions [--only KEY,…] [--clients NAME,…]
                                 count instructions, allocations, retains and system calls of a request (valgrind, strace)
     bench --budget              compare these counts with Benchmarks/budget.json

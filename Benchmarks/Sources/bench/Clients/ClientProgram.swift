@@ -101,6 +101,11 @@ extension ClientProgram {
     }
   }
 
+  private static let go = ClientProgram("go", "Go net/http") { server, connections in
+    let source = URL(filePath: #filePath).appending(path: "../../../../Peers/go_client.go").standardized.path
+    return ("/usr/bin/go", ["run", source, server.certificate.path, "\(connections)"])
+  }
+
   /// The C loop, with which the others are compared.
   static let reference = own(.libcurl, title: "C loop on libcurl")
 
@@ -108,7 +113,7 @@ extension ClientProgram {
   static let all = [
     reference, own(.martlet(.bare, .sockets), title: "Martlet, bare"),
     own(.martlet(.default, .sockets), title: "Martlet, default"), asyncHTTPClient(threads: 1),
-    asyncHTTPClient(threads: 2),
+    asyncHTTPClient(threads: 2), go,
     // no stream of bytes for an upload; a handshake that fails makes it hang
     own(.urlSession, title: "URLSession", without: [.upload, .uploadFile, .decode, .tls, .http2, .crowd]),
     python("aiohttp", without: [.http2, .decode, .uploadFile]),

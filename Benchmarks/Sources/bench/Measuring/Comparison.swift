@@ -33,10 +33,10 @@ struct Comparison {
       return figure(workload, program) { Double($0.peak) / 1_000_000 }
     }
 
-    /// The throughput relative to that of the first client. It is the median of the rounds' ratios, which vary less
+    /// The throughput relative to that of another client, the first if none is given. It is the median of the rounds' ratios, which vary less
     /// than the ratio of the medians.
-    func ratio(_ workload: Int, _ program: Int) -> Figure? {
-      Figure(zip(samples[workload][program], samples[workload][0]).map { $0.rate / $1.rate })
+    func ratio(_ workload: Int, _ program: Int, to other: Int = 0) -> Figure? {
+      Figure(zip(samples[workload][program], samples[workload][other]).map { $0.rate / $1.rate })
     }
   }
 

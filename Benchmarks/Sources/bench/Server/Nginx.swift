@@ -16,13 +16,13 @@ final class Nginx {
     }
     folder = FileManager.default.temporaryDirectory.appending(component: "martlet-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let ports = try FreePorts.take(3)
-    guard let plain = URL(string: "http://127.0.0.1:\(ports[0])/"),
-      let secure = URL(string: "https://127.0.0.1:\(ports[1])/"),
-      let secureHTTP1 = URL(string: "https://127.0.0.1:\(ports[2])/")
-    else { throw BenchError("there is no port for nginx") }
+    let configuration = NginxConfiguration(
+      folder: folder.path, ports: try FreePorts.take(NginxConfiguration.Listener.allCases.count))
     server = RunningServer(
-      plain: plain, secure: secure, secureHTTP1: secureHTTP1, sink: try Sink().url,
+      plain: try configuration.url(.plain), secure: try configuration.url(.secure),
+      secureHTTP1: try configuration.url(.secureHTTP1), closing: try configuration.url(.closing),
+      closingSecure: try configuration.url(.closingSecure),
+      closingSecureWithoutTickets: try configuration.url(.closingSecureWithoutTickets), sink: try Sink().url,
       certificate: folder.appending(component: "certificate.pem"),
       uploadBody: folder.appending(component: ServedFile.large.name),
       version: try Command.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))
@@ -30,15 +30,13 @@ final class Nginx {
     try makeCertificate()
     for file in ServedFile.allCases { try file.write(into: folder) }
     for file in CodedFile.allCases { try file.write(into: folder) }
-    let configuration = NginxConfiguration(
-      folder: folder.path, plainPort: ports[0], securePort: ports[1], secureHTTP1Port: ports[2])
     let path = folder.appending(component: "nginx.conf")
     try configuration.text.write(to: path, atomically: true, encoding: .utf8)
 
     process.executableURL = URL(filePath: program)
     process.arguments = ["-p", folder.path, "-c", path.path, "-e", folder.appending(component: "error.log").path]
     try process.run()
-    try waitUntilItAnswers(on: ports)
+    try waitUntilItAnswers(on: configuration.ports)
   }
 
   /// Stops the server and removes its files.

@@ -1,9 +1,31 @@
-/// The text of nginx.conf: one process, no log of requests, and connections that live as long as the run.
+import Foundation
+import MeasuredClient
+
+/// The text of nginx.conf: one process, no log of requests, and connections that live as long as the run, except for
+/// the servers that close each after its response.
 struct NginxConfiguration {
+  /// Where the servers listen.
+  enum Listener: Int, CaseIterable {
+    case plain, secure, secureHTTP1, closing, closingSecure, closingSecureWithoutTickets
+
+    var isSecure: Bool { self != .plain && self != .closing }
+  }
+
   let folder: String
-  let plainPort: UInt16
-  let securePort: UInt16
-  let secureHTTP1Port: UInt16
+  /// In the order of the listeners.
+  let ports: [UInt16]
+
+  func url(_ listener: Listener) throws -> URL {
+    let scheme = listener.isSecure ? "https" : "http"
+    guard let url = URL(string: "\(scheme)://127.0.0.1:\(ports[listener.rawValue])/") else {
+      throw BenchError("there is no port for nginx")
+    }
+    return url
+  }
+
+  private func listen(_ listener: Listener, _ options: String) -> String {
+    "listen 127.0.0.1:\(ports[listener.rawValue])\(options) backlog=4096;"
+  }
 
   var text: String {
     """
@@ -26,16 +48,27 @@ struct NginxConfiguration {
       uwsgi_temp_path \(folder)/uwsgi;
       scgi_temp_path \(folder)/scgi;
       default_type application/octet-stream;
+      ssl_certificate \(folder)/certificate.pem;
+      ssl_certificate_key \(folder)/key.pem;
+      root \(folder);
+      # no client answers from its cache
+      add_header Cache-Control no-store;
       server {
-        listen 127.0.0.1:\(plainPort) backlog=4096;
-        listen 127.0.0.1:\(securePort) ssl http2 backlog=4096;
-        listen 127.0.0.1:\(secureHTTP1Port) ssl backlog=4096;
-        ssl_certificate \(folder)/certificate.pem;
-        ssl_certificate_key \(folder)/key.pem;
-        root \(folder);
-        # no client answers from its cache
-        add_header Cache-Control no-store;
+        \(listen(.plain, ""))
+        \(listen(.secure, " ssl http2"))
+        \(listen(.secureHTTP1, " ssl"))
         \(codedFiles)
+      }
+      server {
+        \(listen(.closing, ""))
+        \(listen(.closingSecure, " ssl"))
+        keepalive_timeout 0;
+      }
+      server {
+        \(listen(.closingSecureWithoutTickets, " ssl"))
+        keepalive_timeout 0;
+        ssl_session_tickets off;
+        ssl_session_cache off;
       }
     }
 

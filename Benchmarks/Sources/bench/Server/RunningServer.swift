@@ -5,6 +5,10 @@ struct RunningServer: Codable, Sendable {
   let plain: URL
   let secure: URL
   let secureHTTP1: URL
+  /// The servers that close each connection after a response: without TLS, with session tickets, and without tickets.
+  let closing: URL
+  let closingSecure: URL
+  let closingSecureWithoutTickets: URL
   /// The server that discards uploads and answers late.
   let sink: URL
   /// The certificate that clients have to trust over TLS.
@@ -18,6 +22,9 @@ struct RunningServer: Codable, Sendable {
     case .plain: plain
     case .secure: secure
     case .secureHTTP1: secureHTTP1
+    case .closing: closing
+    case .closingSecure: closingSecure
+    case .closingSecureWithoutTickets: closingSecureWithoutTickets
     case .sink: sink
     }
   }

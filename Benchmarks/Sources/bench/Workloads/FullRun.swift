@@ -5,7 +5,8 @@ import MeasuredClient
 struct FullRun {
   /// The measurements in addition to the workloads.
   enum Section: String, CaseIterable {
-    case crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json, start, scale, decode,
+    case connections, callers, crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json,
+      start, scale, decode,
       images, memory
   }
 
@@ -31,6 +32,11 @@ struct FullRun {
 
   private mutating func perform(_ section: Section) async throws {
     switch section {
+    case .connections:
+      let result = try comparison(programs.filter { $0.launch != nil }).run(Workload.connecting)
+      report.add(result, connections: 64)
+    case .callers:
+      for table in try CallerSweep.tables(progress: Bench.say, { try comparison($0).run($1) }) { report.add(table) }
     case .crowd: try compareCrowd()
     case .growth: try measureGrowth()
     case .processor:

@@ -13,6 +13,7 @@ struct NeighbourCost {
     case pings, settings, windows, emptyData, unknown, continuations
     case keyUpdates, tickets
     case download, upload
+    case handshakes
 
     var title: String {
       switch self {
@@ -30,6 +31,7 @@ struct NeighbourCost {
       case .tickets: "session tickets of TLS"
       case .download: "downloads of 256 MiB"
       case .upload: "uploads of 256 MiB"
+      case .handshakes: "responses over 16 new connections with full TLS handshakes"
       }
     }
 
@@ -113,6 +115,9 @@ struct NeighbourCost {
     case .none: return nil
     case .download: return { _ = try await client.download(server.plain.appending(path: file.name)) }
     case .upload: return { try await client.upload(file.count, to: server.sink) }
+    case .handshakes:
+      let target = server.closingSecureWithoutTickets.appending(path: ServedFile.small.name)
+      return { _ = try await client.fetch(target, times: 16, atOnce: 16) }
     default:
       let hostile = try HostileServer(neighbour.rawValue, certificate: neighbour.isTLS ? server.certificate : nil)
       return { _ = try await client.download(hostile.url) }

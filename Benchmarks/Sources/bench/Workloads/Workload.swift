@@ -10,6 +10,10 @@ struct Workload: Sendable {
     case secure
     /// TLS to a server that has no HTTP/2.
     case secureHTTP1
+    /// A server that closes each connection after a response.
+    case closing
+    /// The same over TLS, with session tickets and without.
+    case closingSecure, closingSecureWithoutTickets
     /// The server that discards bodies and answers late.
     case sink
   }
@@ -42,6 +46,19 @@ struct Workload: Sendable {
   static let crowd = Workload(
     "10,000 at once, answered after 1 s", "crowd", .fetch, "slow", 2, .sink, atOnce: 10_000)
 
+  /// Each request needs a connection of its own.
+  static let connecting = [
+    fetch("new TCP connections", "connect", .small, .closing, atOnce: 16),
+    fetch("resumed TLS sessions", "resume", .small, .closingSecure, atOnce: 16),
+    fetch("full TLS handshakes", "handshake", .small, .closingSecureWithoutTickets, atOnce: 16),
+    fetch("full TLS handshakes, one after another", "handshake1", .small, .closingSecureWithoutTickets, atOnce: 1),
+  ]
+
+  /// A number of callers that send one request after another.
+  static func callers(_ count: Int) -> Workload {
+    fetch(count == 1 ? "1 caller" : "\(count) callers", "callers\(count)", .small, atOnce: count)
+  }
+
   private static func fetch(
     _ name: String, _ key: String, _ file: ServedFile, _ channel: Channel = .plain, atOnce: Int
   ) -> Workload { Workload(name, key, .fetch, file.name, file.count, channel, atOnce: atOnce) }
@@ -70,7 +87,7 @@ struct Workload: Sendable {
       case .uploadFile: [.uploadFile]
       }
     if channel == .secure { needs.formUnion([.tls, .http2]) }
-    if channel == .secureHTTP1 { needs.insert(.tls) }
+    if [.secureHTTP1, .closingSecure, .closingSecureWithoutTickets].contains(channel) { needs.insert(.tls) }
     if atOnce > 64 { needs.insert(.crowd) }
     return needs
   }

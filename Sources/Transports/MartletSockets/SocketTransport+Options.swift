@@ -56,6 +56,9 @@ extension SocketTransport {
     /// default, and longer for a request with a longer response timeout.
     package var acknowledgementTimeout = Duration.seconds(60)
 
+    /// The threads of TLS handshakes; by default those of all transports.
+    package var handshakeThreads = HandshakeThreads.shared
+
     /// Makes the default options.
     public init() {}
 
@@ -88,6 +91,7 @@ extension ConnectionOptions {
     examinationPatience = options.examinationPatience.nanoseconds
     examinationTimeout = options.examinationTimeout.nanoseconds
     acknowledgementTimeout = options.acknowledgementTimeout.nanoseconds
+    handshakeThreads = options.handshakeThreads
     guard localAddress == nil || unixSocket == nil else {
       throw HTTPError(
         .invalidRequest, "a transport has either a localAddress or a unixSocket, and this one has both",

@@ -84,12 +84,15 @@ struct NeighbourCost {
   }
 
   private func measure(beside neighbour: Neighbour) async throws -> Round {
+    let other = neighbour == .handshakes ? try Nginx() : nil
+    defer { other?.stop() }
     var connection = ConnectionConfiguration.measured(authority: server.certificate)
+    connection.tls.additionalAuthorities = other?.server.certificate
     if neighbour.isHTTP2 { connection.versions = .http2PriorKnowledge }
     var settings = SessionConfiguration()
     (settings.cache, settings.cookies) = (nil, nil)
     let session = HTTPSession(transport: SocketTransport(connection), configuration: settings)
-    let transfers = try transfers(with: neighbour, by: SessionClient(session))
+    let transfers = try transfers(with: neighbour, at: other?.server, by: SessionClient(session))
     let meeting = Task {
       var ends = 0
       while !Task.isCancelled, let transfers {
@@ -107,7 +110,7 @@ struct NeighbourCost {
 
   /// One transfer with the neighbour; nil if there is none.
   private func transfers(
-    with neighbour: Neighbour, by client: SessionClient
+    with neighbour: Neighbour, at other: RunningServer?, by client: SessionClient
   ) throws -> (@Sendable () async throws -> Void)? {
     let server = server
     let file = ServedFile.large
@@ -116,7 +119,7 @@ struct NeighbourCost {
     case .download: return { _ = try await client.download(server.plain.appending(path: file.name)) }
     case .upload: return { try await client.upload(file.count, to: server.sink) }
     case .handshakes:
-      let target = server.closingSecureWithoutTickets.appending(path: ServedFile.small.name)
+      let target = (other ?? server).closingSecureWithoutTickets.appending(path: ServedFile.small.name)
       return { _ = try await client.fetch(target, times: 16, atOnce: 16) }
     default:
       let hostile = try HostileServer(neighbour.rawValue, certificate: neighbour.isTLS ? server.certificate : nil)

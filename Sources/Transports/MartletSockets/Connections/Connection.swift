@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// Speaks a version of HTTP over a connection. It is called on the loop's thread.
@@ -236,6 +236,12 @@ extension Connection {
 // MARK: - Events
 
 extension Connection: LayeredSocketHandler {
+  func run(_ step: HandshakeStep) {
+    network.options.handshakeThreads.run { [id, jobs = network.jobs] in
+      if step.run() { jobs.submit { $0.connections[id]?.stream?.ended(step) } }
+    }
+  }
+
   func layerFailed(_ session: TLSSession, _ error: HTTPError) {
     guard driver == nil else { return fail(error) }
     var certificates: [Data]?

@@ -17,5 +17,6 @@ struct ConnectionOptions: Sendable {
   let examinationPatience: UInt64
   let examinationTimeout: UInt64
   let acknowledgementTimeout: UInt64
+  let handshakeThreads: HandshakeThreads
 }
 #endif

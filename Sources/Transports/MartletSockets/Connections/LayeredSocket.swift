@@ -5,6 +5,9 @@ import MartletSemantics
 
 /// Receives the events of a ``LayeredSocket``. Called on the loop's thread.
 protocol LayeredSocketHandler: AnyObject {
+  /// Runs a step of the innermost layer's handshake on another thread, and passes it to ``LayeredSocket/ended(_:)`` on
+  /// the loop's.
+  func run(_ step: HandshakeStep)
   /// The handshake of the innermost layer is complete: the server's chain, host and pin were verified, except for a
   /// ``TLSSession/refusedChain``.
   func layerIsSecure(_ session: TLSSession)
@@ -43,6 +46,12 @@ final class LayeredSocket: SocketHandler {
   private var layers: [TLSSession] = []
   /// How many of them have completed their handshakes.
   private var secureCount = 0
+  /// The step of the innermost session's handshake that runs on another thread, which has the session meanwhile.
+  private var step: HandshakeStep?
+  /// What arrived for that session during the step.
+  private var arrived = (bytes: SendBuffer(), hasEnded: false)
+  /// How the connection ended during the step.
+  private var end: StreamEnd?
   /// How many bytes the system has taken.
   private var sentCount = 0
   /// Whether nothing is passed to the owner for now because it is not ready.
@@ -89,7 +98,7 @@ final class LayeredSocket: SocketHandler {
   /// Adds a TLS session inside the others and begins its handshake.
   func add(_ session: TLSSession) {
     layers.append(session)
-    continueHandshake()
+    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
   }
 
   /// Accepts the server of the innermost layer although its chain was refused.
@@ -139,6 +148,10 @@ final class LayeredSocket: SocketHandler {
   /// Announces the end and closes the socket. The owner gets no further calls.
   func close() {
     guard isOpen else { return }
+    if let step = step.take() {
+      step.abandon()
+      layers.removeLast()
+    }
     for session in layers.reversed() {
       session.close()
       _ = flush()  // before the enclosing layer announces its end
@@ -200,6 +213,7 @@ extension LayeredSocket {
   /// Sends the encrypted bytes of the sessions. Returns whether all of them were sent; nil if the connection takes no
   /// more.
   private func flush() -> Bool? {
+    let layers = step == nil ? layers : layers.dropLast()
     guard let outermost = layers.first else { return true }
     for (outer, inner) in zip(layers, layers.dropFirst()).reversed() where !inner.outgoing.isEmpty {
       do { try inner.outgoing.withUnsafeBytes { try outer.write($0) } } catch { return nil }
@@ -254,15 +268,31 @@ extension LayeredSocket {
   func socketFailed(_ socket: Socket, _ code: Int32) { ended(.failed(code)) }
 
   private func ended(_ end: StreamEnd) {
-    guard let outermost = layers.first else {
+    guard !layers.isEmpty else {
       owner?.receivedEnd(end)
       return
     }
     // The sessions decide what the end means: a clean end was already read as close_notify.
-    outermost.receiveEnd()
-    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: 0)
+    receiveEnd(in: 0)
+    finish(with: end)
+  }
+
+  /// Reports the end of the connection after the sessions have received it, which is later if one is in a handshake.
+  private func finish(with end: StreamEnd) {
     guard isOpen else { return }
+    guard step == nil else {
+      self.end = end
+      isReading = false
+      return
+    }
     owner?.receivedEnd(end == .clean ? .cutOff : end)
+  }
+
+  /// Ends the bytes of a layer.
+  private func receiveEnd(in layer: Int) {
+    if step != nil, layer + 1 == layers.count { return arrived.hasEnded = true }
+    layers[layer].receiveEnd()
+    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layer)
   }
 
   /// Decrypts bytes of a layer and passes on their content.
@@ -271,22 +301,13 @@ extension LayeredSocket {
       if !bytes.isEmpty { owner?.received(bytes) }
       return
     }
+    guard layer < secureCount else { return continueHandshake(with: bytes) }
     let session = layers[layer]
     do throws(HTTPError) {
       try session.withReceived(bytes) { () throws(HTTPError) in
-        guard isOpen else { return }
-        if layer >= secureCount {
-          guard try session.handshake() else { return }
-          secureCount = layer + 1
-          owner?.layerIsSecure(session)
-        }
-        if !isHeld { try read(session, layer) }
+        if isOpen && !isHeld { try read(session, layer) }
       }
-    } catch {
-      _ = flush()  // an alert that says why
-      if isOpen { owner?.layerFailed(session, error) }
-      return
-    }
+    } catch { return failed(session, error) }
     guard isOpen, !session.outgoing.isEmpty else { return }
     _ = flush()
     guard let waiting = layers.first?.outgoing.count, waiting > Self.mostWaiting else { return }
@@ -300,10 +321,7 @@ extension LayeredSocket {
       case .bytes(let count): pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: layer + 1)
       case .needsMore: return
       case .end(let isClean):
-        guard layer + 1 == layers.count else {
-          layers[layer + 1].receiveEnd()
-          return pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layer + 1)
-        }
+        guard layer + 1 == layers.count else { return receiveEnd(in: layer + 1) }
         guard !hasReadEnd else { return }
         hasReadEnd = true
         owner?.receivedEnd(isClean ? .clean : .cutOff)
@@ -312,9 +330,60 @@ extension LayeredSocket {
     }
   }
 
-  private func continueHandshake() {
-    pass(UnsafeRawBufferPointer(start: nil, count: 0), through: layers.count - 1)
-    if isOpen { _ = flush() }
+  private func failed(_ session: TLSSession, _ error: HTTPError) {
+    _ = flush()  // an alert that says why
+    if isOpen { owner?.layerFailed(session, error) }
+  }
+}
+
+// MARK: - Handshakes
+
+extension LayeredSocket {
+  /// Continues the handshake of the innermost layer with bytes that have arrived: on another thread, unless the server
+  /// may resume a session.
+  private func continueHandshake(with bytes: UnsafeRawBufferPointer) {
+    guard isOpen, let session = layers.last else { return }
+    guard step == nil else {
+      arrived.bytes.append(bytes)
+      if arrived.bytes.count >= Self.highWater { isReading = false }
+      return
+    }
+    session.receive(bytes)
+    let step = HandshakeStep(session)
+    self.step = step
+    if session.mayBeResumed {
+      step.run()
+      ended(step)
+    } else {
+      owner?.run(step)
+    }
+  }
+
+  /// Takes back the session after a step of its handshake.
+  func ended(_ step: HandshakeStep) {
+    guard isOpen, self.step === step else { return }
+    self.step = nil
+    let layer = layers.count - 1
+    let isComplete: Bool
+    switch step.result {
+    case .failure(let error): return failed(step.session, error)
+    case .success(let result): isComplete = result
+    }
+    let (bytes, hasEnded) = arrived
+    arrived = (SendBuffer(), false)
+    if end == nil { isReading = true }
+    if isComplete {
+      secureCount = layers.count
+      owner?.layerIsSecure(step.session)
+      guard isOpen else { return }
+    } else {
+      _ = flush()
+    }
+    if hasEnded { step.session.receiveEnd() }
+    if isComplete || hasEnded || !bytes.isEmpty || step.session.received.count > 0 {
+      bytes.withUnsafeBytes { pass($0, through: layer) }
+    }
+    if let end = end.take() { finish(with: end) }
   }
 }
 #endif

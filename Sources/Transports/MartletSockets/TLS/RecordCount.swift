@@ -22,6 +22,9 @@ struct RecordCount {
   /// Whether there were too many. The record that is being read does not count.
   var isExceeded: Bool { records > Self.most + 1 || bytes > Self.mostBytes }
 
+  /// Whether one record has passed, to its end, and nothing of another.
+  var isAtEndOfFirst: Bool { records == 1 && missing == 0 && header.count == 0 }
+
   /// Starts again after application data.
   mutating func reset() { (records, bytes, size) = (0, 0, 0) }
 

@@ -18,6 +18,10 @@ final class TLSSession {
   /// Why the server's certificates were refused; nil before their verification, and if they are trusted.
   private(set) var trustFailure: TrustFailure?
 
+  /// Whether the server resumes an earlier session, or has not answered yet whether it does. Otherwise the next step of
+  /// the handshake takes long, because it verifies the server.
+  private(set) var mayBeResumed = false
+
   private let context: TLSContext
   private let peer: TLSPeer
   private let protocols: [String]
@@ -27,6 +31,8 @@ final class TLSSession {
   private var records = RecordCount()
   private var isClosed = false
   private var isVerified = false
+  /// Whether the server's first record is awaited, which says whether it resumes the session.
+  private var awaitsAnswer = false
   /// The server's first bytes, which show whether it uses TLS.
   private var opening: [UInt8] = []
   /// Tickets that arrived before the handshake was complete.
@@ -68,7 +74,8 @@ final class TLSSession {
         .tlsFailed, "\(peer.description): TLS cannot be prepared: \(TLSFailure.takeReasons())", phase: .securing)
     }
     if resumes, let earlier = context.resumable.take(for: resumptionKey, pins: context.verification) {
-      SSL_set_session(ssl, earlier.raw)
+      mayBeResumed = SSL_set_session(ssl, earlier.raw) == 1
+      awaitsAnswer = mayBeResumed
     }
   }
 
@@ -79,7 +86,8 @@ final class TLSSession {
     SSL_free(ssl)
   }
 
-  /// Continues the handshake with the received bytes.
+  /// Continues the handshake with the received bytes. If the server does not resume the session, the first call stops
+  /// after this answer and leaves the other bytes for the next one.
   ///
   /// - Returns: whether it is complete: the server's chain, host and pin were verified.
   /// - Throws: ``HTTPError/Kind/untrustedCertificate`` and ``HTTPError/Kind/pinMismatch``, with ``trustFailure``;
@@ -91,7 +99,12 @@ final class TLSSession {
     case .handshaking: break
     }
     ERR_clear_error()
-    let result = SSL_do_handshake(ssl)
+    var result = SSL_do_handshake(ssl)
+    if awaitsAnswer, records.isAtEndOfFirst, SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ {
+      (awaitsAnswer, records, mayBeResumed) = (false, RecordCount(), isResumed)
+      guard mayBeResumed || received.count == 0 else { return false }
+      result = SSL_do_handshake(ssl)
+    }
     if result != 1 {
       let code = SSL_get_error(ssl, result)
       if code == SSL_ERROR_WANT_READ, !hasEnded { return false }
@@ -184,15 +197,17 @@ extension TLSSession {
     return try body()
   }
 
-  /// Moves received bytes to OpenSSL. Returns none after too many records without application data: OpenSSL would
-  /// decrypt all that are available.
+  /// Moves received bytes to OpenSSL. Returns none after too many records without application data, because OpenSSL
+  /// would decrypt all that are available, and none after the record that says whether the session is resumed.
   func takeReceived(into target: UnsafeMutableRawBufferPointer) -> Int {
-    guard case .open = state else { return received.take(into: target) }
-    guard !records.isExceeded else { return 0 }
+    guard awaitsAnswer || isOpen else { return received.take(into: target) }
+    guard awaitsAnswer ? !records.isAtEndOfFirst : !records.isExceeded else { return 0 }
     let count = received.take(into: target)
     records.add(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count]))
     return count
   }
+
+  private var isOpen: Bool { if case .open = state { true } else { false } }
 
   /// Notes that the server sends no more bytes.
   func receiveEnd() { hasEnded = true }

@@ -173,7 +173,10 @@ struct MemoryConnection {
       server.receive(client.takeOutgoing())
       server.handshake()
       let bytes = server.takeOutgoing()
-      if isComplete, bytes.isEmpty { return }
+      if bytes.isEmpty {
+        guard !isComplete else { return }
+        continue
+      }
       for start in stride(from: 0, to: bytes.count, by: min(step, bytes.count)) {
         client.receive(Array(bytes[start..<min(bytes.count, start + min(step, bytes.count))]))
         if start + step < bytes.count { _ = try client.handshake() }

@@ -104,6 +104,26 @@ struct ResumptionTests {
     #expect(context.resumable.take(for: key, pins: ServerVerification(pins: ["AAAA"])) == nil)
   }
 
+  /// The verification of a server that refuses a ticket is left for the next call.
+  @Test(arguments: [true, false])
+  func theFirstRecordSaysWhetherTheSessionIsResumed(isResumed: Bool) throws {
+    try open(first)
+    let next = isResumed ? try another() : try trust.connection(context: context)
+    #expect(next.client.mayBeResumed)
+    #expect(try !next.client.handshake())
+    next.server.receive(next.client.takeOutgoing())
+    next.server.handshake()
+    next.client.receive(next.server.takeOutgoing())
+    #expect(next.client.mayBeResumed)
+    #expect(try next.client.handshake() == isResumed)
+    #expect(next.client.mayBeResumed == isResumed)
+    #expect((next.client.received.count > 0) == !isResumed)
+    #expect(try next.client.handshake())
+    #expect(next.client.isResumed == isResumed)
+  }
+
+  @Test func aSessionWithoutATicketIsNotResumed() throws { #expect(!first.client.mayBeResumed) }
+
   @Test func threadsShareAContext() async throws {
     let (trust, context, server) = (trust, context, first.server.context)
     let resumed = try await withThrowingTaskGroup(of: Int.self) { group in

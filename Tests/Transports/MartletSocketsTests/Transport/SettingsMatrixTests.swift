@@ -184,6 +184,8 @@ struct SettingsMatrixTests {
       "serviceClass",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
       "silenceLimit", "examinationPatience", "examinationTimeout", "acknowledgementTimeout",
+      // which HandshakeTests changes
+      "handshakeThreads",
     ]
     let settings =
       Mirror(reflecting: ConnectionConfiguration()).children.compactMap(\.label)

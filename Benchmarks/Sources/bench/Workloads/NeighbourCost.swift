@@ -93,6 +93,8 @@ struct NeighbourCost {
     (settings.cache, settings.cookies) = (nil, nil)
     let session = HTTPSession(transport: SocketTransport(connection), configuration: settings)
     let transfers = try transfers(with: neighbour, at: other?.server, by: SessionClient(session))
+    // The requests that are measured go over a connection that is open.
+    _ = try await session.data(for: HTTPRequest(.get, server.secure.appending(path: ServedFile.small.name)))
     let meeting = Task {
       var ends = 0
       while !Task.isCancelled, let transfers {

@@ -104,6 +104,21 @@ public protocol SAPURLSessionEvents: AnyObject {
   /// have returned.
   func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL)
+
+  /// A WebSocket is open.
+  ///
+  /// - Parameter protocol: the subprotocol that the server chose; nil if it chose none.
+  func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask, didOpenWithProtocol protocol: String?)
+
+  /// A WebSocket that was open is closed, by either side or because the connection was lost.
+  ///
+  /// - Parameters:
+  ///   - closeCode: ``SAPURLSessionWebSocketTask/closeCode``.
+  ///   - reason: ``SAPURLSessionWebSocketTask/closeReason``.
+  func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask,
+    didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)
 }
 
 extension SAPURLSessionEvents {
@@ -200,5 +215,16 @@ extension SAPURLSessionEvents {
   /// Does nothing.
   public func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL
+  ) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+  ) {}
+
+  /// Does nothing.
+  public func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask,
+    didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
   ) {}
 }

@@ -103,6 +103,15 @@ open class SAPURLSessionObserver: SAPURLSessionObserving {
   ) {}
 
   open func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+  ) {}
+
+  open func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask,
+    didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
+  ) {}
+
+  open func sapURLSession(
     _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
     completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
   ) { completionHandler(.allow) }

@@ -166,6 +166,14 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     }
     for opening in waiting { opening.answer(result) }
     let socket = try result.get()
+    session.notify { [self] in
+      $0.sapURLSession(session, webSocketTask: self, didOpenWithProtocol: socket.negotiatedProtocol)
+    }
+    defer {
+      session.notify { [self] in
+        $0.sapURLSession(session, webSocketTask: self, didCloseWith: closeCode, reason: closeReason)
+      }
+    }
     if let closing { await socket.close(closing.code, reason: closing.reason) }
     try await socket.waitUntilClosed()
   }
@@ -205,8 +213,11 @@ extension SAPURLSession {
     SAPURLSessionWebSocketTask(URLRequest(url: url), protocols: protocols, of: self)
   }
 
-  /// Makes a task that opens a WebSocket with a request, to which the fields of the handshake are added.
+  /// Makes a task that opens a WebSocket with a request, to which the fields of the handshake are added. Its field
+  /// `Sec-WebSocket-Protocol` has the subprotocols, separated by commas.
   public func webSocketTask(with request: URLRequest) -> SAPURLSessionWebSocketTask {
-    SAPURLSessionWebSocketTask(request, protocols: [], of: self)
+    let names = request.value(forHTTPHeaderField: "Sec-WebSocket-Protocol") ?? ""
+    let protocols = names.split(separator: ",").map { String(ASCII.trimmed($0)) }
+    return SAPURLSessionWebSocketTask(request, protocols: protocols, of: self)
   }
 }

@@ -4,109 +4,244 @@ import MartletSemantics
 import MartletTesting
 import MartletWebSocket
 import SAPFoundation
-import Synchronization
 import Testing
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
-@Suite("WebSocket tasks", .timeLimit(.minutes(5)))
+@Suite("Tasks with a WebSocket", .timeLimit(.minutes(5)))
 struct WebSocketTaskTests {
-  private static let echo = Reply.webSocket { socket in
+  private static let echo: @Sendable (LoopbackWebSocket) throws -> Void = { socket in
     while let message = try socket.receive() { try socket.send(message) }
   }
 
   private func url(_ server: LoopbackServer) throws -> URL {
-    try #require(URL(string: "ws://127.0.0.1:\(server.port)/room"))
+    try #require(URL(string: "ws://127.0.0.1:\(server.port)/chat"))
   }
 
-  private func completed(_ task: SAPURLSessionTask) async {
-    while task.state != .completed { await Task.yield() }
-  }
-
-  @Test func messagesGoToAndFro() async throws {
-    let server = try LoopbackServer { _ in Self.echo }
-    let task = SAPURLSession.uncached().webSocketTask(with: try url(server), protocols: ["chat"])
-    async let sent: Void = task.send(.string("early"))  // waits for the handshake
+  @Test func messagesGoToAndFroWithFoundationsTypes() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let task = SAPURLSession(configuration: .ephemeral).webSocketTask(with: try url(server))
     task.resume()
-    try await sent
-    guard case .string("early") = try await task.receive() else { throw URLError(.unknown) }
-    try await task.send(.data(Data([1, 2])))
-    guard case .data(Data([1, 2])) = try await task.receive() else { throw URLError(.unknown) }
+    try await task.send(.string("grüß dich"))
+    #expect(try await task.text() == "grüß dich")
+    try await task.send(.data(Data([0, 255])))
+    guard case .data(let bytes) = try await task.receive() else { throw TestFailure(name: "a text instead of bytes") }
+    #expect(bytes == Data([0, 255]))
     #expect(task.closeCode == .invalid)
-    #expect(server.requests[0].fields["Sec-WebSocket-Protocol"] == "chat")
+    #expect((task.response as? HTTPURLResponse)?.statusCode == 101)
+    task.cancel()
+  }
 
-    task.cancel(with: .goingAway, reason: Data("bye".utf8))
-    await completed(task)
-    #expect(task.error == nil)
+  @Test func whatIsSentAndReceivedBeforeTheTaskBeginsWaitsInOrder() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 1
+    let session = SAPURLSession(configuration: .ephemeral, delegateQueue: queue)
+    let task = session.webSocketTask(with: try url(server))
+    let journal = Awaitable<[String]>([])
+    for number in 1...20 {
+      task.send(.string("\(number)")) { error in
+        journal.update { $0.append("sent \(number) \(error == nil) \(OperationQueue.current === queue)") }
+      }
+      task.receive { result in
+        guard case .success(.string(let text)) = result else { return }
+        journal.update { $0.append("received \(text) \(OperationQueue.current === queue)") }
+      }
+    }
+    #expect(journal.value.isEmpty)
+    task.resume()
+    let lines = try await journal.wait { $0.count == 40 ? $0 : nil }
+    #expect(lines.filter { $0.hasPrefix("sent") } == (1...20).map { "sent \($0) true true" })
+    #expect(lines.filter { $0.hasPrefix("received") } == (1...20).map { "received \($0) true" })
+    task.cancel()
+  }
+
+  @Test func theHandlersOfPingsAreCalledInTheirOrder() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let task = SAPURLSession(configuration: .ephemeral).webSocketTask(with: try url(server))
+    task.resume()
+    let pongs = Awaitable<[Int]>([])
+    for number in 1...10 { task.sendPing { error in if error == nil { pongs.update { $0.append(number) } } } }
+    #expect(try await pongs.wait { $0.count == 10 ? $0 : nil } == Array(1...10))
+    task.cancel()
+  }
+
+  @Test func observersSeeTheHandshakeAndTheLifeOfTheWebSocket() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/chat"
+        ? .redirect(to: "/room", status: 307)
+        : .webSocket(subprotocol: "chat") { socket in
+          _ = try socket.receive()
+          try socket.close(.goingAway, reason: "bye")
+        }
+    }
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    let task = session.webSocketTask(with: try url(server), protocols: ["chat", "talk"])
+    task.resume()
+    try await task.send(.string("hello"))
+    #expect(
+      try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil } == [
+        "willSend /chat added", "willSend /room added", "response 101", "open chat", "closed 1001 bye", "completed nil",
+      ])
+    #expect(server.requests.map { $0.fields["X-Added"] } == ["by an observer", "by an observer"])
+    #expect(Set(server.requests.map { $0.fields["Sec-WebSocket-Key"] }).count == 2)
     #expect(task.closeCode == .goingAway)
     #expect(task.closeReason == Data("bye".utf8))
     await #expect(throws: URLError.self) { try await task.send(.string("late")) }
   }
 
-  @Test func handlersAreCalledInOrder() async throws {
-    let server = try LoopbackServer { _ in Self.echo }
-    let task = SAPURLSession.uncached().webSocketTask(with: try url(server))
-    let received = Mutex<[String]>([])
-    await withCheckedContinuation { continuation in
-      for number in 0..<20 {
-        task.send(.string("\(number)")) { #expect($0 == nil) }
-        task.receive { result in
-          guard case .success(.string(let text)) = result else { return }
-          received.withLock { $0.append(text) }
-        }
-        task.sendPing { error in
-          #expect(error == nil)
-          received.withLock { $0.append("pong") }
-        }
-      }
-      task.receive { _ in continuation.resume() }
-      task.resume()
-      task.sendPing { _ in task.send(.string("last")) { _ in } }
-    }
-    let all = received.withLock { $0 }
-    #expect(all.filter { $0 != "pong" } == (0..<20).map { "\($0)" })
-    #expect(all.count { $0 == "pong" } == 20)
-    task.cancel()
-    await completed(task)
-    #expect((task.error as? URLError)?.code == .cancelled)
-    try await server.end(ofConnection: 1)
-  }
-
-  @Test func observersTakePartInTheHandshake() async throws {
-    let server = try LoopbackServer { request in
-      request.fields["X-CorrelationID"] == nil ? .status(.badRequest) : Self.echo
-    }
-    let session = SAPURLSession.uncached()
-    session.register(CorrelationObserver())
+  @Test func aRefusalFailsTheTaskAndAllThatWaits() async throws {
+    let server = try LoopbackServer { _ in Reply(status: .forbidden, content: Data("no".utf8)) }
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
     let task = session.webSocketTask(with: try url(server))
+    let failures = Awaitable<[URLError?]>([])
+    task.send(.string("a")) { error in failures.update { $0.append(error as? URLError) } }
+    task.receive { result in
+      if case .failure(let error) = result { failures.update { $0.append(error as? URLError) } }
+    }
+    task.sendPing { error in failures.update { $0.append(error as? URLError) } }
     task.resume()
-    try await task.send(.string("hello"))
-    guard case .string("hello") = try await task.receive() else { throw URLError(.unknown) }
-    #expect((task.response as? HTTPURLResponse)?.statusCode == 101)
-    session.invalidateAndCancel()
-    await completed(task)
-  }
-
-  @Test func aRefusalFailsTheTask() async throws {
-    let server = try LoopbackServer { _ in .text("no", status: .forbidden) }
-    let task = SAPURLSession.uncached().webSocketTask(with: try url(server))
-    task.resume()
-    await #expect(throws: URLError.self) { try await task.receive() }
-    await completed(task)
-    #expect((task.error as? URLError)?.underlyingHTTPError?.kind == .unexpectedResponse)
+    let errors = try await failures.wait { $0.count == 3 ? $0 : nil }
+    #expect(errors.allSatisfy { $0?.underlyingHTTPError?.body == Data("no".utf8) })
+    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    #expect(lines.contains("response 403"))
+    #expect(!lines.contains { $0.hasPrefix("open") || $0.hasPrefix("closed") })
     #expect((task.response as? HTTPURLResponse)?.statusCode == 403)
   }
 
-  @Test func aMessageOverTheLimitFailsTheTask() async throws {
-    let server = try LoopbackServer { _ in Self.echo }
-    let task = SAPURLSession.uncached().webSocketTask(with: URLRequest(url: try url(server)))
+  @Test func aTaskThatIsCancelledWithACodeTellsItToTheServer() async throws {
+    let closed = Awaitable<String?>(nil)
+    let server = try LoopbackServer { _ in
+      .webSocket { socket in
+        while try socket.receive() != nil {}
+        closed.update { $0 = socket.clientClose.map { "\($0.code.rawValue) \($0.reason)" } }
+      }
+    }
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    let task = session.webSocketTask(with: try url(server))
+    task.resume()
+    try await task.send(.string("a"))
+    task.cancel(with: .policyViolation, reason: Data("rules".utf8))
+    #expect(try await closed.wait { $0 } == "1008 rules")
+    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    #expect(lines.last == "completed nil")
+  }
+
+  @Test func aTaskThatIsClosedBeforeItIsOpenIsClosedAfterwards() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    let task = session.webSocketTask(with: try url(server))
+    task.cancel(with: .goingAway, reason: nil)
+    task.resume()
+    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    #expect(lines.suffix(2) == ["closed 1001 ", "completed nil"])
+  }
+
+  @Test func cancellingClosesTheWebSocketAndFailsTheTask() async throws {
+    let closed = Awaitable<UInt16?>(nil)
+    let server = try LoopbackServer { _ in
+      .webSocket { socket in
+        while try socket.receive() != nil {}
+        closed.update { $0 = socket.clientClose?.code.rawValue }
+      }
+    }
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    let task = session.webSocketTask(with: try url(server))
+    task.resume()
+    try await task.send(.string("a"))
+    task.cancel()
+    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    #expect(lines.last == "completed -999")
+    #expect(try await closed.wait { $0 } == 1001)
+    await #expect(throws: URLError.self) { try await task.receive() }
+  }
+
+  @Test func aMessageAboveTheLimitFailsTheTask() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let task = SAPURLSession(configuration: .ephemeral).webSocketTask(with: try url(server))
     task.maximumMessageSize = 10
     task.resume()
-    try await task.send(.data(Data(count: 11)))
+    try await task.send(.string("0123456789"))
+    #expect(try await task.text() == "0123456789")
+    try await task.send(.string("0123456789a"))
     let error = await #expect(throws: URLError.self) { try await task.receive() }
-    #expect(error?.code == .dataLengthExceedsMaximum)
-    await completed(task)
+    #expect(error?.underlyingHTTPError?.kind == .bodyTooLarge)
+  }
+
+  @Test func aRequestNamesItsSubprotocolsInItsField() async throws {
+    let server = try LoopbackServer { _ in .webSocket(subprotocol: "talk", Self.echo) }
+    var request = URLRequest(url: try url(server))
+    request.setValue("chat, talk", forHTTPHeaderField: "Sec-WebSocket-Protocol")
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    let task = session.webSocketTask(with: request)
+    task.resume()
+    let lines = try await observer.journal.wait { $0.last?.hasPrefix("open") == true ? $0 : nil }
+    #expect(lines.last == "open talk")
+    #expect(server.requests[0].fields["Sec-WebSocket-Protocol"] == "chat, talk")
+    task.cancel()
+  }
+}
+
+extension SAPURLSessionWebSocketTask {
+  /// Receives a text; nil for bytes.
+  fileprivate func text() async throws -> String? {
+    if case .string(let text) = try await receive() { text } else { nil }
+  }
+}
+
+/// Keeps a line for each event of a task with a WebSocket, and adds a field to its requests.
+private final class WebSocketWitness: SAPURLSessionObserver {
+  let journal = Awaitable<[String]>([])
+
+  private func note(_ line: String) { journal.update { $0.append(line) } }
+
+  override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, willSend request: URLRequest,
+    completionHandler: @escaping @Sendable (SAPURLSession.RequestDisposition) -> Void
+  ) {
+    var request = request
+    request.setValue("by an observer", forHTTPHeaderField: "X-Added")
+    note("willSend \(request.url?.path() ?? "") added")
+    completionHandler(.allow(request))
+  }
+
+  override func sapURLSession(
+    _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (SAPURLSession.ResponseDisposition) -> Void
+  ) {
+    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    if !(300..<400).contains(status) { note("response \(status)") }
+    completionHandler(.allow(response))
+  }
+
+  override func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask, didOpenWithProtocol protocol: String?
+  ) { note("open \(`protocol` ?? "")") }
+
+  override func sapURLSession(
+    _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask,
+    didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?
+  ) { note("closed \(closeCode.rawValue) \(String(decoding: reason ?? Data(), as: UTF8.self))") }
+
+  override func sapURLSession(
+    _ session: SAPURLSession, task: SAPURLSessionTask, didCompleteWithError error: (any Error)?,
+    completionHandler: @escaping @Sendable (SAPURLSession.CancellableDisposition) -> Void
+  ) {
+    note("completed \((error as? URLError).map { "\($0.code.rawValue)" } ?? error.map { "\($0)" } ?? "nil")")
+    completionHandler(.allow)
   }
 }

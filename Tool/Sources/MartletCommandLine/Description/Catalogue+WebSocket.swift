@@ -3,18 +3,19 @@ extension Catalogue {
   static let webSocket = CommandDescription(
     name: .ws, summary: "opens a WebSocket, and sends and shows messages", arguments: "URL [ITEM …] [@FILE …]",
     discussion: """
-      Sends each line of standard input as a message, and shows each message that arrives on a line. Files (@FILE) are
-      sent first, each as one message. What is no text is sent as a binary message; those that arrive are written
-      unchanged, without a line break, and counted on a terminal.
+      Sends each line of standard input as a message, and shows each message that arrives on a line. Files
+      (@FILE) are sent first, each as one message. What is no text is sent as a binary message; those that
+      arrive are written unchanged, without a line break, and counted on a terminal.
 
-      The end of the input of a terminal (Ctrl-D) closes the WebSocket. After the end of a file or a pipe the messages of
-      the server are shown until it closes the WebSocket, or until there are --count of them.
+      The end of the input of a terminal (Ctrl-D) closes the WebSocket. After the end of a file or a pipe the
+      messages of the server are shown until it closes the WebSocket, or until there are --count of them.
 
-      Items NAME:VALUE and NAME==VALUE are fields and parameters of the handshake, as for 'martlet get'. The scheme ws or
-      wss may be left out.
+      Items NAME:VALUE and NAME==VALUE are fields and parameters of the handshake, as for 'martlet get'. The
+      scheme ws or wss may be left out.
 
-      Exit codes: 0 if the WebSocket was closed in order (1000, 1001, or without a code); 4 for the code 1008, 5 for 1011
-      to 1013, 9 for 1002, 1003, 1007, 1009 and 1010, 7 if the connection was lost, and 1 for all other codes.
+      Exit codes: 0 if the WebSocket was closed in order (1000, 1001, or without a code); 4 for the code 1008, 5
+      for 1011 to 1013, 9 for 1002, 1003, 1007, 1009 and 1010, 7 if the connection was lost, and 1 for all other
+      codes.
       """,
     groups: [
       OptionGroup(

@@ -11,6 +11,7 @@ import zlib
 final class MessageInflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let resets: Bool
+  private var room = [UInt8](repeating: 0, count: longestStep)
   /// What the sender has removed from the end of the message (§7.2.1), and how much of it was read.
   private static let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
   private var tailCount = 0
@@ -41,14 +42,12 @@ final class MessageInflater {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
     let count = min(input.count, 1 << 30)  // zlib counts in 32 bits
     stream.pointee.avail_in = UInt32(count)
-    var output = Data(count: Self.longestStep)
-    var code = Z_OK
-    output.withUnsafeMutableBytes { room in
-      stream.pointee.next_out = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    let (code, output) = room.withUnsafeMutableBufferPointer { room in
+      stream.pointee.next_out = room.baseAddress
       stream.pointee.avail_out = UInt32(room.count)
-      code = inflate(stream, Z_SYNC_FLUSH)
+      let code = inflate(stream, Z_SYNC_FLUSH)
+      return (code, Data(room.prefix(room.count - Int(stream.pointee.avail_out))))
     }
-    output.removeLast(Int(stream.pointee.avail_out))
     let consumed = count - Int(stream.pointee.avail_in)
     switch code {
     case Z_OK, Z_BUF_ERROR: break

@@ -5,10 +5,10 @@ public import MartletSemantics
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
 /// streaming in both directions with backpressure. A ``Martlet/DecodingTransport`` around it decodes content codings.
 ///
-/// One thread runs all requests of a transport, which share connections. Full TLS handshakes compute on a few threads that
-/// all transports share, so that no other request waits for them. When the last reference to the transport and
-/// to its unread bodies is released, its connections are closed and its thread ends. A process that forks must call
-/// `exec` in the child: the thread does not exist there.
+/// One thread runs all requests of a transport, which share connections. Full TLS handshakes compute on a few threads
+/// that all transports share, so that no other request waits for them. When the last reference to the transport and to
+/// its unread bodies is released, its connections are closed and its thread ends. A process that forks must call `exec`
+/// in the child: the thread does not exist there.
 ///
 /// Responses have to conform to RFC 9112 and RFC 9113; others fail with ``Martlet/HTTPError/Kind/protocolViolation``. A
 /// response is complete only if its framing says so: by its length, its last chunk, END_STREAM, or, if the end of the

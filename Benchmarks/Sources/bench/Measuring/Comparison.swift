@@ -33,8 +33,8 @@ struct Comparison {
       return figure(workload, program) { Double($0.peak) / 1_000_000 }
     }
 
-    /// The throughput relative to that of another client, the first if none is given. It is the median of the rounds' ratios, which vary less
-    /// than the ratio of the medians.
+    /// The throughput relative to that of another client, the first if none is given. It is the median of the rounds'
+    /// ratios, which vary less than the ratio of the medians.
     func ratio(_ workload: Int, _ program: Int, to other: Int = 0) -> Figure? {
       Figure(zip(samples[workload][program], samples[workload][other]).map { $0.rate / $1.rate })
     }

@@ -94,8 +94,8 @@ final class FrameWriter: Sendable {
     sendControlsIfFree()
   }
 
-  /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its own,
-  /// because the network may have no room.
+  /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its
+  /// own, because the network may have no room.
   private func sendControlsIfFree() {
     guard state.withLock({ !$0.controls.isEmpty }), frames.takeIfFree() else { return }
     Task.detached {

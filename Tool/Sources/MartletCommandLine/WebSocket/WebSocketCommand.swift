@@ -62,8 +62,8 @@ struct WebSocketCommand {
 
   // MARK: - Sending
 
-  /// Sends the files, and then the lines of standard input. After the end of a terminal's input it closes the WebSocket;
-  /// after that of a file or a pipe the answers are still to come.
+  /// Sends the files, and then the lines of standard input. After the end of a terminal's input it closes the
+  /// WebSocket; after that of a file or a pipe the answers are still to come.
   ///
   /// - Throws: an error of the input.
   private func send(to socket: WebSocket) async throws {

@@ -13,8 +13,8 @@ package enum MessageDigest {
     }
   }
 
-  /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength; nil if libcrypto does not offer
-  /// it.
+  /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength; nil if libcrypto does not
+  /// offer it.
   package static func sha1(_ data: Data) -> Data? { hash(EVP_sha1, data) }
 
   private static func hash(_ type: () -> OpaquePointer?, _ data: Data) -> Data? {

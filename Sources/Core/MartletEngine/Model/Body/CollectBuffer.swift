@@ -10,9 +10,9 @@ import Darwin
 
 /// Joins the chunks of a body with one copy of each, or without a copy if there is only one.
 ///
-/// A body of known length gets its memory at once. The chunks of another are kept until it has ended or is large, because
-/// memory that grows step by step is copied with each step. That of a large body grows by `realloc`, which moves large
-/// blocks by remapping their pages.
+/// A body of known length gets its memory at once. The chunks of another are kept until it has ended or is large,
+/// because memory that grows step by step is copied with each step. That of a large body grows by `realloc`, which
+/// moves large blocks by remapping their pages.
 struct CollectBuffer: ~Copyable {
   private let announced: Int?
   /// The first chunks, until they are copied.

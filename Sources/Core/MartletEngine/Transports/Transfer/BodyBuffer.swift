@@ -89,8 +89,8 @@ public import MartletSemantics
   /// Adds bytes that were written into ``room``.
   public mutating func addFilled(_ count: Int) { self.count += count }
 
-  /// Removes and returns the bytes; nil if there are none. Few bytes of a chunk are copied; otherwise its memory becomes
-  /// that of the result.
+  /// Removes and returns the bytes; nil if there are none. Few bytes of a chunk are copied; otherwise its memory
+  /// becomes that of the result.
   public mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }

@@ -49,7 +49,8 @@ private struct App: Service {
   @Test func messagesOfHTTPTypes() async throws {
     let session = HTTPSession(transport: MockTransport { _ in .text("ok") })
 
-    let request = HTTPTypes.HTTPRequest(method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
+    let request = HTTPTypes.HTTPRequest(
+      method: .get, scheme: "https", authority: "example.com", path: "/orders?page=2")
     let (data, response) = try await session.data(for: Martlet.HTTPRequest(request))
     let head = try HTTPTypes.HTTPResponse(response.head)
 

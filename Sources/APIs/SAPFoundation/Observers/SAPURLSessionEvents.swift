@@ -105,17 +105,12 @@ public protocol SAPURLSessionEvents: AnyObject {
   func sapURLSession(
     _ session: SAPURLSession, downloadTask task: SAPURLSessionDownloadTask, didFinishDownloadingTo location: URL)
 
-  /// A WebSocket is open.
-  ///
-  /// - Parameter protocol: the subprotocol that the server chose; nil if it chose none.
+  /// A WebSocket is open, with the subprotocol that the server chose, if any.
   func sapURLSession(
     _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask, didOpenWithProtocol protocol: String?)
 
-  /// A WebSocket that was open is closed, by either side or because the connection was lost.
-  ///
-  /// - Parameters:
-  ///   - closeCode: ``SAPURLSessionWebSocketTask/closeCode``.
-  ///   - reason: ``SAPURLSessionWebSocketTask/closeReason``.
+  /// A WebSocket that was open is closed, by either side or because the connection was lost: with its
+  /// ``SAPURLSessionWebSocketTask/closeCode`` and ``SAPURLSessionWebSocketTask/closeReason``.
   func sapURLSession(
     _ session: SAPURLSession, webSocketTask task: SAPURLSessionWebSocketTask,
     didCloseWith closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?)

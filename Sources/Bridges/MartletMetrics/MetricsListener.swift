@@ -15,15 +15,13 @@ import Synchronization
 ///
 /// | metric | kind | dimensions |
 /// |---|---|---|
-/// | `http.client.request.duration` | `Timer` | `http.request.method`, `server.address`, `server.port`, `url.scheme`,
-/// `http.response.status_code`, `error.type`, `network.protocol.version` |
+/// | `http.client.request.duration` | `Timer` | `http.request.method`, `server.address`, `server.port`, `url.scheme`, `http.response.status_code`, `error.type`, `network.protocol.version` |
 /// | `martlet.calls.active` | `Meter` | – |
 /// | `martlet.calls` | `Counter` | `result`: `success`, or the kind of the error |
 /// | `martlet.resends` | `Counter` | host, port and scheme: redirects, retries, challenges |
 /// | `martlet.responses` | `Counter` | `source`: `network`, `cache`, `revalidated`, `stale`, `offline` |
 /// | `martlet.limits` | `Counter` | `event`; host, port and scheme |
-/// | `martlet.pool.connections`, `martlet.pool.requests` | `Meter` | `state`; host, port and scheme: see
-/// ``recordPools(_:)`` |
+/// | `martlet.pool.connections`, `martlet.pool.requests` | `Meter` | `state`; host, port and scheme: see ``recordPools(_:)`` |
 /// | `martlet.pool.connections.opened`, `martlet.pool.requests.reused` | `Counter` | host, port and scheme |
 ///
 /// The names with `http` are those of OpenTelemetry's stable conventions for HTTP clients. The meaning of the values,

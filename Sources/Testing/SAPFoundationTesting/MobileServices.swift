@@ -24,7 +24,7 @@ import Synchronization
 /// 3. A blocked user gets 403 with `x-message-code`.
 /// 4. If there is an application identifier, a request without it in `X-SMP-APPID` gets 403.
 /// 5. `X-CSRF-Token: Fetch` on a GET or HEAD returns the session's token, which is valid with the session cookie only.
-/// Any other method needs that token, or gets 403 with `X-CSRF-Token: Required`.
+///    Any other method needs that token, or gets 403 with `X-CSRF-Token: Required`.
 /// 6. The services of an app take logs, settings and registrations for push, and describe the user; their paths are the
 ///    published ones.
 /// 7. `POST /mobileservices/sessions/logout` ends the session; `GET /mobileservices/application/ID/endpoints` lists the

@@ -210,8 +210,8 @@ extension JPEGFile {
     throw ImageError(isUnsupported ? .unsupportedFormat : .damaged, "the JPEG cannot be decoded: \(message)")
   }
 
-  /// Converts CMYK to RGBA in place: by the embedded profile, or without one as `red = (255 - cyan) * (255 - black) /
-  /// 255`.
+  /// Converts CMYK to RGBA in place: by the embedded profile, or without one as
+  /// `red = (255 - cyan) * (255 - black) / 255`.
   ///
   /// The values in the file are inverted, as Adobe writes them: 255 is no ink. A file without an Adobe marker is read
   /// the same way, as in all browsers.

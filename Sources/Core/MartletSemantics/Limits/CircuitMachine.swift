@@ -5,8 +5,7 @@
 /// |---|---|---|
 /// | closed | are sent | opens when the share of failures is reached within the window |
 /// | open | are refused | half-open after the time |
-/// | half-open | as many as there are probes are sent, the rest is refused | closes when all probes have succeeded,
-/// opens when one fails |
+/// | half-open | as many as there are probes are sent, the rest is refused | closes when all probes have succeeded, opens when one fails |
 ///
 /// Times are those of any monotonic clock that starts at zero.
 package struct CircuitMachine: Sendable {

@@ -11,12 +11,9 @@
 ///
 /// | what | hidden by default |
 /// |---|---|
-/// | fields | `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, and fields with secret names:
-/// `X-API-Key`, `X-CSRF-Token` |
-/// | URLs | user information; parameters of query, path and fragment with secret names; also in `Location`, `Referer`
-/// and `Link` |
-/// | bodies | members of JSON, parameters of URLs in JSON, and fields of urlencoded or multipart forms with secret
-/// names |
+/// | fields | `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, and fields with secret names: `X-API-Key`, `X-CSRF-Token` |
+/// | URLs | user information; parameters of query, path and fragment with secret names; also in `Location`, `Referer` and `Link` |
+/// | bodies | members of JSON, parameters of URLs in JSON, and fields of urlencoded or multipart forms with secret names |
 ///
 /// A name is secret if one of its words is, in any notation: `access_token`, `clientSecret`, `password2`,
 /// `X-Amz-Signature`, `api_key`, `cardNumber`. `key`, `code` and `sig` are secret only as the whole name, and `state`

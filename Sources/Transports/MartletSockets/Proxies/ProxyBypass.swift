@@ -6,8 +6,7 @@ import MartletSemantics
 /// | entry | matches |
 /// |---|---|
 /// | `*`, as the only entry | every host |
-/// | `example.com`, `.example.com` | the host and its subdomains, whatever their case, with or without a dot at the end
-/// |
+/// | `example.com`, `.example.com` | the host and its subdomains, whatever their case, with or without a dot at the end |
 /// | `192.0.2.1`, `192.0.2.0/24` | the address; the addresses that begin with these bits |
 /// | `2001:db8::1`, `[2001:db8::1]`, `2001:db8::/32` | the same for IPv6, in any notation and whatever the zone |
 /// | `example.com:8080`, `[::1]:8080` | the same hosts, at this port only |

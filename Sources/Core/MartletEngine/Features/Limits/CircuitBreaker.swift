@@ -11,8 +11,7 @@ import Synchronization
 ///
 /// | state | requests |
 /// |---|---|
-/// | closed | are sent. It opens when at least ``failureShare`` of at least ``minimumCount`` outcomes in ``window`` are
-/// failures |
+/// | closed | are sent. It opens when at least ``failureShare`` of at least ``minimumCount`` outcomes in ``window`` are failures |
 /// | open | fail at once with ``HTTPError/Kind/circuitOpen``, for ``openTime`` |
 /// | half-open | ``probes`` are sent, the others fail. It closes when all have succeeded, and opens when one fails |
 ///

@@ -11,8 +11,7 @@ import Synchronization
 /// | line | level |
 /// |---|---|
 /// | the head that is sent, the head of a response, what the transport measured | trace |
-/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the
-/// response comes from the cache; a request waits because of a limit | debug |
+/// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
 /// | a circuit breaker opens or closes; a server wants no more requests | notice |
 /// | a response of 500 and above | warning |
@@ -30,8 +29,7 @@ import Synchronization
 /// | `label` | ``RequestOptions/label``; lines have it too, after the number |
 /// | `request.id` | ``Call/correlationID``, of a ``CorrelationInterceptor`` |
 /// | `attempt` | the number of the attempt |
-/// | `http.request.method`, `url.full`, `server.address`, `server.port` | of the request that was sent last, without
-/// secrets |
+/// | `http.request.method`, `url.full`, `server.address`, `server.port` | of the request that was sent last, without secrets |
 /// | `http.response.status_code`, `error.type` | the status; the kind of the error, at the end of a call |
 /// | `duration` | seconds from the beginning of the call; at its end |
 /// | `network.protocol.version`, `http.request.body.size`, `http.response.body.size` | at the end of a call |

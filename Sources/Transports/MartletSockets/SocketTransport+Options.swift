@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+package import MartletEngine
 import MartletSemantics
 
 extension SocketTransport {
@@ -57,7 +57,7 @@ extension SocketTransport {
     package var acknowledgementTimeout = Duration.seconds(60)
 
     /// The threads of TLS handshakes; by default those of all transports.
-    package var handshakeThreads = HandshakeThreads.shared
+    package var handshakeThreads = WorkerThreads.handshakes
 
     /// Makes the default options.
     public init() {}

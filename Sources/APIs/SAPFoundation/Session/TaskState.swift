@@ -109,7 +109,7 @@ struct TaskState {
     var earliestBeginDate: Date?
   }
 
-  /// What is delivered when the task has completed.
+  /// The outcome of a completed task, for its receiver.
   struct Result {
     let delivery: CallbackDelivery
     let isAwaited: Bool

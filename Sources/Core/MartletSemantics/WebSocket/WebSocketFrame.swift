@@ -46,7 +46,7 @@ package struct WebSocketFrameHeader: Sendable, Hashable {
 // MARK: - Reading
 
 extension WebSocketFrameHeader {
-  /// Reads the header at the beginning of the bytes. What is wrong in its first two bytes is found before the rest has
+  /// Reads the header at the beginning of the bytes. An error in its first two bytes is found before the rest has
   /// arrived.
   ///
   /// - Parameters:

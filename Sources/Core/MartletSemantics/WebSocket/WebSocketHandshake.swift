@@ -66,10 +66,10 @@ package struct WebSocketHandshake: Sendable, Hashable {
   package func agreement(
     in response: HTTPFields, expecting accept: String
   ) throws(HandshakeFault) -> Agreement {
-    guard Self.list(response[values: .upgrade]).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
+    guard response.list(.upgrade).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
       throw HandshakeFault("it switched to '\(response[.upgrade] ?? "")' and not to websocket")
     }
-    guard Self.list(response[values: .connection]).contains(where: { ASCII.equalIgnoringCase($0, "upgrade") }) else {
+    guard response.list(.connection).contains(where: { ASCII.equalIgnoringCase($0, "upgrade") }) else {
       throw HandshakeFault("its Connection field does not name the upgrade")
     }
     guard response[values: .secWebSocketAccept] == [accept] else {
@@ -88,8 +88,6 @@ package struct WebSocketHandshake: Sendable, Hashable {
     }
     return value
   }
-
-  private static func list(_ values: [String]) -> [Substring] { values.flatMap { FieldList.elements(of: $0[...]) } }
 }
 
 extension FieldName {

@@ -30,10 +30,10 @@ package protocol MessageChannel: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled.
   func waitUntilClosed() async throws
 
-  /// Closes the WebSocket because of what was received. Nothing more is delivered.
+  /// Closes the WebSocket because the peer broke a rule. Nothing more is delivered.
   func fail(_ fault: WebSocketFault, _ error: HTTPError)
 
-  /// Closes the WebSocket without waiting, because nobody uses it any more.
+  /// Closes the WebSocket without waiting, after its last user has released it.
   func abandon()
 
   /// How the WebSocket was closed; nil while it is open.

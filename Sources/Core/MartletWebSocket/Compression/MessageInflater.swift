@@ -62,11 +62,9 @@ final class MessageInflater {
   /// Decompresses the end of a message, after all its bytes, like ``decompress(_:)``. Call it until it is done.
   func decompressEnd() throws(WebSocketFault) -> Step {
     let tail = Self.tail.dropFirst(tailCount)
-    var result: Result<Step, WebSocketFault> = .failure(.violation(""))
-    tail.withUnsafeBytes { bytes in
-      do throws(WebSocketFault) { result = .success(try decompress(bytes)) } catch { result = .failure(error) }
-    }
-    let step = try result.get()
+    let step = try tail.withUnsafeBytes { bytes in
+      Result { () throws(WebSocketFault) in try decompress(bytes) }
+    }.get()
     tailCount = step.isDone ? 0 : tailCount + step.consumed
     if step.isDone, resets { inflateReset(stream) }
     return step

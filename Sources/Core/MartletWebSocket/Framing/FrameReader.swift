@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive. What has arrived is judged before
-/// the rest of its frame.
+/// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before
+/// their frame is complete.
 struct FrameReader {
   /// What the bytes say.
   enum Event {
@@ -96,17 +96,10 @@ struct FrameReader {
   /// Reads a header whose beginning arrived earlier. Returns false if it needs more bytes.
   private mutating func readHeader(after start: [UInt8]) throws(WebSocketFault) -> Bool {
     let rest = chunk[position...]
-    let allows = agreement != nil
-    let found =
-      if start.isEmpty {
-        try rest.judged { bytes throws(WebSocketFault) in
-          try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: allows)
-        }
-      } else {
-        try (Data(start) + rest.prefix(WebSocketFrameHeader.longestHeader)).judged { bytes throws(WebSocketFault) in
-          try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: allows)
-        }
-      }
+    let known = start.isEmpty ? rest : Data(start) + rest.prefix(WebSocketFrameHeader.longestHeader)
+    let found = try known.judged { bytes throws(WebSocketFault) in
+      try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: agreement != nil)
+    }
     guard let (header, size) = found else {
       state = .header(start + rest)
       position = chunk.endIndex
@@ -183,9 +176,7 @@ struct FrameReader {
   ) throws(WebSocketFault) -> MessagePiece? {
     state = next
     let isText = fragments.isText
-    try bytes.withUnsafeBytes { bytes -> Result<Void, WebSocketFault> in
-      do throws(WebSocketFault) { return .success(try fragments.add(bytes)) } catch { return .failure(error) }
-    }.get()
+    try bytes.judged { bytes throws(WebSocketFault) in try fragments.add(bytes) }
     if isLast { try fragments.end() }
     guard !bytes.isEmpty || isLast else { return nil }
     defer { isFirst = false }
@@ -198,8 +189,6 @@ extension Data {
   fileprivate func judged<Value>(
     _ body: (UnsafeRawBufferPointer) throws(WebSocketFault) -> Value
   ) throws(WebSocketFault) -> Value {
-    try withUnsafeBytes { bytes -> Result<Value, WebSocketFault> in
-      do throws(WebSocketFault) { return .success(try body(bytes)) } catch { return .failure(error) }
-    }.get()
+    try withUnsafeBytes { bytes in Result { () throws(WebSocketFault) in try body(bytes) } }.get()
   }
 }

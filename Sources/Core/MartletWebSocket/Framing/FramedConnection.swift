@@ -3,7 +3,7 @@ package import MartletSemantics
 import Synchronization
 
 /// A WebSocket over the bytes of an upgraded connection (RFC 6455). A task of its own reads the connection, so that
-/// pings are answered while nobody receives messages, as long as there is room for those that arrive.
+/// pings are answered while no task receives messages, as long as there is room for those that arrive.
 package final class FramedConnection: MessageChannel {
   /// What holds for the whole connection.
   struct Terms: Sendable {
@@ -85,7 +85,7 @@ package final class FramedConnection: MessageChannel {
     }
   }
 
-  /// Whether the server has to wait, because nobody receives messages.
+  /// Whether the server has to wait, because no task receives messages.
   var isFull: Bool { queue.isFull }
 
   // MARK: - Reading
@@ -165,7 +165,7 @@ package final class FramedConnection: MessageChannel {
     leave(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
   }
 
-  /// Begins to close. What was received and not read is dropped.
+  /// Begins to close, and drops unread messages.
   private func leave(with frame: CloseFrame) {
     writer.post(.close, frame.payload)
     end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"))
@@ -230,7 +230,7 @@ package final class FramedConnection: MessageChannel {
     }
   }
 
-  /// Whether bytes were received since the last check, or could not be because nobody receives messages.
+  /// Whether bytes were received since the last check, or could not be because no task receives messages.
   private var isHeard: Bool { hasReceived.exchange(false, ordering: .relaxed) || isFull }
 
   /// Sets the alarm of a phase, in place of an earlier one.

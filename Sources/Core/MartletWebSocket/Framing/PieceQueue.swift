@@ -108,7 +108,7 @@ final class PieceQueue: Sendable {
   /// Ends the queue: pieces that were received before are still delivered. The first end counts.
   func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
 
-  /// Ends the queue and drops what was not read: a receiver gets the error at once.
+  /// Ends the queue and drops unread pieces: a receiver gets the error at once.
   func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
 
   private func end(_ end: Result<Void, HTTPError>, discards: Bool) {

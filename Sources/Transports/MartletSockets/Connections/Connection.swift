@@ -237,7 +237,7 @@ extension Connection {
 
 extension Connection: LayeredSocketHandler {
   func run(_ step: HandshakeStep) {
-    network.options.handshakeThreads.run { [id, jobs = network.jobs] in
+    network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
       if step.run() { jobs.submit { $0.connections[id]?.stream?.ended(step) } }
     }
   }

@@ -1,4 +1,5 @@
 #if os(Linux)
+import MartletEngine
 import MartletSemantics
 
 /// The options of a transport, checked.
@@ -17,6 +18,6 @@ struct ConnectionOptions: Sendable {
   let examinationPatience: UInt64
   let examinationTimeout: UInt64
   let acknowledgementTimeout: UInt64
-  let handshakeThreads: HandshakeThreads
+  let handshakeThreads: WorkerThreads
 }
 #endif

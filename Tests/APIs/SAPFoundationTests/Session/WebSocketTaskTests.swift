@@ -20,6 +20,26 @@ struct WebSocketTaskTests {
     try #require(URL(string: "ws://127.0.0.1:\(server.port)/chat"))
   }
 
+  /// Returns a task whose events an observer keeps.
+  private func watchedTask(at server: LoopbackServer) throws -> (SAPURLSessionWebSocketTask, WebSocketWitness) {
+    let observer = WebSocketWitness()
+    let session = SAPURLSession(configuration: .ephemeral)
+    session.register(observer)
+    return (session.webSocketTask(with: try url(server)), observer)
+  }
+
+  /// A server that reads until the client closes, and the code and the reason with which it did.
+  private func closeNotingServer() throws -> (LoopbackServer, Awaitable<String?>) {
+    let closed = Awaitable<String?>(nil)
+    let server = try LoopbackServer { _ in
+      .webSocket { socket in
+        while try socket.receive() != nil {}
+        closed.update { $0 = socket.clientClose.map { "\($0.code.rawValue) \($0.reason)" } }
+      }
+    }
+    return (server, closed)
+  }
+
   @Test func messagesGoToAndFroWithFoundationsTypes() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let task = SAPURLSession(configuration: .ephemeral).webSocketTask(with: try url(server))
@@ -84,7 +104,7 @@ struct WebSocketTaskTests {
     task.resume()
     try await task.send(.string("hello"))
     #expect(
-      try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil } == [
+      try await observer.linesToCompletion() == [
         "willSend /chat added", "willSend /room added", "response 101", "open chat", "closed 1001 bye", "completed nil",
       ])
     #expect(server.requests.map { $0.fields["X-Added"] } == ["by an observer", "by an observer"])
@@ -96,10 +116,7 @@ struct WebSocketTaskTests {
 
   @Test func aRefusalFailsTheTaskAndAllThatWaits() async throws {
     let server = try LoopbackServer { _ in Reply(status: .forbidden, content: Data("no".utf8)) }
-    let observer = WebSocketWitness()
-    let session = SAPURLSession(configuration: .ephemeral)
-    session.register(observer)
-    let task = session.webSocketTask(with: try url(server))
+    let (task, observer) = try watchedTask(at: server)
     let failures = Awaitable<[URLError?]>([])
     task.send(.string("a")) { error in failures.update { $0.append(error as? URLError) } }
     task.receive { result in
@@ -109,62 +126,41 @@ struct WebSocketTaskTests {
     task.resume()
     let errors = try await failures.wait { $0.count == 3 ? $0 : nil }
     #expect(errors.allSatisfy { $0?.underlyingHTTPError?.body == Data("no".utf8) })
-    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    let lines = try await observer.linesToCompletion()
     #expect(lines.contains("response 403"))
     #expect(!lines.contains { $0.hasPrefix("open") || $0.hasPrefix("closed") })
     #expect((task.response as? HTTPURLResponse)?.statusCode == 403)
   }
 
   @Test func aTaskThatIsCancelledWithACodeTellsItToTheServer() async throws {
-    let closed = Awaitable<String?>(nil)
-    let server = try LoopbackServer { _ in
-      .webSocket { socket in
-        while try socket.receive() != nil {}
-        closed.update { $0 = socket.clientClose.map { "\($0.code.rawValue) \($0.reason)" } }
-      }
-    }
-    let observer = WebSocketWitness()
-    let session = SAPURLSession(configuration: .ephemeral)
-    session.register(observer)
-    let task = session.webSocketTask(with: try url(server))
+    let (server, closed) = try closeNotingServer()
+    let (task, observer) = try watchedTask(at: server)
     task.resume()
     try await task.send(.string("a"))
     task.cancel(with: .policyViolation, reason: Data("rules".utf8))
     #expect(try await closed.wait { $0 } == "1008 rules")
-    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    let lines = try await observer.linesToCompletion()
     #expect(lines.last == "completed nil")
   }
 
   @Test func aTaskThatIsClosedBeforeItIsOpenIsClosedAfterwards() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
-    let observer = WebSocketWitness()
-    let session = SAPURLSession(configuration: .ephemeral)
-    session.register(observer)
-    let task = session.webSocketTask(with: try url(server))
+    let (task, observer) = try watchedTask(at: server)
     task.cancel(with: .goingAway, reason: nil)
     task.resume()
-    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    let lines = try await observer.linesToCompletion()
     #expect(lines.suffix(2) == ["closed 1001 ", "completed nil"])
   }
 
   @Test func cancellingClosesTheWebSocketAndFailsTheTask() async throws {
-    let closed = Awaitable<UInt16?>(nil)
-    let server = try LoopbackServer { _ in
-      .webSocket { socket in
-        while try socket.receive() != nil {}
-        closed.update { $0 = socket.clientClose?.code.rawValue }
-      }
-    }
-    let observer = WebSocketWitness()
-    let session = SAPURLSession(configuration: .ephemeral)
-    session.register(observer)
-    let task = session.webSocketTask(with: try url(server))
+    let (server, closed) = try closeNotingServer()
+    let (task, observer) = try watchedTask(at: server)
     task.resume()
     try await task.send(.string("a"))
     task.cancel()
-    let lines = try await observer.journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+    let lines = try await observer.linesToCompletion()
     #expect(lines.last == "completed -999")
-    #expect(try await closed.wait { $0 } == 1001)
+    #expect(try await closed.wait { $0 } == "1001 ")
     await #expect(throws: URLError.self) { try await task.receive() }
   }
 
@@ -206,6 +202,11 @@ extension SAPURLSessionWebSocketTask {
 /// Keeps a line for each event of a task with a WebSocket, and adds a field to its requests.
 private final class WebSocketWitness: SAPURLSessionObserver {
   let journal = Awaitable<[String]>([])
+
+  /// Waits until the task has completed.
+  func linesToCompletion() async throws -> [String] {
+    try await journal.wait { $0.last?.hasPrefix("completed") == true ? $0 : nil }
+  }
 
   private func note(_ line: String) { journal.update { $0.append(line) } }
 

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct HandshakeTests {
   private let nginx: Nginx
-  private let threads = HandshakeThreads(limit: 1)
+  private let threads = WorkerThreads("martlet-handshakes", limit: 1)
 
   init() throws { nginx = try Nginx.shared.get() }
 
@@ -42,8 +42,8 @@ struct HandshakeTests {
     private let begun = Atomic(false)
     private let end = DispatchSemaphore(value: 0)
 
-    init(_ threads: HandshakeThreads) {
-      threads.run { [self] in
+    init(_ threads: WorkerThreads) {
+      threads.submit { [self] in
         begun.store(true, ordering: .relaxed)
         end.wait()
       }

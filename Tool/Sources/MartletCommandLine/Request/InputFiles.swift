@@ -65,32 +65,21 @@ extension InputFiles {
 /// The lines of a descriptor, as bytes.
 struct InputLines: AsyncSequence, AsyncIteratorProtocol {
   fileprivate let chunks: DescriptorChunks
-  private var rest = Data()
-  private var isAtEnd = false
+  private var splitter = LineSplitter(limit: Int(InputFiles.textLimit))
 
   fileprivate init(chunks: DescriptorChunks) { self.chunks = chunks }
 
   func makeAsyncIterator() -> Self { self }
 
   mutating func next() async throws -> Data? {
-    while true {
-      if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { rest = Data(rest[(end + 1)...]) }
-        let line = rest[..<end]
-        return Data(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+    do {
+      while true {
+        if let line = try splitter.next() { return Data(line) }
+        guard let chunk = try await chunks.next() else { return try splitter.last().map { Data($0) } }
+        splitter.append(chunk)
       }
-      if isAtEnd {
-        defer { rest = Data() }
-        return rest.isEmpty ? nil : rest
-      }
-      guard let chunk = try await chunks.next() else {
-        isAtEnd = true
-        continue
-      }
-      guard rest.count + chunk.count <= InputFiles.textLimit else {
-        throw UsageError("a line of standard input has more than 64 MiB: send it as a file, with @file")
-      }
-      rest.append(chunk)
+    } catch let error as LineSplitter.LineTooLong {
+      throw UsageError("line \(error.number) of standard input has more than 64 MiB: send it as a file, with @file")
     }
   }
 }

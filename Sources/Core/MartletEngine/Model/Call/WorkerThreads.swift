@@ -82,6 +82,15 @@ package final class WorkerThreads: Sendable {
     return try outcome.get()
   }
 
+  /// Runs work on one of the threads, when one is free, without a wait or a deadline: the work itself reports its end.
+  package func submit(_ work: @escaping @Sendable () -> Void) {
+    let piece = state.withLock { state in
+      _ = state.waiting.append(work, PriorityBox(0))
+      return state.begin()
+    }
+    if let piece { start(piece) }
+  }
+
   /// Starts a thread, which takes one piece after another: handing each over from task to task would take a fifth of
   /// the time of decoding thumbnails.
   ///

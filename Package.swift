@@ -185,7 +185,8 @@ let package = Package(
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Shared/Servers"),
     .testTarget(
-      name: "MartletCombineTests", dependencies: ["MartletCombine", "MartletCombineFoundation", "TestSupport"]),
+      name: "MartletCombineTests",
+      dependencies: ["MartletCombine", "MartletCombineFoundation", "MartletTesting", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",
@@ -201,8 +202,8 @@ let package = Package(
     .testTarget(
       name: "MartletWebSocketTests",
       dependencies: [
-        "MartletWebSocket", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers",
-        "TestSupport",
+        "MartletWebSocket", "MartletCombine", "MartletEngine", "MartletObservation", "MartletSemantics",
+        "MartletSockets", "MartletTesting", "TestServers", "TestSupport",
       ]),
     .testTarget(
       name: "MartletObservationTests",
@@ -231,7 +232,8 @@ let package = Package(
     .testTarget(
       name: "MartletTestingTests",
       dependencies: [
-        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "TestSupport",
+        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket",
+        "TestSupport",
       ]),
     .testTarget(
       name: "SAPFoundationTests",

@@ -1,24 +1,14 @@
-// A chat over a WebSocket. When the connection is lost, the client opens another one.
+// A chat over a WebSocket, which is opened again when it is lost; and large messages in pieces.
 
 import Martlet
 import MartletTesting
 import MartletWebSocket
 
 func chat(at url: String, in session: HTTPSession) async throws(HTTPError) {
-  var losses = 0
-  while true {
-    do throws(HTTPError) {
-      let socket = try await session.webSocket(for: HTTPRequest(.get, url), protocols: ["chat"])
-      losses = 0
-      try await socket.send(.string("Anna is here"))
-      for try await message in socket { print(message) }
-      return print("closed with", socket.closeCode ?? .abnormalClosure)  // the server has ended the chat
-    } catch  where error.isTransient && losses < 10 {
-      losses += 1
-      print("lost: again soon")
-      try? await Task.sleep(for: .milliseconds(100 << losses))  // ends at once if the task is cancelled
-    }
+  let room = session.reconnectingWebSocket(for: HTTPRequest(.get, url), protocols: ["chat"]) { socket in
+    try await socket.send(.string("Anna is here"))  // on every connection, before anything else
   }
+  for try await message in room { print(message) }
 }
 
 let server = try LoopbackServer { request in
@@ -27,7 +17,7 @@ let server = try LoopbackServer { request in
     guard let greeting = try socket.receive() else { return }
     try socket.send(.string("\(greeting), for the \(isFirst ? "first" : "second") time"))
     if isFirst { return socket.reset() }
-    try socket.close(.goingAway, reason: "good night")
+    try socket.close(.normalClosure, reason: "good night")
   }
 }
 
@@ -54,7 +44,5 @@ await socket.close()
 
 // Prints:
 // Anna is here, for the first time
-// lost: again soon
 // Anna is here, for the second time
-// closed with 1001 (goingAway)
 // data 4194304

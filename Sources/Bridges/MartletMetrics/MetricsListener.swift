@@ -20,6 +20,7 @@ import Synchronization
 /// | `martlet.calls` | `Counter` | `result`: `success`, or the kind of the error |
 /// | `martlet.resends` | `Counter` | host, port and scheme: redirects, retries, challenges |
 /// | `martlet.responses` | `Counter` | `source`: `network`, `cache`, `revalidated`, `stale`, `offline` |
+/// | `martlet.websocket.messages` | `Counter` | `direction`: `sent`, `received` |
 /// | `martlet.limits` | `Counter` | `event`; host, port and scheme |
 /// | `martlet.pool.connections`, `martlet.pool.requests` | `Meter` | `state`; host, port and scheme: see ``recordPools(_:)`` |
 /// | `martlet.pool.connections.opened`, `martlet.pool.requests.reused` | `Counter` | host, port and scheme |

@@ -15,6 +15,8 @@ package struct CallMetric: Sendable, Hashable {
   package static let calls = CallMetric(name: "martlet.calls", kind: .counter, help: "Calls that have ended.")
   package static let resends = CallMetric(
     name: "martlet.resends", kind: .counter, help: "Requests that were sent again.")
+  package static let messages = CallMetric(
+    name: "martlet.websocket.messages", kind: .counter, help: "Messages of WebSockets by their direction.")
   package static let responses = CallMetric(
     name: "martlet.responses", kind: .counter, help: "Responses by where they came from.")
   package static let limits = CallMetric(
@@ -31,7 +33,7 @@ package struct CallMetric: Sendable, Hashable {
     help: "Requests that got a connection which another had used before.")
 
   /// The metrics of calls, in display order.
-  static let ofCalls = [duration, active, calls, resends, responses, limits]
+  static let ofCalls = [duration, active, calls, resends, responses, messages, limits]
   /// The metrics of pools.
   static let ofPools = [poolConnections, poolRequests, poolOpened, poolReused]
 }
@@ -82,7 +84,7 @@ package final class CallMeter: EventListener {
   }
 
   package var events: Event.Kinds {
-    [.started, .attempt, .sending, .cached, .response, .metrics, .limit, .resend, .finished]
+    [.started, .attempt, .sending, .cached, .response, .metrics, .message, .limit, .resend, .finished]
   }
 
   package func receive(_ event: Event, in call: Call) {
@@ -95,6 +97,9 @@ package final class CallMeter: EventListener {
     case .cached(let source): call[records]?.change { $0.source = source }
     case .response(let head, _): call[records]?.change { $0.status = head.status }
     case .metrics(let metrics): call[records]?.change { $0.metrics = metrics }
+    case .message(let message):
+      if case .close = message.kind { return }
+      report([Measurement(.messages, [MetricLabel("direction", message.direction.name)])])
     case .limit(let limit): report([measurement(of: limit)])
     case .resend:
       guard let attempt = call[records]?.end() else { return }
@@ -137,6 +142,15 @@ package final class CallMeter: EventListener {
       case .hedged(let origin, _, let secondWon): (secondWon ? "hedged_second" : "hedged_first", origin)
       }
     return Measurement(.limits, [MetricLabel("event", name)] + origins.labels(of: origin))
+  }
+}
+
+extension Event.Progress.Direction {
+  fileprivate var name: String {
+    switch self {
+    case .sent: "sent"
+    case .received: "received"
+    }
   }
 }
 

@@ -154,12 +154,20 @@ extension HAR {
     public var serverIPAddress: String?
     /// Identifies the connection: here the local port.
     public var connection: String?
+    /// The type of the resource: `websocket` if the request opened a WebSocket. An extension of the format, as
+    /// `_resourceType`.
+    public var resourceType: String?
+    /// The messages of the WebSocket that the request opened; nil for any other request. An extension of the format, as
+    /// `_webSocketMessages`.
+    public var webSocketMessages: [WebSocketMessage]?
     /// A remark: here the numbers of call and attempt, and why it was not the last attempt.
     public var comment: String?
 
     private enum CodingKeys: String, CodingKey {
       case started = "startedDateTime"
       case pageref, time, request, response, cache, timings, serverIPAddress, connection, comment
+      case resourceType = "_resourceType"
+      case webSocketMessages = "_webSocketMessages"
     }
 
     /// Makes an entry.
@@ -186,6 +194,8 @@ extension HAR {
       time = values.number(.time) ?? timings.sum
       serverIPAddress = values.text(.serverIPAddress)
       connection = values.text(.connection)
+      resourceType = values.text(.resourceType)
+      webSocketMessages = values.value(.webSocketMessages)
       comment = values.text(.comment)
     }
   }

@@ -17,6 +17,7 @@ struct HARAttempt: Sendable {
   private var wasSent = false
   private var metrics: TransferMetrics?
   private var marks = HARMarks()
+  private var messages: RecordedMessages
 
   init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
     self.number = number
@@ -25,6 +26,7 @@ struct HARAttempt: Sendable {
     self.request = request.head
     sent = CappedBytes(limit: bodyLimit)
     received = CappedBytes(limit: bodyLimit)
+    messages = RecordedMessages(limit: bodyLimit)
   }
 
   mutating func update(_ event: Event) {
@@ -43,6 +45,7 @@ struct HARAttempt: Sendable {
       }
     case .bytes(let bytes, let direction, _):
       if direction == .sent { sent.append(bytes) } else { received.append(bytes) }
+    case .message(let message): messages.append(message, at: started + stopwatch.elapsed.inMilliseconds / 1000)
     case .response(let head, _):
       response = head
       marks.head = stopwatch.elapsed
@@ -66,6 +69,11 @@ struct HARAttempt: Sendable {
         + (wasSent ? "" : ": answered without the network"))
     entry.serverIPAddress = metrics?.remoteAddress
     entry.connection = metrics?.localPort.map(String.init)
+    if response?.status == .switchingProtocols || !messages.isEmpty {
+      entry.resourceType = "websocket"
+      entry.webSocketMessages = messages.messages(redaction)
+      if let remark = messages.remark { entry.comment? += ": \(remark)" }
+    }
     return entry
   }
 

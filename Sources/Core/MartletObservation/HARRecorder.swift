@@ -17,14 +17,18 @@ import Synchronization
 /// engine's form, without `Host`. It also contains the response in the engine's form, with its body decoded, and
 /// without the fields of the coded body.
 ///
-/// The redaction replaces secrets, in bodies too. The part of a body that was read is recorded, up to a limit; a longer
-/// body is cut off, with a comment. If there are too many entries or bytes, the oldest entries are removed.
+/// A call that opens a WebSocket is recorded with its messages when that is closed.
+///
+/// The redaction replaces secrets, in bodies and messages too. The part of a body that was read is recorded, up to a
+/// limit; a longer body is cut off, with a comment. If there are too many entries or bytes, the oldest entries are
+/// removed.
 public final class HARRecorder: EventListener {
   /// The limits of a recorder.
   public struct Limits: Sendable, Hashable {
     /// The maximum number of entries; 1000 by default.
     public var entries = 1000
-    /// The maximum number of recorded bytes of a body; 256 KiB by default. With 0, no bodies are recorded.
+    /// The maximum number of recorded bytes of a body, or of all messages of a WebSocket; 256 KiB by default. With 0,
+    /// none are recorded.
     public var bodyBytes = 256 << 10
     /// The maximum number of recorded bytes of all bodies together; 64 MiB by default.
     public var totalBytes = 64 << 20
@@ -64,7 +68,7 @@ public final class HARRecorder: EventListener {
     self.clock = clock
   }
 
-  public var events: Event.Kinds { limits.bodyBytes > 0 ? .all : .exceptBytes }
+  public var events: Event.Kinds { limits.bodyBytes > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   /// The archive of all attempts that have ended, in the order of their beginning.
   public var har: HAR {
@@ -145,6 +149,7 @@ extension HAR {
 
 extension HAR.Entry {
   fileprivate var bodyBytes: Int {
-    (request.postData?.text?.utf8.count ?? 0) + (response.content.text?.utf8.count ?? 0)
+    let messages = (webSocketMessages ?? []).reduce(0) { $0 + $1.data.utf8.count + 64 }
+    return (request.postData?.text?.utf8.count ?? 0) + (response.content.text?.utf8.count ?? 0) + messages
   }
 }

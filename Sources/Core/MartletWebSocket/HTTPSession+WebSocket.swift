@@ -27,24 +27,36 @@ extension HTTPSession {
     let handshake = OpeningHandshake(
       WebSocketHandshake(protocols: protocols, compression: options.compression?.offer))
     let request = try handshake.request(from: request, relativeTo: configuration.baseURL)
-    let (body, response) = try await bytes(for: request)
+    let (body, response) = try await upgrade(for: request)
     guard response.status == .switchingProtocols else {
       throw await unexpected(response, to: request, "unexpected status \(response.status): no WebSocket was opened")
     }
-    _ = try await body.collect(upTo: 0)  // ends the call
-    guard let stream = response.stream, let agreement = handshake.agreement else {
-      throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets")
-    }
+    _ = try? await body.collect(upTo: 0)  // it is empty, and ends the transport's part
+    guard let (agreement, call) = handshake.agreement,
+      let channel = channel(
+        of: response, agreement, ratioLimit: withOptions(request).options.decompressionRatioLimit, options, in: call)
+    else { throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets") }
+    var opening = response
+    (opening.stream, opening.messages) = (nil, nil)  // a closed WebSocket keeps no connection
+    return WebSocket(
+      channel, response: opening, negotiatedProtocol: agreement.subprotocol,
+      maximumMessageSize: options.maximumMessageSize)
+  }
+
+  /// Returns what carries the messages of an open WebSocket: the transport's own channel, or frames over its bytes.
+  private func channel(
+    of response: HTTPResponse, _ agreement: WebSocketHandshake.Agreement, ratioLimit: Int?,
+    _ options: WebSocket.Options, in call: Call
+  ) -> (any MessageChannel)? {
+    guard let stream = response.stream else { return response.messages }
     let connection = FramedConnection(
       stream,
       FramedConnection.Terms(
-        compression: agreement.compression, ratioLimit: withOptions(request).options.decompressionRatioLimit,
-        options: options, clock: configuration.clock,
-        request: RequestHead(method: .get, url: response.url), response: response.head))
+        compression: agreement.compression, ratioLimit: ratioLimit, options: options, clock: configuration.clock,
+        reporter: MessageReporter(call), request: RequestHead(method: .get, url: response.url),
+        response: response.head))
     connection.start()
-    return WebSocket(
-      connection, response: response, negotiatedProtocol: agreement.subprotocol,
-      maximumMessageSize: options.maximumMessageSize)
+    return connection
   }
 }
 
@@ -54,7 +66,7 @@ final class OpeningHandshake: Interceptor {
   private struct State: Sendable {
     /// The answer to the key of the current attempt.
     var accept: String?
-    var agreement: WebSocketHandshake.Agreement?
+    var agreement: (WebSocketHandshake.Agreement, Call)?
   }
 
   private let rule: WebSocketHandshake
@@ -62,8 +74,8 @@ final class OpeningHandshake: Interceptor {
 
   init(_ rule: WebSocketHandshake) { self.rule = rule }
 
-  /// What was agreed on; nil before a response opened the WebSocket.
-  var agreement: WebSocketHandshake.Agreement? { state.withLock { $0.agreement } }
+  /// What was agreed on, in which call; nil before a response opened the WebSocket.
+  var agreement: (WebSocketHandshake.Agreement, Call)? { state.withLock { $0.agreement } }
 
   /// Returns the caller's request as a handshake, but for the key.
   func request(from request: HTTPRequest, relativeTo base: URL?) throws(HTTPError) -> HTTPRequest {
@@ -98,8 +110,8 @@ final class OpeningHandshake: Interceptor {
       let accept = state.withLock({ $0.accept })
     else { return .accept }
     do throws(HandshakeFault) {
-      let agreement = try rule.agreement(in: response.fields, expecting: accept)
-      state.withLock { $0.agreement = agreement }
+      let agreement = try rule.agreement(in: response.fields, expecting: response.messages == nil ? accept : nil)
+      state.withLock { $0.agreement = (agreement, call) }
     } catch {
       throw HTTPError(
         .protocolViolation, "the server's answer opens no WebSocket: \(error.reason)", phase: .waiting)

@@ -1,3 +1,4 @@
+package import MartletEngine
 public import MartletSemantics
 
 extension WebSocket {
@@ -113,22 +114,29 @@ extension WebSocket.CloseCode: CustomStringConvertible {
     .tlsHandshakeFailure: "tlsHandshakeFailure",
   ]
 
-  init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
+  package init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
+}
 
-  /// Whether a server that closes with it has nothing to complain of.
-  var isOrderly: Bool { [.normalClosure, .goingAway, .noStatusReceived].contains(self) }
+extension HTTPError {
+  /// The server has closed the WebSocket.
+  package static func webSocketClosed(by frame: CloseFrame) -> HTTPError {
+    let reason = frame.reason.isEmpty ? "" : ": \(frame.reason.printable)"
+    return HTTPError(
+      .connectionLost, "the server closed the WebSocket with \(WebSocket.CloseCode(of: frame))\(reason)",
+      phase: .receiving)
+  }
 }
 
 extension WebSocket.Message {
   /// The message as one piece.
-  var piece: MessagePiece {
+  package var piece: MessagePiece {
     switch self {
     case .string(let text): MessagePiece(isText: true, Data(text.utf8), isFirst: true, isLast: true)
     case .data(let data): MessagePiece(isText: false, data, isFirst: true, isLast: true)
     }
   }
 
-  init(isText: Bool, _ bytes: Data) {
+  package init(isText: Bool, _ bytes: Data) {
     // the bytes of text were judged when they arrived
     self = isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
   }

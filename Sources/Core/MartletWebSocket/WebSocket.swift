@@ -97,7 +97,7 @@ public final class WebSocket: Sendable {
       channel.abandon()
       throw error
     }
-    if let error = channel.error, error.kind != .shutDown, closeCode?.isOrderly != true { throw error }
+    if let error = channel.failure { throw error }
   }
 
   /// The code with which the server closed the WebSocket, ``CloseCode/noStatusReceived`` if it sent none, and

@@ -29,6 +29,7 @@ final class EventLog: EventListener {
       case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
       case .cached(let source): "cached \(source.rawValue)"
       case .limit(let limit): "limit: \(limit)"
+      case .message(let message): "message \(message)"
       case .note(let text): "note: \(text)"
       case .finished(let error): "finished" + (error.map { " \($0.kind)" } ?? "")
       }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Testing

@@ -86,6 +86,14 @@ public struct HTTPSession: Sendable {
     try await bytes(for: request, Call.Use(isCollected: true))
   }
 
+  /// Sends a request like ``bytes(for:)`` that asks the server to switch protocols. If it does, the call lasts until
+  /// the user of the connection ends it, and its deadline is removed.
+  package func upgrade(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    var use = Call.Use()
+    use.opensConnection = true
+    return try await bytes(for: request, use)
+  }
+
   private func bytes(
     for request: HTTPRequest, _ use: Call.Use
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
@@ -209,6 +217,10 @@ extension HTTPSession {
   private static func response(
     _ response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call
   ) -> HTTPResponse {
+    if call.use.opensConnection, response.isUpgraded {
+      call.releaseDeadline()
+      return response
+    }
     var response = response
     let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
     response.body = ResponseBody(length: response.body.length, from: body)

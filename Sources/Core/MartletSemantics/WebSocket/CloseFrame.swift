@@ -31,6 +31,9 @@ package struct CloseFrame: Sendable, Hashable {
     }
   }
 
+  /// Whether a peer that closes with it has nothing to complain of.
+  package var isOrderly: Bool { code == nil || code == 1000 || code == 1001 }
+
   /// The payload. A reason that is too long is cut after a character. Without a code there is no reason.
   package var payload: Data {
     guard let code else { return Data() }

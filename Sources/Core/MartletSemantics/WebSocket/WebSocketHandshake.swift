@@ -58,14 +58,22 @@ package struct WebSocketHandshake: Sendable, Hashable {
     sha1(Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))?.base64EncodedString()
   }
 
-  /// Checks a 101 and returns what it agrees on.
+  /// Checks a response that opens a WebSocket, and returns what it agrees on.
   ///
   /// - Parameters:
   ///   - response: the response's fields.
-  ///   - accept: the expected `Sec-WebSocket-Accept`.
+  ///   - accept: the expected `Sec-WebSocket-Accept`; nil if the transport has checked the answer itself.
   package func agreement(
-    in response: HTTPFields, expecting accept: String
+    in response: HTTPFields, expecting accept: String?
   ) throws(HandshakeFault) -> Agreement {
+    if let accept { try checkAnswer(response, accept) }
+    return Agreement(
+      subprotocol: try subprotocol(in: response[values: .secWebSocketProtocol]),
+      compression: try .reading(response[values: .secWebSocketExtensions], answering: compression))
+  }
+
+  /// §4.1: the response has to switch to WebSocket, and to answer the key.
+  private func checkAnswer(_ response: HTTPFields, _ accept: String) throws(HandshakeFault) {
     guard response.list(.upgrade).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
       throw HandshakeFault("it switched to '\(response[.upgrade] ?? "")' and not to websocket")
     }
@@ -75,9 +83,6 @@ package struct WebSocketHandshake: Sendable, Hashable {
     guard response[values: .secWebSocketAccept] == [accept] else {
       throw HandshakeFault("its Sec-WebSocket-Accept does not answer the key of the request")
     }
-    return Agreement(
-      subprotocol: try subprotocol(in: response[values: .secWebSocketProtocol]),
-      compression: try .reading(response[values: .secWebSocketExtensions], answering: compression))
   }
 
   /// §4.1: the server may choose one of the offered subprotocols, or none.

@@ -1,8 +1,8 @@
-import MartletEngine
+package import MartletEngine
 import Synchronization
 
 /// The right of one task at a time to do something. Others wait for it in order.
-final class Turn: Sendable {
+package final class Turn: Sendable {
   private struct State: Sendable {
     var isTaken = false
     var waiters: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
@@ -10,6 +10,8 @@ final class Turn: Sendable {
   }
 
   private let state = Mutex(State())
+
+  package init() {}
 
   /// Takes the turn if no task has it. Returns whether it does.
   func takeIfFree() -> Bool {
@@ -20,7 +22,7 @@ final class Turn: Sendable {
   }
 
   /// Takes the turn; waits while another task has it.
-  func take() async throws(HTTPError) {
+  package func take() async throws(HTTPError) {
     let number: Int? = state.withLock { state in
       guard state.isTaken else {
         state.isTaken = true
@@ -57,7 +59,7 @@ final class Turn: Sendable {
   }
 
   /// Gives the turn to the next task that waits.
-  func end() {
+  package func end() {
     let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
       guard !state.waiters.isEmpty else {
         state.isTaken = false
@@ -69,7 +71,7 @@ final class Turn: Sendable {
   }
 
   /// Ends all waits with an error.
-  func fail(_ error: HTTPError) {
+  package func fail(_ error: HTTPError) {
     let waiters = state.withLock { state in
       defer { state.waiters = [] }
       return state.waiters

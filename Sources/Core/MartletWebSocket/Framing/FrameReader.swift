@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 /// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before

@@ -13,6 +13,7 @@ package final class FramedConnection: MessageChannel {
     var ratioLimit: Int?
     var options: WebSocket.Options
     var clock: any Clock<Duration>
+    var reporter: MessageReporter
     /// The request and the response that opened it, for errors.
     var request: RequestHead
     var response: ResponseHead
@@ -24,8 +25,8 @@ package final class FramedConnection: MessageChannel {
     var end: CloseFrame?
     /// Why it ended, for those who use it.
     var error: HTTPError?
-    /// The tasks that wait until it is closed.
-    var closers: [OneShot<Void>] = []
+    /// What happens when it is closed.
+    var endings: [@Sendable () -> Void] = []
     /// Limits the phase.
     var alarm: Alarm?
   }
@@ -59,6 +60,7 @@ package final class FramedConnection: MessageChannel {
     let executor = terms.compression == nil ? stream.executor : nil
     Task.detached(executorPreference: executor) { await self.run() }
     keepAlive()
+    stream.whenShuttingDown { [weak self] in self?.shutDown() }
   }
 
   // MARK: - Messages
@@ -67,7 +69,10 @@ package final class FramedConnection: MessageChannel {
 
   package func beginMessage() async throws(HTTPError) { try await writer.begin() }
 
-  package func send(_ piece: MessagePiece) async throws(HTTPError) { try await writer.send(piece) }
+  package func send(_ piece: MessagePiece) async throws(HTTPError) {
+    terms.reporter.sent(piece)  // first: the answer may arrive before this task goes on
+    try await writer.send(piece)
+  }
 
   package func endMessage() { writer.end() }
 
@@ -97,7 +102,7 @@ package final class FramedConnection: MessageChannel {
         hasReceived.store(true, ordering: .relaxed)
         reader.add(bytes)
         while let event = try reader.next() {
-          if case .piece(let piece) = event { await queue.push(piece) } else if take(event) { return await drain() }
+          if case .piece(let piece) = event { await deliver(piece) } else if take(event) { return await drain() }
         }
       }
       end(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
@@ -107,9 +112,14 @@ package final class FramedConnection: MessageChannel {
       await queue.waitUntilReceived()
       alarm.cancel()
       fail(fault, violation(fault))
-      await drain()
+      return await drain()
     } catch { end(HTTPError(wrapping: error)) }
     finish()
+  }
+
+  private func deliver(_ piece: MessagePiece) async {
+    terms.reporter.received(piece)
+    await queue.push(piece)
   }
 
   /// Takes a control frame. Returns whether it is the last frame.
@@ -119,8 +129,7 @@ package final class FramedConnection: MessageChannel {
     case .ping(let payload): writer.post(.pong, payload)
     case .pong(let payload): pings.answer(payload)
     case .close(let frame):
-      writer.post(.close, CloseFrame(code: frame.code).payload)
-      end(closedByServer(frame), by: frame)
+      end(.webSocketClosed(by: frame), by: frame, sending: CloseFrame(code: frame.code))
       return true
     }
     return false
@@ -138,12 +147,6 @@ package final class FramedConnection: MessageChannel {
       phase: .receiving)
   }
 
-  private func closedByServer(_ frame: CloseFrame) -> HTTPError {
-    let code = WebSocket.CloseCode(of: frame)
-    let reason = frame.reason.isEmpty ? "" : ": \(frame.reason.printable)"
-    return HTTPError(.connectionLost, "the server closed the WebSocket with \(code)\(reason)", phase: .receiving)
-  }
-
   // MARK: - The end
 
   package func close(_ frame: CloseFrame) async {
@@ -152,37 +155,41 @@ package final class FramedConnection: MessageChannel {
     do { try await waitUntilClosed() } catch { stream.close() }
   }
 
-  package func waitUntilClosed() async throws {
-    let closed = OneShot<Void>()
+  package func whenClosed(_ action: @escaping @Sendable () -> Void) {
     let isClosed = state.withLock { state in
-      if state.phase != .closed { state.closers.append(closed) }
+      if state.phase != .closed { state.endings.append(action) }
       return state.phase == .closed
     }
-    if !isClosed { try await closed.wait() }
+    if isClosed { action() }
   }
 
   package func abandon() {
     leave(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
   }
 
+  package func shutDown() {
+    queue.finish(.success(()))
+    end(
+      HTTPError(.shutDown, "the WebSocket is closed: its session shuts down"),
+      sending: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
+  }
+
   /// Begins to close, and drops unread messages.
   private func leave(with frame: CloseFrame) {
-    writer.post(.close, frame.payload)
-    end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"))
+    end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), sending: frame)
     queue.discard(.success(()))
   }
 
-  package func fail(_ fault: WebSocketFault, _ error: HTTPError) {
-    writer.post(.close, CloseFrame(code: fault.code).payload)
-    end(error)
-  }
+  package func fail(_ fault: WebSocketFault, _ error: HTTPError) { end(error, sending: CloseFrame(code: fault.code)) }
 
   /// Ends the use of the WebSocket. The connection stays until the peer drops it, within a limit.
   ///
   /// - Parameters:
   ///   - error: the reason, for those who use it.
   ///   - frame: the Close frame of the peer; nil if none was received.
-  private func end(_ error: HTTPError, by frame: CloseFrame? = nil) {
+  ///   - answer: the Close frame to send; nil if the connection is lost.
+  private func end(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
+    if let answer { writer.post(.close, answer.payload) }
     let placed = error.addingContext(request: terms.request, response: terms.response, attempts: [])
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
@@ -194,21 +201,27 @@ package final class FramedConnection: MessageChannel {
     }
     writer.refuse(reason)
     pings.fail(reason)
-    queue.finish(frame.map(WebSocket.CloseCode.init(of:))?.isOrderly ?? false ? .success(()) : .failure(reason))
-    if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }
+    queue.finish(frame?.isOrderly ?? false ? .success(()) : .failure(reason))
+    if let frame { terms.reporter.closed(.received, by: frame) }
+    guard isFirst else { return }
+    if frame == nil, let answer { terms.reporter.closed(.sent, by: answer) }
+    setAlarm(terms.options.closeTimeout) { $0.stream.close() }
   }
 
   /// The connection is closed.
   private func finish() {
     stream.close()
-    let (closers, alarm) = state.withLock { state in
-      state.phase = .closed
+    state.withLock { state in
       if state.end == nil { state.end = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue) }
-      defer { state.closers = [] }
-      return (state.closers, state.alarm.take())
+    }
+    terms.reporter.ended(failure)
+    let (endings, alarm) = state.withLock { state in
+      state.phase = .closed
+      defer { state.endings = [] }
+      return (state.endings, state.alarm.take())
     }
     alarm?.cancel()
-    for closer in closers { closer.answer(.success(())) }
+    for ending in endings { ending() }
   }
 
   // MARK: - Keeping alive

@@ -23,6 +23,12 @@ package struct CallbackPublisher<Output, Failure: Error>: Publisher {
     /// Delivers a value, or keeps it until the next one if it has yet to be requested.
     package func sendLatest(_ value: Output) { subscription.sendLatest(value) }
 
+    /// Waits until a value is requested. Returns false if the subscription has ended.
+    package func waitForRequest() async -> Bool {
+      await withCheckedContinuation { continuation in subscription.whenRequested { continuation.resume(returning: $0) }
+      }
+    }
+
     package func finish(_ completion: Subscribers.Completion<Failure>) { subscription.end(completion) }
   }
 
@@ -50,6 +56,7 @@ private protocol CallbackTarget<Output, Failure>: AnyObject {
 
   func send(_ value: Output)
   func sendLatest(_ value: Output)
+  func whenRequested(_ action: @escaping (Bool) -> Void)
   func end(_ completion: Subscribers.Completion<Failure>)
 }
 
@@ -68,6 +75,8 @@ private final class CallbackSubscription<Downstream: Subscriber>: OrderedSubscri
   private var work: Work
   /// The newest value, if it has yet to be requested.
   private var latest: Downstream.Input?
+  /// What waits for a request.
+  private var waiter: ((Bool) -> Void)?
   /// Waits for the newest value: the last state is not lost.
   private var completion: Subscribers.Completion<Downstream.Failure>?
 
@@ -102,7 +111,22 @@ private final class CallbackSubscription<Downstream: Subscriber>: OrderedSubscri
     }
     deliver()
     beginOnce()
+    let waiter = lock.withLock { self.demand > .none ? self.waiter.take() : nil }
+    waiter?(true)
   }
+
+  /// Calls the action when a value is requested, or with false at the end of the subscription.
+  func whenRequested(_ action: @escaping (Bool) -> Void) {
+    let answer = lock.withLock { () -> Bool? in
+      if !isOpen { return false }
+      if demand > .none { return true }
+      waiter = action
+      return nil
+    }
+    if let answer { action(answer) }
+  }
+
+  override func didClose() { lock.withLock { waiter.take() }?(false) }
 
   override func cancel() {
     if case .running(let stop) = endWork() { stop() }

@@ -80,8 +80,8 @@ public final class Recording: Transport {
   }
 
   /// Writes the recording and replaces the file. Call it at the end of a test. The file is written atomically, and only
-  /// its owner can read it. It lacks calls whose response body was neither read to its end nor cancelled. Does nothing
-  /// during replay.
+  /// its owner can read it. It lacks calls whose response body was neither read to its end nor cancelled, and
+  /// WebSockets that are still open. Does nothing during replay.
   ///
   /// - Throws: `HTTPError` of kind `.file`.
   public func save() throws(HTTPError) {
@@ -131,9 +131,11 @@ struct NetworkRecorder: Transport {
     } else {
       request.body = request.body.tapped { recorder.receive(.bytes($0, .sent, attempt: 1), in: own) }
     }
+    call.messageTap = { recorder.receive($0, in: own) }
     do {
       var response = try await base.send(request, in: call)
       recorder.receive(.response(response.head, from: response.url), in: own)
+      if response.isUpgraded { return response }  // the tap receives the messages and the end
       guard response.body.length != 0 else {
         recorder.receiveEnd(after: 0, in: own)
         return response

@@ -18,6 +18,9 @@ import Synchronization
 /// `.other`. It names the request, the most similar recorded requests and the differences, the file, its date and the
 /// remedy.
 ///
+/// A recorded WebSocket sends its messages in the recorded order, and waits for the program's in between. A message of
+/// the program that differs from the recorded one, after redaction, ends it with an error.
+///
 /// A partly recorded body is replayed up to that point, and ends with an error. Timings are not replayed, and trailers
 /// are not part of the format.
 public final class ReplayTransport: Transport {
@@ -104,8 +107,16 @@ public final class ReplayTransport: Transport {
       let size = body.isEmpty ? "" : " with a body of \(body.count) bytes"
       throw HTTPError(.other, missing(shown(entry) + size, key, answers: equal.count), phase: .preparing)
     }
-    return try RecordedResponse(recorded: entries[index].entry.response, isOwn: isOwn, source: source)
+    let recorded = entries[index].entry
+    var response = try RecordedResponse(recorded: recorded.response, isOwn: isOwn, source: source)
       .response(to: request)
+    if request.fields.contains(.upgrade), let messages = recorded.webSocketMessages {
+      let conversation = RecordedConversation(
+        messages: messages, error: recorded.response.error, redaction: redaction, source: source)
+      response.head.fields.remove(.secWebSocketExtensions)  // messages are recorded decompressed
+      response.messages = MockChannel(in: call) { try await conversation.serve($0) }
+    }
+    return response
   }
 
   private func take(_ equal: [Int]) -> Int? {

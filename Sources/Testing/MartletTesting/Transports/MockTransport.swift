@@ -35,7 +35,9 @@ public struct MockTransport: Transport {
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let answer = try await answer(to: request, in: call, on: clock)
     for head in answer.interim { call.emit(.informational(head)) }
-    return try answer.response(for: request.url)
+    var response = try answer.response(for: request.url)
+    if let serve = answer.serve { response.messages = MockChannel(in: call, serve) }
+    return response
   }
 
   /// Returns the closure's answer, unless the timeout or cancellation comes first. The closure runs in an unstructured
@@ -123,6 +125,8 @@ public struct MockResponse: Answer {
   public var interim: [ResponseHead] = []
   private let makeBody: @Sendable () -> ResponseBody
   let failure: (any Error)?
+  /// Serves the WebSocket that the response opens; nil for any other response.
+  var serve: (@Sendable (MockWebSocket) async throws -> Void)?
 
   /// Makes a response whose body is in memory.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], content: Data = Data()) {

@@ -38,6 +38,7 @@ struct EventLines: EventListener {
       return named(
         "progress", [text("direction", "\(progress.direction)"), ("bytes", "\(progress.completed)")] + total)
     case .bytes: return nil
+    case .message(let message): return named("message", [text("text", "\(message)")])
     case .response(let head, let url):
       return named("response", [text("url", redaction.redacted(url))] + self.head(head))
     case .metrics(let metrics): return named("metrics", self.metrics(metrics))

@@ -80,7 +80,7 @@ final class Story: EventListener {
       return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").printable]
     case .cookieRefused(let refusal): return ["* \(refusal)".printable]
     case .cached(let source): return ["* \(Self.origin(of: source))"]
-    case .limit, .note: return ["* \(event)".printable]
+    case .limit, .note, .message: return ["* \(event)".printable]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []

@@ -39,7 +39,7 @@ struct ConcurrencyTransport: Transport, DeadlineAware {
     let slot = try await slots.take(for: origin, in: call)
     do {
       var response = try await base.send(request, in: call)
-      if response.body.length == 0 || response.stream != nil {
+      if response.body.length == 0 || response.isUpgraded {
         slot.release()
       } else {
         let body = response.body

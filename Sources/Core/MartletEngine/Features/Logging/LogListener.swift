@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// | line | level |
 /// |---|---|
-/// | the head that is sent, the head of a response, what the transport measured | trace |
+/// | the head that is sent, the head of a response, what the transport measured; a message of a WebSocket | trace |
 /// | an attempt begins; an informational response; why a request is sent again, or why not; a refused cookie; the response comes from the cache; a request waits because of a limit | debug |
 /// | a response below 500; a call that was cancelled, or whose body was cancelled | info |
 /// | a circuit breaker opens or closes; a server wants no more requests | notice |
@@ -19,6 +19,7 @@ import Synchronization
 ///
 /// The lines show no secrets: see `Redaction`. Each begins with the number of the call, which is unique in the process.
 /// Bytes are those of bodies on the network, if the transport measures them; the time lasts until the end of the body.
+/// The line of a call that opens a WebSocket is written when that is closed.
 ///
 /// A sink that implements ``LogSink/write(_:)`` gets the following metadata, if known, with each line. The names are
 /// those of OpenTelemetry's conventions for HTTP where these define one:
@@ -66,6 +67,7 @@ public struct LogListener: EventListener {
       log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
     case .response(let head, _): log(.trace, call, "response: \(head.status), \(shown(head.fields))")
     case .metrics(let metrics): log(.trace, call, "measured: \(metrics)")
+    case .message(let message): log(.trace, call, shown(message))
     case .informational(let head): log(.debug, call, "\(head.status)")
     case .resend(_, let delay, let reason):
       log(.debug, call, delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
@@ -87,6 +89,13 @@ public struct LogListener: EventListener {
   }
 
   private func shown(_ fields: HTTPFields) -> String { redaction.line(of: fields) }
+
+  /// A message, with the beginning of its text.
+  private func shown(_ message: Event.Message) -> String {
+    if message.kind == .data || message.payload.isEmpty { return "\(message)" }
+    let text = String(decoding: redaction.redacted(message.payload, type: nil), as: UTF8.self)
+    return "\(message): \(text.prefix(200))\(text.count > 200 ? "…" : "")"
+  }
 
   private func log(_ level: LogLevel, _ call: Call, _ text: @autoclosure () -> String, isEnd: Bool = false) {
     guard sink.isEnabled(level) else { return }
@@ -129,8 +138,29 @@ struct CallSummary: Sendable {
   private var status: HTTPStatus?
   private var sent: Int64 = 0
   private var received: Int64 = 0
+  private var messages = MessageCounts()
   private var metrics: TransferMetrics?
   private var error: HTTPError?
+
+  /// The messages of a WebSocket and their bytes.
+  private struct MessageCounts {
+    var sent = 0
+    var received = 0
+    var sentBytes: Int64 = 0
+    var receivedBytes: Int64 = 0
+
+    mutating func add(_ message: Event.Message) {
+      if case .close = message.kind { return }
+      switch message.direction {
+      case .sent:
+        sent += 1
+        sentBytes += Int64(message.count)
+      case .received:
+        received += 1
+        receivedBytes += Int64(message.count)
+      }
+    }
+  }
 
   init(_ stopwatch: Stopwatch) { self.stopwatch = stopwatch }
 
@@ -146,6 +176,7 @@ struct CallSummary: Sendable {
       case .sent: sent = progress.completed
       case .received: received = progress.completed
       }
+    case .message(let message): messages.add(message)
     case .response(let head, _): status = head.status
     case .metrics(let metrics): self.metrics = metrics
     case .finished(let error): self.error = error
@@ -188,8 +219,9 @@ struct CallSummary: Sendable {
     if let status { parts.append("\(status)") }
     if let error { parts.append(error.isCancelled ? "cancelled" : "failed with \(error.kind): \(error.message)") }
     if attempts > 1 { parts.append("\(attempts) attempts") }
-    let out = metrics?.bytesSent ?? sent
-    let back = metrics?.bytesReceived ?? received
+    if messages.sent + messages.received > 0 { parts.append("\(messages.sent + messages.received) messages") }
+    let out = (metrics?.bytesSent ?? sent) + messages.sentBytes
+    let back = (metrics?.bytesReceived ?? received) + messages.receivedBytes
     if out > 0 { parts.append("\(Quantity.text(out)) sent") }
     if back > 0 || error == nil { parts.append("\(Quantity.text(back)) received") }
     parts.append(Quantity.text(stopwatch.elapsed))

@@ -5,7 +5,7 @@ package import MartletSemantics
 ///
 /// One task may read while another one writes. If a task is cancelled while it reads or writes, the stream is closed,
 /// and also when the last reference to it is released. None of the request's timeouts applies.
-package protocol DuplexStream: Sendable {
+package protocol DuplexStream: AnyObject, Sendable {
   /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
   /// is no read in progress.
   ///
@@ -28,4 +28,12 @@ package protocol DuplexStream: Sendable {
   /// The executor of the thread that receives the bytes, for a task that does little with them: it then gets them
   /// without a change of threads. Nil if there is none.
   var executor: (any TaskExecutor)? { get }
+
+  /// Runs an action when the session that opened the stream begins to shut down; at once if it already has.
+  func whenShuttingDown(_ action: @escaping @Sendable () -> Void)
+}
+
+extension DuplexStream {
+  /// Most sessions are never shut down.
+  package func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}
 }

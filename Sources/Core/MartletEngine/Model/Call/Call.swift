@@ -86,6 +86,9 @@ public final class Call: Work {
     return try await deadline.holding(work)
   }
 
+  /// Removes the deadline: the call has opened a connection, which may last.
+  func releaseDeadline() { if hasDeadline { _ = deadline.withLock { $0.take() } } }
+
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
   public func emit(_ event: @autoclosure () -> Event) {
@@ -108,7 +111,7 @@ public final class Call: Work {
   package func end(_ error: HTTPError?) {
     hasEnded.store(true, ordering: .sequentiallyConsistent)
     if hasEndings.load(ordering: .sequentiallyConsistent) { runEndings() }
-    if hasDeadline { _ = deadline.withLock { $0.take() } }
+    releaseDeadline()
     emit(.finished(error))
   }
 
@@ -186,6 +189,8 @@ extension Call {
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
     package var isCollected: Bool
+    /// Whether the response may open a connection, which its user ends by ``Call/end(_:)``.
+    var opensConnection = false
     /// Whether the response may be stored in the cache.
     var storesResponse: Bool
     /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.

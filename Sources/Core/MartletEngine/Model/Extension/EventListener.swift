@@ -63,6 +63,9 @@ public struct EventHandler: EventListener {
   /// Bytes of a body in this attempt: a request's when the transport reads them, a response's when the caller does.
   /// Only for listeners whose ``EventListener/events`` contain ``Event/Kinds/bytes``.
   case bytes(Data, Event.Progress.Direction, attempt: Int)
+  /// A message of a WebSocket is sent, or has arrived; or one side closes the WebSocket. Messages of both directions may
+  /// be reported at the same time.
+  case message(Event.Message)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
   /// The transport finished an attempt, or the attempt failed in it: how long each completed phase took. If a response
@@ -81,7 +84,8 @@ public struct EventHandler: EventListener {
   case limit(Event.Limit)
   /// A message for logs: the reason why a request is not retried, or that a store failed and is not used.
   case note(String)
-  /// The call ended: its body was read to the end, the call failed, or its body was cancelled. Always the last event.
+  /// The call ended: its body was read to the end, the call failed, or its body was cancelled. A call that opens a
+  /// WebSocket ends with it. Always the last event.
   case finished(HTTPError?)
 }
 
@@ -124,8 +128,10 @@ extension Event {
     public static let finished = Event.Kinds(rawValue: 1 << 13)
     /// ``Event/written(_:)``.
     public static let written = Event.Kinds(rawValue: 1 << 14)
+    /// ``Event/message(_:)``.
+    public static let message = Event.Kinds(rawValue: 1 << 15)
     /// All kinds.
-    public static let all = Event.Kinds(rawValue: (1 << 15) - 1)
+    public static let all = Event.Kinds(rawValue: (1 << 16) - 1)
     /// All but ``bytes``.
     public static let exceptBytes = all.subtracting(.bytes)
   }
@@ -142,6 +148,7 @@ extension Event {
     case .informational: .informational
     case .progress: .progress
     case .bytes: .bytes
+    case .message: .message
     case .response: .response
     case .metrics: .metrics
     case .resend: .resend
@@ -166,6 +173,7 @@ extension Event: CustomStringConvertible {
     case .progress(let progress):
       "\(progress.direction) \(progress.completed)" + (progress.total.map { " of \($0)" } ?? "") + " bytes"
     case .bytes(let bytes, let direction, let attempt): "\(direction) \(bytes.count) bytes in attempt \(attempt)"
+    case .message(let message): "\(message)"
     case .response(let head, let url): "response from \(url.redacted): \(head)"
     case .metrics(let metrics): "measured: \(metrics)"
     case .resend(_, let delay, let reason): "again after \(delay): \(reason)"

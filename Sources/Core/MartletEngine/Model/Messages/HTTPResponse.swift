@@ -41,6 +41,14 @@ public struct HTTPResponse: Sendable {
     get { content.value.stream }
     set { content.value.stream = newValue }
   }
+  /// The messages of a WebSocket, from a transport that has no bytes of a connection to give; nil for any other
+  /// response.
+  package var messages: (any MessageChannel)? {
+    get { content.value.messages }
+    set { content.value.messages = newValue }
+  }
+  /// Whether the connection is no longer used for HTTP.
+  package var isUpgraded: Bool { stream != nil || messages != nil }
   /// The `Cookie` line that the jar added to the request; empty if the jar had no cookies for it, nil if the jar was
   /// not used or failed. It is stored as fields because `dump` hides their secrets.
   package var cookieLine: HTTPFields? {
@@ -104,6 +112,7 @@ private struct Parts: Sendable {
   var networkHead: ResponseHead?
   var source = HTTPResponse.Source.network
   var stream: (any DuplexStream)?
+  var messages: (any MessageChannel)?
   var history: [AttemptRecord] = []
   var cookieLine: HTTPFields?
 }

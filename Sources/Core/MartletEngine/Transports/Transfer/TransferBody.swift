@@ -21,17 +21,17 @@ import Synchronization
 @_spi(Transports) public final class TransferBody: BodySource, DeadlineAware {
   private let signals: SignalQueue<TransferSignal>
   private let transfer: any TransferControl
-  private let thread: any AnyObject & Sendable
   private let call: Call
   private let uploadLength: Int64?
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
-  private let state = Mutex(State.running)
+  private let state: Mutex<State>
   /// The latest metrics from the loop thread, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
 
   private enum State {
-    case running
+    /// It keeps the transport's thread, which a response that was read to its end does not.
+    case running(any AnyObject & Sendable)
     /// The reader stopped: it gets a `CancellationError`, never the end.
     case stopped
     /// The whole response has arrived, and its body was not read yet.
@@ -46,7 +46,7 @@ import Synchronization
   ///
   /// - Parameters:
   ///   - transfer: the transfer.
-  ///   - thread: the transport's thread, which the reader keeps alive.
+  ///   - thread: the transport's thread, which the reader keeps alive until the end of the body.
   ///   - upload: the source of the request's body, for the loop thread.
   ///   - body: the request's body, opened; nil if there is none.
   ///   - call: gets the events.
@@ -56,7 +56,7 @@ import Synchronization
   ) {
     signals = transfer.signals
     self.transfer = transfer
-    self.thread = thread
+    state = Mutex(.running(thread))
     self.call = call
     uploadLength = body == nil ? 0 : body?.length
     producer = upload.produce(body, for: transfer)

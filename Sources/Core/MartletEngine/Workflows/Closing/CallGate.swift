@@ -14,8 +14,15 @@ final class CallGate: Interceptor, EventListener {
   private struct State {
     var phase = Phase.open
     var calls: Set<UInt64> = []
-    var transfers: [UInt64: @Sendable () -> Void] = [:]
+    var transfers: [UInt64: Transfer] = [:]
     var lastTransfer: UInt64 = 0
+  }
+
+  /// Something in progress that does not end by itself before the gate is closed.
+  private struct Transfer {
+    let cancel: @Sendable () -> Void
+    /// Asks a connection without an end of its own to end; nil for a request.
+    var leave: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
@@ -54,8 +61,11 @@ final class CallGate: Interceptor, EventListener {
     }
   }
 
-  /// Stops new calls, except those that a call in progress needs.
-  func drain() { change { if $0.phase == .open { $0.phase = .draining } } }
+  /// Stops new calls, except those that a call in progress needs, and asks upgraded connections to end.
+  func drain() {
+    change { if $0.phase == .open { $0.phase = .draining } }
+    for transfer in state.withLock(\.transfers).values { transfer.leave?() }
+  }
 
   /// Returns when no call is in progress, or the task is cancelled. Call it only once the gate is draining.
   func waitUntilEmpty() async { for await _ in isEmpty.stream {} }
@@ -67,7 +77,7 @@ final class CallGate: Interceptor, EventListener {
       state.phase = .closed
       return state.transfers.values
     }
-    for cancel in transfers { cancel() }
+    for transfer in transfers { transfer.cancel() }
     isEmpty.continuation.finish()
   }
 
@@ -80,11 +90,20 @@ final class CallGate: Interceptor, EventListener {
     let number = state.withLock { state -> UInt64? in
       guard state.phase != .closed else { return nil }
       state.lastTransfer += 1
-      state.transfers[state.lastTransfer] = cancel
+      state.transfers[state.lastTransfer] = Transfer(cancel: cancel)
       return state.lastTransfer
     }
     guard let number else { throw Self.error }
     return number
+  }
+
+  /// Sets what asks a transfer to end when the session begins to close; it is asked at once if that has begun.
+  func setLeaving(_ transfer: UInt64, _ leave: @escaping @Sendable () -> Void) {
+    let isOpen = state.withLock { state in
+      state.transfers[transfer]?.leave = leave
+      return state.phase == .open
+    }
+    if !isOpen { leave() }
   }
 
   func end(_ transfer: UInt64) { _ = state.withLock { $0.transfers.removeValue(forKey: transfer) } }

@@ -36,7 +36,7 @@ public final class ClosableSession: Sendable {
   /// still in progress fail with it too. Redirects and retries of calls in progress are still sent, and so are requests
   /// that they need, such as one for a token. Closing a closed session does nothing.
   ///
-  /// Upgraded connections, such as those of WebSocket, are neither waited for nor closed: their owners end them.
+  /// WebSockets are closed at once, with the code 1001 (going away), and waited for like calls.
   ///
   /// - Parameter time: how long calls in progress may continue; 30 seconds by default. With zero they are cancelled at
   ///   once. ``SessionConfiguration/clock`` measures it.

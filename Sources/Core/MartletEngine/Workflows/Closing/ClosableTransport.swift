@@ -1,8 +1,8 @@
 import MartletSemantics
 import Synchronization
 
-/// A transport that can be closed: requests and bodies in progress then end, and its base is released. Upgraded
-/// connections belong to their owners and stay open.
+/// A transport that can be closed: requests, bodies and upgraded connections in progress then end, and its base is
+/// released.
 struct ClosableTransport: Transport {
   private let base: Base
   private let gate: CallGate
@@ -39,12 +39,53 @@ struct ClosableTransport: Transport {
       }
       let body = try ClosableBody(response.body.source, gate)
       response.body = ResponseBody(length: response.body.length, from: body)
+      if let stream = response.stream { response.stream = try ClosableStream(stream, gate) }
+      if let messages = response.messages { try register(messages) }
       return response
     } catch {
       task.cancel()
       throw gate.isClosed ? CallGate.error : error
     }
   }
+}
+
+extension ClosableTransport {
+  /// Registers the messages of a WebSocket until it is closed.
+  private func register(_ messages: any MessageChannel) throws(HTTPError) {
+    let number = try gate.begin { messages.abandon() }
+    gate.setLeaving(number) { messages.shutDown() }
+    messages.whenClosed { [gate] in gate.end(number) }
+  }
+}
+
+/// The bytes of an upgraded connection, which the closing gate ends.
+private final class ClosableStream: DuplexStream {
+  private let base: any DuplexStream
+  private let gate: CallGate
+  private let number: UInt64
+
+  init(_ base: any DuplexStream, _ gate: CallGate) throws(HTTPError) {
+    self.base = base
+    self.gate = gate
+    number = try gate.begin { base.close() }
+  }
+
+  func read() async throws -> Data? { try await base.read() }
+
+  func write(_ bytes: Data) async throws { try await base.write(bytes) }
+
+  func finish() { base.finish() }
+
+  func close() {
+    gate.end(number)
+    base.close()
+  }
+
+  var executor: (any TaskExecutor)? { base.executor }
+
+  func whenShuttingDown(_ action: @escaping @Sendable () -> Void) { gate.setLeaving(number, action) }
+
+  deinit { gate.end(number) }
 }
 
 /// A body that the closing gate cancels.

@@ -1,10 +1,10 @@
-@_spi(Transports) import MartletEngine
+@_spi(Transports) package import MartletEngine
 import MartletSemantics
 import Synchronization
 
 /// The pieces that were received and are not read yet, between the task that reads the connection and the task that
 /// receives messages. Its size is limited, so that a fast peer waits for a slow receiver.
-final class PieceQueue: Sendable {
+package final class PieceQueue: Sendable {
   fileprivate struct State: Sendable {
     var pieces = HeadQueue<MessagePiece>()
     /// The unread bytes, and a little for each piece.
@@ -22,6 +22,8 @@ final class PieceQueue: Sendable {
 
   private let state = Mutex(State())
 
+  package init() {}
+
   /// The number of unread bytes at which the peer has to wait.
   fileprivate static let highWater = 32 << 10
 
@@ -31,7 +33,7 @@ final class PieceQueue: Sendable {
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
   /// Adds a piece, and waits while there are too many.
-  func push(_ piece: MessagePiece) async {
+  package func push(_ piece: MessagePiece) async {
     let (receiver, isFull) = state.withLock { state -> (CheckedContinuation<MessagePiece?, any Error>?, Bool) in
       guard state.end == nil else { return (nil, false) }
       if let receiver = state.receiver.take() { return (receiver.continuation, false) }
@@ -52,7 +54,7 @@ final class PieceQueue: Sendable {
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.
-  func next() async throws(HTTPError) -> MessagePiece? {
+  package func next() async throws(HTTPError) -> MessagePiece? {
     if let ready = take() { return try ready.get() }
     let wait = state.withLock { state in
       state.lastWait += 1
@@ -106,10 +108,10 @@ final class PieceQueue: Sendable {
   func endWaitUntilReceived() { state.withLock { $0.finisher.take() }?.resume() }
 
   /// Ends the queue: pieces that were received before are still delivered. The first end counts.
-  func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
+  package func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
 
   /// Ends the queue and drops unread pieces: a receiver gets the error at once.
-  func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
+  package func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
 
   private func end(_ end: Result<Void, HTTPError>, discards: Bool) {
     let (receiver, reader) = state.withLock { state in

@@ -1,9 +1,9 @@
-package import MartletEngine
 package import MartletSemantics
 
-/// A connection that carries the messages of a WebSocket. It is the seam between transports: over sockets messages are
-/// framed here (``FramedConnection``), and another transport may bring a connection that frames them itself.
-package protocol MessageChannel: Sendable {
+/// A connection that carries the messages of a WebSocket. It is the seam between transports: over the bytes of a
+/// ``DuplexStream``, MartletWebSocket frames messages itself; another transport brings a channel of its own in
+/// ``HTTPResponse/messages``. A channel reports to a ``MessageReporter``.
+package protocol MessageChannel: AnyObject, Sendable {
   /// Returns the next piece of a message; nil if the WebSocket was closed in order. The peer has to wait while too much
   /// is unread. One task calls it at a time; if that task is cancelled, no piece is lost.
   ///
@@ -25,10 +25,11 @@ package protocol MessageChannel: Sendable {
   /// Closes the WebSocket, and returns when it is closed.
   func close(_ frame: CloseFrame) async
 
-  /// Returns when the WebSocket is closed, by whomever.
-  ///
-  /// - Throws: `CancellationError` if the task is cancelled.
-  func waitUntilClosed() async throws
+  /// Runs an action when the WebSocket is closed, by whomever; at once if it already is.
+  func whenClosed(_ action: @escaping @Sendable () -> Void)
+
+  /// Closes the WebSocket because the session shuts down. Messages that have arrived are still delivered.
+  func shutDown()
 
   /// Closes the WebSocket because the peer broke a rule. Nothing more is delivered.
   func fail(_ fault: WebSocketFault, _ error: HTTPError)
@@ -41,6 +42,23 @@ package protocol MessageChannel: Sendable {
 
   /// Why messages can no longer be sent; nil while they can.
   var error: HTTPError? { get }
+}
+
+extension MessageChannel {
+  /// Why the WebSocket ended; nil if either side closed it in order, and while it is open.
+  package var failure: HTTPError? {
+    guard let error, error.kind != .shutDown, closeFrame?.isOrderly != true else { return nil }
+    return error
+  }
+
+  /// Returns when the WebSocket is closed, by whomever.
+  ///
+  /// - Throws: `CancellationError` if the task is cancelled.
+  package func waitUntilClosed() async throws {
+    let closed = OneShot<Void>()
+    whenClosed { closed.answer(.success(())) }
+    try await closed.wait()
+  }
 }
 
 /// A part of a message, or all of it.

@@ -1,0 +1,90 @@
+import MartletEngine
+import MartletSemantics
+
+extension HAR {
+  /// A message of a WebSocket, in the form in which browsers export it.
+  public struct WebSocketMessage: Sendable, Hashable, Codable {
+    /// The direction: `send` or `receive`.
+    public var type: String
+    /// The time at which it was sent or had arrived, in seconds since 1970.
+    public var time: Double
+    /// What it is (RFC 6455 §5.2): 1 is text, 2 is bytes, 8 closes the WebSocket.
+    public var opcode: Int64
+    /// Text as it is, and bytes in base64. If the message closes the WebSocket, the code and the reason, separated by a
+    /// space.
+    public var data: String
+    /// A remark: here that the message was cut off.
+    public var comment: String?
+
+    /// Makes a message.
+    public init(type: String, time: Double, opcode: Int64, data: String, comment: String? = nil) {
+      self.type = type
+      self.time = time
+      self.opcode = opcode
+      self.data = data
+      self.comment = comment
+    }
+
+    public init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      self.init(
+        type: values.text(.type) ?? "receive", time: values.number(.time) ?? 0,
+        opcode: values.integer(.opcode) ?? 1, data: values.text(.data) ?? "", comment: values.text(.comment))
+    }
+  }
+}
+
+extension HAR.WebSocketMessage {
+  /// Makes a message from an event, without secrets.
+  init(_ message: Event.Message, at date: Date, _ redaction: Redaction) {
+    let (opcode, data): (Int64, String) =
+      switch message.kind {
+      case .data: (2, message.payload.base64EncodedString())
+      case .close(let code): (8, [code.map { "\($0)" } ?? "", Self.text(message, redaction)].joined(separator: " "))
+      default: (1, Self.text(message, redaction))
+      }
+    self.init(
+      type: message.direction == .sent ? "send" : "receive", time: date.timeIntervalSince1970, opcode: opcode,
+      data: data, comment: message.isCutOff ? "cut off after \(message.payload.count) of \(message.count) bytes" : nil)
+  }
+
+  private static func text(_ message: Event.Message, _ redaction: Redaction) -> String {
+    String(decoding: redaction.redacted(message.payload, type: nil), as: UTF8.self)
+  }
+}
+
+extension Event.Message {
+  /// Whether the event has only the beginning of the message.
+  fileprivate var isCutOff: Bool { payload.count < count }
+}
+
+/// The messages of a WebSocket that is being recorded.
+struct RecordedMessages: Sendable {
+  private var messages: [(message: Event.Message, date: Date)] = []
+  private var size = 0
+  private var leftOut = 0
+  private let limit: Int
+
+  /// - Parameter limit: the largest number of bytes of all messages together. Each counts as a few more bytes.
+  init(limit: Int) { self.limit = limit }
+
+  mutating func append(_ message: Event.Message, at date: Date) {
+    guard size < limit else {
+      leftOut += 1
+      return
+    }
+    var message = message
+    message.payload = message.payload.prefix(limit - size)
+    size += message.payload.count + 64
+    messages.append((message, date))
+  }
+
+  var isEmpty: Bool { messages.isEmpty && leftOut == 0 }
+
+  func messages(_ redaction: Redaction) -> [HAR.WebSocketMessage] {
+    messages.map { HAR.WebSocketMessage($0.message, at: $0.date, redaction) }
+  }
+
+  /// A remark for the reader if messages were left out; nil otherwise.
+  var remark: String? { leftOut > 0 ? "\(leftOut) later messages were left out: see HARRecorder.Limits" : nil }
+}

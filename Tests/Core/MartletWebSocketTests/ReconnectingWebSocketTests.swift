@@ -1,0 +1,257 @@
+import MartletEngine
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MartletWebSocket
+
+/// A WebSocket that is opened again when it is lost.
+@Suite(.timeLimit(.minutes(5)))
+struct ReconnectingWebSocketTests {
+  private let clock = ManualClock()
+  private let openings = Awaitable(0)
+
+  /// Returns a WebSocket whose connections are served by this closure, with the number of the connection from 1.
+  private func socket(
+    _ change: (inout Reconnection) -> Void = { _ in },
+    opened: @escaping @Sendable (WebSocket) async throws -> Void = { _ in },
+    _ answer: @escaping @Sendable (Int) -> MockResponse
+  ) -> ReconnectingWebSocket {
+    var configuration = SessionConfiguration()
+    configuration.clock = clock
+    let transport = MockTransport { [openings] _ in
+      answer(
+        openings.update {
+          $0 += 1
+          return $0
+        })
+    }
+    var reconnection = Reconnection()
+    reconnection.random = { 1 }
+    change(&reconnection)
+    return HTTPSession(transport: transport, configuration: configuration).reconnectingWebSocket(
+      for: HTTPRequest(.get, "wss://chat.example/room"), reconnection: reconnection, opened: opened)
+  }
+
+  /// Lets the delay before the next attempt pass.
+  private func pass(_ time: Duration) async throws {
+    try await clock.sleepers(1, within: time)
+    clock.advance(by: time)
+  }
+
+  @Test func nothingIsSentBeforeItIsUsed() async throws {
+    let room = socket { _ in .webSocket { try await $0.send(.string("welcome")) } }
+    guard case .idle = room.state else { return #expect(Bool(false), "\(room.state)") }
+    #expect(openings.value == 0)
+    #expect(try await room.receive() == .string("welcome"))
+    #expect(openings.value == 1)
+  }
+
+  @Test(arguments: [1001, 1006, 1011, 1012, 1013] as [UInt16])
+  func aConnectionThatTheServerLeavesIsFollowedByAnother(_ code: UInt16) async throws {
+    let room = socket { number in
+      .webSocket { socket in
+        try await socket.send(.string("\(number)"))
+        if number == 2 { return _ = try await socket.receive() }
+        if code == 1006 { socket.lose() } else { socket.close(.init(rawValue: code)) }
+      }
+    }
+    #expect(try await room.receive() == .string("1"))
+    async let next = room.receive()
+    try await pass(.seconds(1))
+    #expect(try await next == .string("2"))
+    await room.close()
+    #expect(try await room.receive() == nil)
+  }
+
+  @Test(arguments: [1000, 1002, 1003, 1007, 1008, 1009, 1010, 3000, 4001] as [UInt16])
+  func aServerThatEndsTheConversationIsNotAskedAgain(_ code: UInt16) async throws {
+    let room = socket { _ in .webSocket { $0.close(.init(rawValue: code)) } }
+    if code == 1000 {
+      #expect(try await room.receive() == nil)
+    } else {
+      let error = await #expect(throws: HTTPError.self) { try await room.receive() }
+      #expect(error?.kind == .connectionLost)
+    }
+    guard case .ended(let error) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    #expect((error == nil) == (code == 1000))
+    #expect(openings.value == 1)
+  }
+
+  @Test func theDelaysDoubleUntilAMessageArrives() async throws {
+    let room = socket { number in
+      number < 4 || number == 5
+        ? .failure(HTTPError(.cannotConnect, "nobody there"))
+        : .webSocket { socket in
+          try await socket.send(.string("\(number)"))
+          if number == 6 { return _ = try await socket.receive() }
+          socket.lose()
+        }
+    }
+    async let first = room.receive()
+    for seconds in [1, 2, 4] { try await pass(.seconds(seconds)) }
+    #expect(try await first == .string("4"))
+    async let second = room.receive()
+    for seconds in [1, 2] { try await pass(.seconds(seconds)) }
+    #expect(try await second == .string("6"))
+    #expect(openings.value == 6)
+    await room.close()
+  }
+
+  @Test func theServersRetryAfterCountsIfItIsLonger() async throws {
+    let room = socket { number in
+      number == 1
+        ? .status(.serviceUnavailable, fields: [.retryAfter: "7"])
+        : .webSocket { try await $0.send(.string("here")) }
+    }
+    async let message = room.receive()
+    try await clock.sleepers(1, within: .seconds(7))
+    #expect(clock.pendingWakeUps == [.seconds(7)])
+    clock.advance(by: .seconds(7))
+    #expect(try await message == .string("here"))
+  }
+
+  @Test func aRefusalThatIsNotTransientIsFinal() async throws {
+    let room = socket { _ in .text("no", status: .forbidden) }
+    for _ in 0..<2 {
+      let error = await #expect(throws: HTTPError.self) { try await room.receive() }
+      #expect(error?.response?.status == .forbidden)
+      await #expect(throws: HTTPError.self) { try await room.send(.string("a")) }
+    }
+    #expect(openings.value == 1)
+  }
+
+  @Test func theLastOfTooManyFailuresIsFinal() async throws {
+    let room = socket {
+      $0.failureLimit = 3
+    } _: {
+      .failure(HTTPError(.cannotConnect, "failure \($0)"))
+    }
+    let message = Task { try await room.receive() }
+    for seconds in [1, 2] { try await pass(.seconds(seconds)) }
+    let error = await #expect(throws: HTTPError.self) { try await message.value }
+    #expect(error?.message.contains("failure 3") == true)
+  }
+
+  @Test func whatTheServerHasToKnowIsSentFirstOnEveryConnection() async throws {
+    let heard = Awaitable<[String]>([])
+    let room = socket {
+      $0.backoff.base = .zero
+    } opened: { socket in
+      try await socket.send(.string("join"))
+    } _: { number in
+      .webSocket { socket in
+        while let message = try await socket.receive() {
+          heard.update { $0.append("\(number): \(message)") }
+          if message == .string("drop") { return socket.lose() }
+          try await socket.send(message)
+        }
+      }
+    }
+    try await room.send(.string("drop"))
+    #expect(try await room.receive() == .string("join"))  // of the first connection
+    #expect(try await room.receive() == .string("join"))  // and of the second
+    try await room.send(.string("again"))
+    #expect(try await room.receive() == .string("again"))
+    #expect(heard.value.count == 4)
+    #expect(heard.value.map { String($0.prefix(2)) } == ["1:", "1:", "2:", "2:"])
+    await room.close()
+  }
+
+  @Test func anErrorOfTheClosureCountsAsThatOfTheAttempt() async throws {
+    let closed = Awaitable<[WebSocket.CloseCode]>([])
+    let room = socket(
+      opened: { _ in throw HTTPError(.cancelled, "not this one") },
+      { _ in
+        .webSocket { socket in
+          _ = try await socket.receive()
+          closed.update { $0.append(socket.clientClose?.code ?? .abnormalClosure) }
+        }
+      })
+    await #expect(throws: HTTPError.self) { try await room.receive() }
+    #expect(try await closed.wait { $0.first } == .goingAway)
+  }
+
+  @Test func aSendWaitsForTheNextConnection() async throws {
+    let heard = Awaitable<WebSocket.Message?>(nil)
+    let room = socket { number in
+      number == 1
+        ? .failure(HTTPError(.cannotConnect, "not yet"))
+        : .webSocket { socket in
+          let message = try await socket.receive()
+          heard.update { $0 = message }
+        }
+    }
+    async let sent: Void = room.send(.string("patient"))
+    try await pass(.seconds(1))
+    try await sent
+    #expect(try await heard.wait { $0 } == .string("patient"))
+  }
+
+  @Test func aCancelledWaitDoesNotEndTheWebSocket() async throws {
+    let gate = Gate()
+    let room = socket { _ in
+      .webSocket { socket in
+        try await gate.wait()
+        try await socket.send(.string("late"))
+      }
+    }
+    let task = Task { try await room.receive() }
+    _ = try await openings.wait { $0 == 1 ? true : nil }
+    task.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.isCancelled == true)
+    gate.open()
+    #expect(try await room.receive() == .string("late"))
+  }
+
+  @Test func aReleasedOneOpensNoOtherConnection() async throws {
+    var room: ReconnectingWebSocket? = socket { _ in .failure(HTTPError(.cannotConnect, "nobody there")) }
+    let states = try #require(room?.states)
+    let waiting = Task { [weak room] in try await room?.receive() }
+    try await clock.sleepers(1, within: .seconds(1))
+    waiting.cancel()
+    _ = try? await waiting.value
+    room = nil
+    var last = ""
+    for await state in states { last = "\(state)" }  // ends when it is released
+    #expect(last.hasPrefix("waiting"))
+    clock.advance(by: .seconds(100))
+    #expect(openings.value == 1)
+  }
+
+  @Test func aClosedOneSaysSoAndOpensNoOther() async throws {
+    let room = socket { _ in .webSocket { _ = try await $0.receive() } }
+    try await room.send(.string("hello"))
+    await room.close(.normalClosure, reason: "bye")
+    let error = await #expect(throws: HTTPError.self) { try await room.send(.string("more")) }
+    #expect(error?.kind == .shutDown)
+    #expect(try await room.receive() == nil)
+    guard case .ended(nil) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    #expect(openings.value == 1)
+  }
+
+  @Test func overSocketsAResetIsFollowedByAnotherConnection() async throws {
+    let server = try LoopbackServer { request in
+      let number = request.connection
+      return .webSocket { socket in
+        try socket.send(.string("\(number)"))
+        if number == 1 { socket.reset() } else { _ = try socket.receive() }
+      }
+    }
+    var reconnection = Reconnection()
+    reconnection.backoff.base = .zero
+    let room = HTTPSession(transport: SocketTransport()).reconnectingWebSocket(
+      for: HTTPRequest(.get, "ws://127.0.0.1:\(server.port)/"), reconnection: reconnection)
+    var messages: [WebSocket.Message] = []
+    for try await message in room {
+      messages.append(message)
+      if messages.count == 2 { break }
+    }
+    #expect(messages == [.string("1"), .string("2")])
+    await room.close()
+  }
+}

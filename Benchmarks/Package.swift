@@ -20,6 +20,7 @@ let package = Package(
   targets: [
     // The practical limit: only libcurl and epoll.
     .target(name: "CLoop", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CEcho", linkerSettings: [.linkedLibrary("crypto")]),
     .target(name: "CSink"),
     .target(
       name: "CCompress",
@@ -30,8 +31,9 @@ let package = Package(
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CCompress", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
+        "CCompress", "CEcho", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
         product("MartletSQLite"), product("MartletTesting"), product("MartletSockets"), product("MartletTasks"),
+        product("MartletWebSocket"),
         product("SAPFoundation"),
       ],
       swiftSettings: settings),

@@ -29,12 +29,13 @@ type assignment struct {
 }
 
 type result struct {
-	Seconds   float64 `json:"seconds"`
-	Processor float64 `json:"processor"`
-	Bytes     int64   `json:"bytes"`
-	Peak      int64   `json:"peak"`
-	Resident  int64   `json:"resident"`
-	Error     string  `json:"error,omitempty"`
+	Seconds    float64 `json:"seconds"`
+	Processor  float64 `json:"processor"`
+	PageFaults int64   `json:"pageFaults"`
+	Bytes      int64   `json:"bytes"`
+	Peak       int64   `json:"peak"`
+	Resident   int64   `json:"resident"`
+	Error      string  `json:"error,omitempty"`
 }
 
 // repeated is a body of zeros.
@@ -119,21 +120,23 @@ func memory(key string) int64 {
 	return 0
 }
 
-func processorTime() float64 {
+func usage() (processor float64, faults int64) {
 	var usage syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9, usage.Minflt
 }
 
 func measure(client *http.Client, work assignment) (measured result) {
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
-	processor, start := processorTime(), time.Now()
+	processor, faults := usage()
+	start := time.Now()
 	count, err := perform(client, work)
 	if err != nil {
 		return result{Error: err.Error()}
 	}
 	measured.Seconds = time.Since(start).Seconds()
-	measured.Processor = processorTime() - processor
+	processorAfter, faultsAfter := usage()
+	measured.Processor, measured.PageFaults = processorAfter-processor, faultsAfter-faults
 	measured.Bytes = count
 	measured.Peak, measured.Resident = memory("VmHWM:"), memory("VmRSS:")
 	return measured

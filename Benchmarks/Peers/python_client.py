@@ -1,4 +1,4 @@
-"""A client's process with aiohttp or httpx: python_client.py NAME AUTHORITY CONNECTIONS.
+"""A client's process with aiohttp, httpx or websockets: python_client.py NAME AUTHORITY CONNECTIONS.
 
 Prints a greeting, then performs each assignment from a line of JSON on standard input, and prints its measurement.
 Exits with status 3 if the library is not installed.
@@ -77,14 +77,34 @@ class HTTPXClient:
         response.raise_for_status()
 
 
+class WebSocketsClient:
+    def __init__(self, context, connections):
+        self.version = "websockets " + websockets.version.version
+        self.sockets = {}
+
+    async def echo(self, url, times, at_once, length, compression):
+        if compression not in self.sockets:
+            self.sockets[compression] = await websockets.connect(url.replace("http", "ws", 1), compression=compression)
+        socket = self.sockets[compression]
+        content = "".join(f'"n":{index % 97},' for index in range(length // 6 + 1)).encode()[:length]
+        sent = received = count = 0
+        while received < times:
+            while sent < times and sent - received < at_once:
+                await socket.send(content)
+                sent += 1
+            count += len(await socket.recv())
+            received += 1
+        return count
+
+
 def memory(key):
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith(key))
 
 
-def processor_time():
+def usage():
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    return usage.ru_utime + usage.ru_stime, usage.ru_minflt
 
 
 def reset_peak():
@@ -99,6 +119,9 @@ async def perform(client, assignment):
     kind, url = assignment["kind"], assignment["url"]
     if kind == "fetch":
         return await client.fetch(url, assignment["times"], assignment["atOnce"])
+    if kind.startswith("echo"):
+        compression = "deflate" if kind == "echoCompressed" else None
+        return await client.echo(url, assignment["times"], assignment["atOnce"], assignment["length"], compression)
     if kind == "download":
         return await client.download(url)
     await client.upload(assignment["length"], url)
@@ -107,23 +130,27 @@ async def perform(client, assignment):
 
 async def measure(client, assignment):
     reset_peak()
-    processor, start = processor_time(), time.perf_counter()
+    (processor, faults), start = usage(), time.perf_counter()
     try:
         count = await perform(client, assignment)
+        seconds, (processor_after, faults_after) = time.perf_counter() - start, usage()
         return {
             "bytes": count,
-            "seconds": time.perf_counter() - start,
-            "processor": processor_time() - processor,
+            "seconds": seconds,
+            "processor": processor_after - processor,
+            "pageFaults": faults_after - faults,
             "peak": memory("VmHWM:"),
             "resident": memory("VmRSS:"),
         }
     except Exception as error:
-        return {"bytes": 0, "seconds": 0, "processor": 0, "peak": 0, "resident": 0, "error": repr(error)}
+        empty = dict.fromkeys(["bytes", "seconds", "processor", "pageFaults", "peak", "resident"], 0)
+        return empty | {"error": repr(error)}
 
 
 async def main(name, authority, connections):
     context = ssl.create_default_context(cafile=authority)
-    client = (AIOHTTPClient if name == "aiohttp" else HTTPXClient)(context, int(connections))
+    clients = {"aiohttp": AIOHTTPClient, "httpx": HTTPXClient, "websockets": WebSocketsClient}
+    client = clients[name](context, int(connections))
     print(json.dumps({"version": client.version}), flush=True)
     for line in sys.stdin:
         print(json.dumps(await measure(client, json.loads(line))), flush=True)
@@ -132,6 +159,8 @@ async def main(name, authority, connections):
 try:
     if sys.argv[1] == "aiohttp":
         import aiohttp
+    elif sys.argv[1] == "websockets":
+        import websockets
     else:
         import httpx
 except ImportError:

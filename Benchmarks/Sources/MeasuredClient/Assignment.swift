@@ -7,11 +7,13 @@ public struct Assignment: Codable, Sendable {
     case fetch, decode
     /// Transfers one large body; an upload's comes from a stream, or from a file.
     case download, upload, uploadFile
+    /// Sends messages over a WebSocket and receives them again, without compression or with it.
+    case echo, echoCompressed
   }
 
   public var kind: Kind
   public var url: URL
-  /// The number of requests, and how many of them run at once. One download or upload is one request.
+  /// The number of requests or messages, and how many of them run at once. One download or upload is one request.
   public var times = 1
   public var atOnce = 1
   /// The number of bytes of each body.
@@ -28,7 +30,13 @@ public struct Assignment: Codable, Sendable {
     self.file = file
   }
 
-  /// The number of bytes of all bodies.
+  /// The content of each message: text that compresses as JSON does.
+  public var message: Data {
+    let words = (0...length / 6).map { "\"n\":\($0 % 97)," }.joined()
+    return Data(words.utf8.prefix(Int(length)))
+  }
+
+  /// The number of bytes of all bodies or messages.
   public var totalLength: Int64 { length * Int64(times) }
 }
 

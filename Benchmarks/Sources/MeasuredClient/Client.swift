@@ -16,6 +16,8 @@ public protocol Client: Sendable {
   func upload(_ count: Int64, to url: URL) async throws
   /// PUTs a file.
   func upload(_ file: URL, to url: URL) async throws
+  /// Sends messages over a WebSocket, with at most `atOnce` on the way, and returns the number of received bytes.
+  func echo(_ assignment: Assignment) async throws -> Int64
 }
 
 extension Client {
@@ -26,6 +28,9 @@ extension Client {
 
   /// Throws: the client has no upload from a file.
   public func upload(_ file: URL, to url: URL) async throws { throw BenchError("it uploads no files") }
+
+  /// Throws: the client has no WebSockets.
+  public func echo(_ assignment: Assignment) async throws -> Int64 { throw BenchError("it has no WebSockets") }
 
   /// Runs as many tasks as there are requests at once; each makes its share of them one after another.
   public func spread(
@@ -60,6 +65,7 @@ extension Client {
       guard let file = assignment.file else { throw BenchError("there is no file to upload") }
       try await upload(file, to: assignment.url)
       return assignment.length
+    case .echo, .echoCompressed: return try await echo(assignment)
     }
   }
 }

@@ -11,6 +11,8 @@ struct ClientProgram: Sendable {
     case tls, http2
     /// Thousands of connections at once.
     case crowd
+    /// WebSockets, and their compression.
+    case webSocket, webSocketCompression
   }
 
   /// How to select it on the command line.
@@ -108,6 +110,12 @@ extension ClientProgram {
 
   /// The C loop, with which the others are compared.
   static let reference = own(.libcurl, title: "C loop on libcurl")
+
+  /// Those that are compared over WebSockets, the first with the others.
+  static let webSocket = [
+    own(.echo, title: "C loop", without: [.webSocketCompression]), own(.martlet(.bare, .sockets), title: "Martlet"),
+    python("websockets", without: []),
+  ]
 
   /// All that are compared. Those that are not installed are left out later.
   static let all = [

@@ -4,6 +4,8 @@ import MeasuredClient
 /// A client that is part of this program.
 enum OwnClient: Equatable {
   case libcurl
+  /// The client of a WebSocket in C.
+  case echo
   case martlet(SessionClient.Variant, MeasuredTransport)
   case urlSession
   /// The APIs above the session, in their default configuration.
@@ -14,6 +16,7 @@ enum OwnClient: Equatable {
   var name: String {
     switch self {
     case .libcurl: "libcurl"
+    case .echo: "c-echo"
     case .martlet(let variant, let transport): "martlet-\(variant.rawValue)-\(transport.rawValue)"
     case .urlSession: "urlsession"
     case .tasks: "tasks"
@@ -22,7 +25,7 @@ enum OwnClient: Equatable {
   }
 
   static let all: [OwnClient] =
-    [.libcurl, .urlSession, .tasks, .sapFoundation]
+    [.libcurl, .echo, .urlSession, .tasks, .sapFoundation]
     + SessionClient.Variant.allCases.flatMap { variant in
       MeasuredTransport.allCases.map { .martlet(variant, $0) }
     }
@@ -37,6 +40,7 @@ enum OwnClient: Equatable {
   func make(authority: URL, connections: Int) async throws -> any Client {
     switch self {
     case .libcurl: try LoopClient(authority: authority, connections: connections)
+    case .echo: EchoLoopClient()
     case .martlet(let variant, let transport):
       try await SessionClient(variant, on: transport, authority: authority, connections: connections)
     case .urlSession: FoundationClient(connections: connections)

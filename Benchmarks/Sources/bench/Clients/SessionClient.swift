@@ -51,6 +51,7 @@ struct SessionClient: Client {
 
   let version = "Martlet"
   private let session: HTTPSession
+  private let sockets: KeptSockets
   private let folder = ScratchFolder()
   /// The executor of the requests; nil for the global one.
   private let executor: (any TaskExecutor)?
@@ -63,11 +64,12 @@ struct SessionClient: Client {
       ? InstantTransport(lifetime: 3600)
       : transport.make(.measured(authority: authority, connections: connections))
     session = HTTPSession(transport: transport, configuration: try await variant.configuration(in: folder))
+    sockets = KeptSockets(session)
     executor = variant == .executor ? try (transport as? SocketTransport)?.taskExecutor : nil
   }
 
   /// The client of a session that is not one of the variants.
-  init(_ session: HTTPSession) { (self.session, executor) = (session, nil) }
+  init(_ session: HTTPSession) { (self.session, sockets, executor) = (session, KeptSockets(session), nil) }
 
   func fetch(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
     try await withTaskExecutorPreference(executor) {
@@ -96,6 +98,8 @@ struct SessionClient: Client {
     let (_, response) = try await session.upload(for: HTTPRequest(.put, url), from: .file(file))
     guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
   }
+
+  func echo(_ assignment: Assignment) async throws -> Int64 { try await sockets.echo(assignment) }
 
   /// Reads a large body with pauses that are long enough for a sender to fill all buffers. During the first part, it
   /// calls `pause` after every given number of chunks instead of reading on.

@@ -23,6 +23,7 @@ final class Nginx {
       secureHTTP1: try configuration.url(.secureHTTP1), closing: try configuration.url(.closing),
       closingSecure: try configuration.url(.closingSecure),
       closingSecureWithoutTickets: try configuration.url(.closingSecureWithoutTickets), sink: try Sink().url,
+      echo: try EchoServer().url,
       certificate: folder.appending(component: "certificate.pem"),
       uploadBody: folder.appending(component: ServedFile.large.name),
       version: try Command.output(of: program, ["-v"]).replacing("nginx version: ", with: ""))

@@ -11,6 +11,8 @@ struct RunningServer: Codable, Sendable {
   let closingSecureWithoutTickets: URL
   /// The server that discards uploads and answers late.
   let sink: URL
+  /// The server that returns the messages of WebSockets.
+  let echo: URL
   /// The certificate that clients have to trust over TLS.
   let certificate: URL
   /// A file with the content of uploads.
@@ -26,6 +28,7 @@ struct RunningServer: Codable, Sendable {
     case .closingSecure: closingSecure
     case .closingSecureWithoutTickets: closingSecureWithoutTickets
     case .sink: sink
+    case .echo: echo
     }
   }
 }

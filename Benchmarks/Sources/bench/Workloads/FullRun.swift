@@ -5,7 +5,7 @@ import MeasuredClient
 struct FullRun {
   /// The measurements in addition to the workloads.
   enum Section: String, CaseIterable {
-    case connections, callers, crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json,
+    case connections, websocket, callers, crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json,
       start, scale, decode,
       images, memory
   }
@@ -35,6 +35,8 @@ struct FullRun {
     case .connections:
       let result = try comparison(programs.filter { $0.launch != nil }).run(Workload.connecting)
       report.add(result, connections: 64)
+    case .websocket:
+      report.add(try comparison(ClientProgram.webSocket).run(Workload.webSocket), connections: 1)
     case .callers:
       for table in try CallerSweep.tables(progress: Bench.say, { try comparison($0).run($1) }) { report.add(table) }
     case .crowd: try compareCrowd()

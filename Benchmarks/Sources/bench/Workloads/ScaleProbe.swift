@@ -2,6 +2,7 @@ import Foundation
 import Martlet
 import MartletSockets
 import MartletTesting
+import MartletWebSocket
 import MeasuredClient
 import Synchronization
 
@@ -13,6 +14,8 @@ enum ScaleProbe: String, CaseIterable {
   case waiting
   /// The memory of 5,000 open connections without TLS.
   case open
+  /// The memory of 1,000 open WebSockets, as bytes on plain connections.
+  case sockets
   /// The throughput of 8 busy connections among 1,000 idle ones, relative to their throughput alone.
   case idle
   /// A process that calls `exit()` in the middle of transfers over TLS.
@@ -23,6 +26,7 @@ enum ScaleProbe: String, CaseIterable {
     case .requests: "growth over 150,000 more requests, KB"
     case .waiting: "a call of 10,000 that wait for 64 connections, KB"
     case .open: "an open connection of 5,000, KB"
+    case .sockets: "an open WebSocket of 1,000, KB"
     case .idle: "time of a request beside 1,000 idle connections, relative to without"
     case .exit: "processes of 200 that did not end cleanly"
     }
@@ -33,6 +37,7 @@ enum ScaleProbe: String, CaseIterable {
     case .requests: "flat"
     case .waiting: "≤ 10"
     case .open: "≤ 24"
+    case .sockets: "≤ 32"
     case .idle: "1"
     case .exit: "0"
     }
@@ -56,6 +61,7 @@ enum ScaleProbe: String, CaseIterable {
     case .requests: print(try await Self.requests(server))
     case .waiting: print(try await Self.waiting())
     case .open: print(try await Self.open(server))
+    case .sockets: print(try await Self.sockets(server))
     case .idle: print(try await Self.idle(server))
     case .exit: try await Self.exit(server, after: number)
     }
@@ -149,6 +155,26 @@ extension ScaleProbe {
       throw BenchError("the connections were not opened")
     }
     return Double(after - before) / Double(connections) / 1024
+  }
+
+  private static func sockets(_ server: RunningServer) async throws -> Double {
+    let (session, _) = session { $0.connectionsPerHost = nil }
+    var options = WebSocket.Options()
+    options.compression = nil
+    var sockets: [WebSocket] = []
+    func open(_ count: Int) async throws {
+      for _ in 0..<count {
+        let socket = try await session.webSocket(for: HTTPRequest(.get, server.echo), options: options)
+        try await socket.send(.string("hello"))
+        _ = try await socket.receive()
+        sockets.append(socket)
+      }
+    }
+    try await open(100)
+    let before = try ProcessUsage.memory().resident
+    try await open(1000)
+    let after = try ProcessUsage.memory().resident
+    return Double(after - before) / 1000 / 1024
   }
 
   private static func idle(_ server: RunningServer) async throws -> Double {

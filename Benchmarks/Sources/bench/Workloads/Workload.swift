@@ -16,6 +16,8 @@ struct Workload: Sendable {
     case closingSecure, closingSecureWithoutTickets
     /// The server that discards bodies and answers late.
     case sink
+    /// The server that returns the messages of WebSockets.
+    case echo
   }
 
   let name: String
@@ -54,6 +56,18 @@ struct Workload: Sendable {
     fetch("full TLS handshakes, one after another", "handshake1", .small, .closingSecureWithoutTickets, atOnce: 1),
   ]
 
+  /// Messages over a WebSocket that the server returns.
+  static let webSocket = [
+    echo("64 bytes, one after another", "echo", 64),
+    echo("64 KiB, one after another", "echo-large", 64 << 10),
+    echo("1 KiB, 64 on the way", "echo64", 1024, atOnce: 64),
+    echo("1 KiB, 64 on the way, compressed", "echo64-deflate", 1024, .echoCompressed, atOnce: 64),
+  ]
+
+  private static func echo(
+    _ name: String, _ key: String, _ length: Int64, _ kind: Assignment.Kind = .echo, atOnce: Int = 1
+  ) -> Workload { Workload(name, key, kind, "", length, .echo, atOnce: atOnce) }
+
   /// A number of callers that send one request after another.
   static func callers(_ count: Int) -> Workload {
     fetch(count == 1 ? "1 caller" : "\(count) callers", "callers\(count)", .small, atOnce: count)
@@ -85,6 +99,8 @@ struct Workload: Sendable {
       case .download: [.download]
       case .upload: [.upload]
       case .uploadFile: [.uploadFile]
+      case .echo: [.webSocket]
+      case .echoCompressed: [.webSocket, .webSocketCompression]
       }
     if channel == .secure { needs.formUnion([.tls, .http2]) }
     if [.secureHTTP1, .closingSecure, .closingSecureWithoutTickets].contains(channel) { needs.insert(.tls) }
@@ -92,8 +108,8 @@ struct Workload: Sendable {
     return needs
   }
 
-  /// Whether requests are counted; otherwise the bytes of a large body are.
-  var countsRequests: Bool { kind == .fetch || kind == .decode }
+  /// Whether requests or messages are counted; otherwise the bytes of a large body are.
+  var countsRequests: Bool { ![.download, .upload, .uploadFile].contains(kind) }
 
   var unit: String { countsRequests ? "req/s" : "MB/s" }
 

@@ -9,7 +9,26 @@ final class LoopExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    thread.jobs.submit { [self] _ in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    if thread.loan.isHeldByThisThread { return thread.resumed.append(job, on: self) }
+    thread.jobs.submit { [self] _ in run(job) }
+  }
+
+  fileprivate func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+}
+
+/// The jobs of tasks that a turn of a loop has resumed. They run at its end, without a wake-up and another turn.
+final class ResumedJobs: @unchecked Sendable {  // SAFETY: used by the thread alone that has the loop, see `LoopLoan`.
+  private var jobs: [(job: UnownedJob, executor: LoopExecutor)] = []
+
+  fileprivate func append(_ job: UnownedJob, on executor: LoopExecutor) { jobs.append((job, executor)) }
+
+  /// Runs them. Returns whether they have added others, which belong into the next turn.
+  func run() -> Bool {
+    guard !jobs.isEmpty else { return false }
+    var batch: [(job: UnownedJob, executor: LoopExecutor)] = []
+    swap(&batch, &jobs)
+    for (job, executor) in batch { executor.run(job) }
+    return !jobs.isEmpty
   }
 }
 #endif

@@ -35,7 +35,8 @@ final class LoopStart: Sendable {
 final class LoopThread: Sendable {
   let http1Servers = HTTP1Servers()
   let jobs = JobQueue<Network>(wakeUp: EventLoop.makeWakeUp())
-  private let loan = LoopLoan<Network>()
+  let loan = LoopLoan<Network>()
+  let resumed = ResumedJobs()
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(
@@ -43,7 +44,7 @@ final class LoopThread: Sendable {
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
     let parts = Network.SharedParts(
-      jobs: jobs, loan: loan, http1Servers: http1Servers, authentications: authentications)
+      jobs: jobs, loan: loan, resumed: resumed, http1Servers: http1Servers, authentications: authentications)
     let network = try Network(configuration, options, security, parts)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(network).toOpaque()
@@ -59,6 +60,14 @@ final class LoopThread: Sendable {
   func start(_ exchange: Exchange) {
     let result = loan.borrow { $0.startOnBorrowedLoop(exchange, unless: $1) }
     if result?.hasBegun != true { return jobs.submit { $0.start(exchange) } }
+    if result?.mustWake == true { jobs.wakeLoop() }
+  }
+
+  /// Sends the output of an upgraded connection. If its answer is awaited and the loop sleeps, this happens on the
+  /// calling thread, which then waits briefly for the answer.
+  func continueOutput(of upgrade: Upgrade, awaitsAnswer: Bool) {
+    let result = awaitsAnswer ? loan.borrow { $0.sendOnBorrowedLoop(upgrade, unless: $1) } : nil
+    if result?.isSent != true { return jobs.submit { $0.continueOutput(of: upgrade) } }
     if result?.mustWake == true { jobs.wakeLoop() }
   }
 

@@ -10,6 +10,9 @@ final class UpgradedStream: DuplexStream {
   /// How the input has ended.
   private let end = Mutex<Result<Void, HTTPError>?>(nil)
   private let isFinished = Atomic(false)
+  /// How many writes and reads have followed each other in turns; odd after a write. It only serves to guess whether an
+  /// answer is awaited, so that a number which another task has changed at the same time does no harm.
+  private let alternations = Atomic(0)
 
   init(_ upgrade: Upgrade, on thread: LoopThread) {
     self.upgrade = upgrade
@@ -26,7 +29,9 @@ final class UpgradedStream: DuplexStream {
     let (signal, resumesSender) = try await closingWhenCancelled { try await upgrade.input.next() }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {
-    case .bytes(let data): return data
+    case .bytes(let data):
+      noteRead()
+      return data
     case .end:
       end.withLock { $0 = .success(()) }
       return nil
@@ -41,8 +46,11 @@ final class UpgradedStream: DuplexStream {
       throw HTTPError(.connectionLost, "nothing can be written to a stream after finish()", phase: .sending)
     }
     guard !bytes.isEmpty else { return }
+    let awaitsAnswer = noteWrite()
     let isTaken = try await closingWhenCancelled {
-      await upgrade.output.push(bytes) { thread.jobs.submit { [upgrade] in $0.continueOutput(of: upgrade) } }
+      await upgrade.output.push(bytes) {
+        thread.continueOutput(of: upgrade, awaitsAnswer: awaitsAnswer)
+      }
     }
     guard isTaken else { throw upgrade.writingError }
   }
@@ -59,6 +67,21 @@ final class UpgradedStream: DuplexStream {
   }
 
   var executor: (any TaskExecutor)? { LoopExecutor(thread) }
+
+  private func noteRead() {
+    let count = alternations.load(ordering: .relaxed)
+    if count % 2 == 1 { alternations.store(count + 1, ordering: .relaxed) }
+  }
+
+  /// Returns whether the program is likely to wait for an answer.
+  private func noteWrite() -> Bool {
+    let count = alternations.load(ordering: .relaxed)
+    let isLikely = count % 2 == 0 && count >= Self.fewestAlternations
+    alternations.store(count % 2 == 1 ? 1 : min(count, Self.fewestAlternations) + 1, ordering: .relaxed)
+    return isLikely
+  }
+
+  private static let fewestAlternations = 4
 
   private func closingWhenCancelled<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
     try await withTaskCancellationHandler {

@@ -1,5 +1,5 @@
 #if os(Linux)
-// Requests that callers send on their own threads, which saves waking the loop's thread and then the caller's.
+// Work that callers do on their own threads, which saves waking the loop's thread and then the caller's.
 
 extension Network {
   /// Begins an exchange on a thread that has borrowed the loop, if no other request is in progress and a ready
@@ -16,26 +16,54 @@ extension Network {
     else { return (false, loop.mustWake) }
     let waits =
       connection.lastDuration < options.blockingWait && exchange.bodyLength == 0 && loop.now >= nextWait
-    if waits {
-      stream.isReading = false
-      loop.applyChanges()  // so that the response does not wake the loop's thread
-      _ = loan.wasWanted()
-    }
+    if waits { prepareWait(on: stream) }
     connection.isKnownQuiet = true
     start(exchange)
     connection.isKnownQuiet = false
-    flush()
-    loop.applyChanges()
-    if waits {
-      let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
-      loop.beginTurn()
-      stream.isReading = true
-      if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
-      if hasInput { stream.receiveInput() }
-      flush()
-      loop.applyChanges()
+    endTurn()
+    if waits { _ = wait(on: stream, unless: interrupt) }
+    return (true, loop.mustWake)
+  }
+
+  /// Sends the output of an upgraded connection on a thread that has borrowed the loop, and waits briefly for the
+  /// answer, if the peer has answered fast before. Returns whether it was sent, and whether to wake the loop's thread.
+  ///
+  /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
+  func sendOnBorrowedLoop(_ upgrade: Upgrade, unless interrupt: Int32) -> (isSent: Bool, mustWake: Bool) {
+    loop.beginTurn()
+    guard loop.now >= nextWait, let driver = driver(of: upgrade), let stream = driver.answeringStream else {
+      return (false, loop.mustWake)
+    }
+    prepareWait(on: stream)
+    driver.send()
+    endTurn()
+    if !wait(on: stream, unless: interrupt) {
+      driver.noteSilence()
+      nextWait = loop.now &+ Self.pauseOfWaits
     }
     return (true, loop.mustWake)
+  }
+
+  private func prepareWait(on stream: LayeredSocket) {
+    stream.isReading = false
+    loop.applyChanges()  // so that the response does not wake the loop's thread
+    _ = loan.wasWanted()
+  }
+
+  /// Waits briefly for input, and receives it. Returns whether there was any.
+  private func wait(on stream: LayeredSocket, unless interrupt: Int32) -> Bool {
+    let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
+    loop.beginTurn()
+    stream.isReading = true
+    if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
+    if hasInput { stream.receiveInput() }
+    endTurn()
+    return hasInput
+  }
+
+  private func endTurn() {
+    flush()
+    loop.applyChanges()
   }
 
   /// How long no thread waits after another request arrived during a wait: if several callers send requests, each wait

@@ -11,6 +11,7 @@ final class Network {
   /// The work that other threads submit.
   let jobs: JobQueue<Network>
   let loan: LoopLoan<Network>
+  let resumed: ResumedJobs
   let http1Servers: HTTP1Servers
   let authentications: ProxyAuthentications
   let resolver: Resolver
@@ -54,6 +55,7 @@ final class Network {
   struct SharedParts {
     let jobs: JobQueue<Network>
     let loan: LoopLoan<Network>
+    let resumed: ResumedJobs
     let http1Servers: HTTP1Servers
     let authentications: ProxyAuthentications
   }
@@ -66,7 +68,7 @@ final class Network {
     self.options = options
     self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
-    (jobs, loan) = (parts.jobs, parts.loan)
+    (jobs, loan, resumed) = (parts.jobs, parts.loan, parts.resumed)
     (http1Servers, authentications) = (parts.http1Servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
@@ -78,6 +80,7 @@ final class Network {
 
   /// Works until ``shutDown()``.
   func run() {
+    loan.begin()
     loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.loan : nil }, finishTurn: { $0.flush() })
   }
 
@@ -91,6 +94,7 @@ final class Network {
     // A delivery cannot add to the list: only the loop does.
     for transfer in dirty { transfer.flush() }
     dirty.removeAll(keepingCapacity: true)
+    if resumed.run() { loop.noteUnfinishedWork() }
   }
 }
 

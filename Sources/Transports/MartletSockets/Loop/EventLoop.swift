@@ -90,8 +90,7 @@ final class EventLoop {
       let mayWait = jobs.isEmpty && !hasUnfinishedWork
       hasUnfinishedWork = false
       if mayWait, queue.mayFallAsleep() {
-        sleep(lending: context, by: loan(context))
-        queue.awake()
+        sleep(queue, lending: context, by: loan(context))
       } else {
         handleEvents(waitForEvents(upTo: 0))
       }
@@ -104,7 +103,7 @@ final class EventLoop {
   }
 
   /// Sleeps until there are events or a timer is due. Another thread may borrow the context in the meantime.
-  private func sleep<Context>(lending context: Context, by loan: LoopLoan<Context>?) {
+  private func sleep<Context>(_ queue: JobQueue<Context>, lending context: Context, by loan: LoopLoan<Context>?) {
     // An earlier time stays, even if its timer was cancelled. The next request's limit is then later, and a turn on
     // another thread that sets it does not have to wake this one.
     sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
@@ -112,6 +111,8 @@ final class EventLoop {
     // From here on everything belongs to the thread that borrows it, including the time.
     loan?.offer(context)
     let count = waitForEvents(upTo: timeout)
+    // What the events cause may submit work, which needs no wake-up: the next turn takes it.
+    queue.awake()
     loan?.takeBack()
     handleEvents(count)
   }
@@ -121,6 +122,9 @@ final class EventLoop {
 
   /// Whether the loop's thread has to be woken after a turn on another one.
   var mustWake: Bool { isStopped || hasUnfinishedWork || timers.next < sleepsUntil }
+
+  /// Makes the next turn begin without waiting.
+  func noteUnfinishedWork() { hasUnfinishedWork = true }
 
   /// Makes ``run(_:in:lending:finishTurn:)`` return at the end of the turn.
   func stop() { isStopped = true }

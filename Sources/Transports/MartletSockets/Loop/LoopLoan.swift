@@ -17,6 +17,8 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
   }
 
   private let state = Atomic(State.withheld)
+  /// The thread that has the context; 0 while it is offered, and before the loop's thread runs.
+  private let holder = Atomic<UInt>(0)
   private var context: Context?
   /// Whether another thread has asked for it while it was lent.
   private let isWanted = Atomic(false)
@@ -32,8 +34,15 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
     if interrupt >= 0 { close(interrupt) }
   }
 
+  /// Called by the loop's thread when it begins to work.
+  func begin() { holder.store(pthread_self(), ordering: .relaxed) }
+
+  /// Whether the calling thread has the context. Only a thread that has it can find itself.
+  var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == pthread_self() }
+
   /// Called by the loop's thread before it sleeps.
   func offer(_ context: Context) {
+    holder.store(0, ordering: .relaxed)
     self.context = context
     state.store(.offered, ordering: .releasing)
   }
@@ -50,6 +59,7 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
       break
     }
     context = nil
+    begin()
   }
 
   /// Returns whether another thread has asked for it since the last call. Called by the thread that has it.
@@ -66,7 +76,9 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
       if before == .lent || before == .awaited { isWanted.store(true, ordering: .relaxed) }
       return nil
     }
+    begin()
     let result = work(context, interrupt)
+    holder.store(0, ordering: .relaxed)
     if !state.compareExchange(expected: .lent, desired: .offered, ordering: .releasing).exchanged {
       sem_post(returned)
     }

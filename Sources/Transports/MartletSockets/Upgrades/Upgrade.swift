@@ -58,7 +58,7 @@ extension Network {
     driver?.close()
   }
 
-  private func driver(of upgrade: Upgrade) -> UpgradedDriver? {
+  func driver(of upgrade: Upgrade) -> UpgradedDriver? {
     if case .open(let driver) = upgrade.stage.get(on: loop) { driver } else { nil }
   }
 }

@@ -15,6 +15,10 @@ final class UpgradedDriver: ConnectionDriver {
   /// Whether the peer was notified that nothing follows the sent data.
   private var isFinishing = false
   private var hasOutputEnded = false
+  /// When bytes were sent last, how often input came since then, and whether the last answer came fast and at once.
+  private var lastSending: UInt64 = 0
+  private var inputCount = 0
+  private var isAnswering = false
 
   init(_ connection: Connection, _ upgrade: Upgrade) {
     self.connection = connection
@@ -26,6 +30,8 @@ final class UpgradedDriver: ConnectionDriver {
 
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
+    inputCount += 1
+    isAnswering = inputCount == 1 && connection.loop.now &- lastSending < connection.network.options.blockingWait
     var rest = bytes
     while !rest.isEmpty {
       let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.longestPiece))
@@ -34,6 +40,12 @@ final class UpgradedDriver: ConnectionDriver {
     }
     if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
+
+  /// The socket of a peer that answers fast, and with few bytes; nil of another peer.
+  var answeringStream: LayeredSocket? { isAnswering && connection.isReading ? connection.stream : nil }
+
+  /// Notes that a wait for an answer was in vain.
+  func noteSilence() { isAnswering = false }
 
   /// The reader wants more.
   func resumeReading() { if !hasInputEnded { connection.isReading = true } }
@@ -69,6 +81,7 @@ final class UpgradedDriver: ConnectionDriver {
       }
       offset += sent
       sentCount += sent
+      (lastSending, inputCount) = (connection.loop.now, 0)
       guard offset == chunk.count else { return }
     }
   }

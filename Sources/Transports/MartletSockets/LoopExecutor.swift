@@ -18,7 +18,7 @@ final class LoopExecutor: TaskExecutor {
 
 /// The jobs of tasks that a turn of a loop has resumed. They run at its end, without a wake-up and another turn.
 final class ResumedJobs: @unchecked Sendable {  // SAFETY: used by the thread alone that has the loop, see `LoopLoan`.
-  private var jobs: [(job: UnownedJob, executor: LoopExecutor)] = []
+  @exclusivity(unchecked) private var jobs: [(job: UnownedJob, executor: LoopExecutor)] = []
 
   fileprivate func append(_ job: UnownedJob, on executor: LoopExecutor) { jobs.append((job, executor)) }
 

@@ -8,12 +8,13 @@ import MartletSemantics
 final class HTTP1Driver: ConnectionDriver {
   private let connection: Connection  // it releases its driver when it is closed
   private var transfer: Transfer?
-  private var parser: HTTP1ResponseParser?
-  private var state = HTTP1ConnectionState()
+  // SAFETY: as for `Network`.
+  @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
+  @exclusivity(unchecked) private var state = HTTP1ConnectionState()
   private var upload = Upload.over
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
-  private var turn = TurnLimit()
+  @exclusivity(unchecked) private var turn = TurnLimit()
   /// How many bytes were sent since ``turn`` was last checked.
   private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.

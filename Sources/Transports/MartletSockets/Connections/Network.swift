@@ -5,6 +5,10 @@ import Glibc
 import MartletSemantics
 
 /// The state of a transport that belongs to its loop's thread: the connections, their pool, and the transfers.
+///
+/// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
+/// program runs (`@exclusivity(unchecked)`), because that takes 6 % of a request's instructions. One thread at a time
+/// has the loop, and the methods of these values call nothing that could reach the same property again.
 final class Network {
   let configuration: ConnectionConfiguration
   let loop: EventLoop
@@ -19,10 +23,10 @@ final class Network {
   let chunks = ChunkPool.shared
   let receiveMemory: ReceiveMemory
   /// The transfers with something to deliver at the end of the loop's turn.
-  var dirty: [Transfer] = []
+  @exclusivity(unchecked) var dirty: [Transfer] = []
 
-  var pool: PoolState<ConnectionKey>
-  var connections = NumberTable<Connection>()
+  @exclusivity(unchecked) var pool: PoolState<ConnectionKey>
+  @exclusivity(unchecked) var connections = NumberTable<Connection>()
   /// The sockets of closed connections, by their numbers.
   var lingering = NumberTable<LingeringSocket>()
   /// The callers that wait for connections opened ahead of requests.
@@ -34,9 +38,9 @@ final class Network {
   /// Until this time, no caller's thread waits for a response: another request arrived during such a wait.
   var nextWait: UInt64 = 0
   /// The transfers that wait for a connection, by their number.
-  var waiting = NumberTable<Transfer>()
+  @exclusivity(unchecked) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
-  private(set) var transfers: [Transfer] = []
+  @exclusivity(unchecked) private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
   /// Actions of the pool that follow from the one in progress.
   var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
@@ -49,7 +53,7 @@ final class Network {
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
   private var http1Only: Set<Origin> = []
   /// The connections with bytes to send at the end of the turn.
-  var sending: [Connection] = []
+  @exclusivity(unchecked) var sending: [Connection] = []
 
   /// The parts that callers' threads use too.
   struct SharedParts {

@@ -26,7 +26,8 @@ final class Transfer: HeapTimer {
   var failures = ConnectionFailures()
   var uploaded = UploadProgress()
   var chunk = UploadChunk()
-  var timing: TransferTiming
+  // SAFETY: as for `Network`.
+  @exclusivity(unchecked) var timing: TransferTiming
 
   /// Its place among the network's transfers.
   var index = 0
@@ -35,9 +36,10 @@ final class Transfer: HeapTimer {
   private var lastPing: UInt64 = 0
   /// Whether the reading task has a question to answer: that time is not the server's silence.
   var isAsking = false
-  private var body = BodyProgress()
-  private var buffer: BodyBuffer
-  private var undelivered = Undelivered()
+  // SAFETY: as for `Network`.
+  @exclusivity(unchecked) private var body = BodyProgress()
+  @exclusivity(unchecked) private var buffer: BodyBuffer
+  @exclusivity(unchecked) private var undelivered = Undelivered()
   private var isDirty = false
 
   /// How much of the response's body was received.

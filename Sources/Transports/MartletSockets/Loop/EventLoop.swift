@@ -22,15 +22,16 @@ struct SteadyTime {
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
   private(set) var now: UInt64
-  private var time = SteadyTime()
+  // SAFETY: as for `Network`.
+  @exclusivity(unchecked) private var time = SteadyTime()
   private let epoll: Int32
-  private var timers = TimerHeap()
-  private var sockets: [Socket?] = []
+  @exclusivity(unchecked) private var timers = TimerHeap()
+  @exclusivity(unchecked) private var sockets: [Socket?] = []
   /// How often each place in ``sockets`` was used: an event for an earlier user is recognized and dropped.
   private var generations: [UInt32] = []
   private var freeSlots: [Int] = []
   /// The sockets whose interest has changed since epoll was last updated.
-  private var changed: [Socket] = []
+  @exclusivity(unchecked) private var changed: [Socket] = []
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: 1024)
   private var isStopped = false
   /// Whether a handler of a socket is being called.

@@ -107,8 +107,8 @@ extension HTTPFields {
 extension [UInt8] {
   /// Appends the bytes of a text in one step, which its `utf8` view does not do.
   package mutating func append(utf8 text: String) {
-    var text = text
-    text.withUTF8 { append(contentsOf: $0) }
+    guard text.utf8.withContiguousStorageIfAvailable({ append(contentsOf: $0) }) == nil else { return }
+    append(contentsOf: text.utf8)
   }
 
   /// Appends `name: value` and a line break. An empty value has no space before it. A cookie has the bytes that the

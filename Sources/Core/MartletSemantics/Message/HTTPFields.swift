@@ -134,8 +134,10 @@ public struct HTTPFields: Sendable {
 
   /// Whether there is a line with that name, even with an empty value.
   public func contains(_ name: FieldName) -> Bool {
-    if case .received(let received) = content { return received.contains(name) }
-    return lines.contains { $0.name == name }
+    switch content {
+    case .lines(let lines), .refused(let lines, _): lines.contains { $0.name == name }
+    case .received(let received): received.contains(name)
+    }
   }
 
   /// Whether there is a line with one of the names.
@@ -200,7 +202,12 @@ extension HTTPFields: Sequence {
   public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
 
   /// The number of lines.
-  public var count: Int { if case .received(let received) = content { received.count } else { lines.count } }
+  public var count: Int {
+    switch content {
+    case .lines(let lines), .refused(let lines, _): lines.count
+    case .received(let received): received.count
+    }
+  }
 
   /// Whether there are no lines.
   public var isEmpty: Bool { count == 0 }

@@ -242,7 +242,7 @@ extension Transfer {
   private static let discardLimit = 64 << 10
   private static let discardTime: UInt64 = 1_000_000_000
 
-  private func finish(_ last: TransferSignal) {
+  private func finish(_ last: consuming TransferSignal) {
     guard !isEnded else { return }
     isEnded = true
     network.loop.set(self, to: .max)
@@ -276,8 +276,7 @@ extension Transfer {
     reportSent()
     flushBuffer()
     flushHead()
-    if let last = undelivered.last {
-      undelivered.last = nil
+    if let last = undelivered.last.take() {
       if undelivered.signals.isEmpty { return exchange.signals.push(last) }
       undelivered.signals.append(last)
     }

@@ -135,14 +135,22 @@ extension SignalQueue {
     @inlinable
     mutating func push(_ batch: [Signal]) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
-      for signal in batch {
-        if let last = signals.last, signal.replaces(last) {
-          signals.replaceLast(with: signal)
-        } else {
-          signals.append(signal)
-        }
-        byteCount += signal.byteCount
+      for signal in batch { add(signal) }
+      return pullForReader()
+    }
+
+    @inlinable
+    mutating func add(_ signal: Signal) {
+      if let last = signals.last, signal.replaces(last) {
+        signals.replaceLast(with: signal)
+      } else {
+        signals.append(signal)
       }
+      byteCount += signal.byteCount
+    }
+
+    @inlinable
+    mutating func pullForReader() -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard let reader else { return nil }
       self.reader = nil
       waitingSince = nil
@@ -153,7 +161,10 @@ extension SignalQueue {
     @inlinable
     mutating func push(_ signal: Signal) -> (UnsafeContinuation<Pulled, any Error>, Pull)? {
       guard error == nil else { return nil }
-      guard let reader, signals.isEmpty else { return push([signal]) }
+      guard let reader, signals.isEmpty else {
+        add(signal)
+        return pullForReader()
+      }
       self.reader = nil
       waitingSince = nil
       let resumesSender = isPaused

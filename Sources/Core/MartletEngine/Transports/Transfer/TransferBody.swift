@@ -144,7 +144,7 @@ import Synchronization
   }
 
   /// Keeps the metrics up to a signal. Returns the signal alone.
-  private func noteMetrics(of signal: TransferSignal) -> TransferSignal {
+  private func noteMetrics(of signal: consuming TransferSignal) -> TransferSignal {
     guard case .measured(let metrics, let signal) = signal else { return signal }
     measured.withLock { $0 = Measured(metrics) }
     return signal

@@ -28,7 +28,7 @@ public import MartletSemantics
   indirect case measured(TransferMetrics, TransferSignal)
 
   /// The signal with metrics, unless they are nil.
-  public func measured(_ metrics: TransferMetrics?) -> Self {
+  public consuming func measured(_ metrics: TransferMetrics?) -> Self {
     if let metrics { .measured(metrics, self) } else { self }
   }
 

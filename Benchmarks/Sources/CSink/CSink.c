@@ -51,8 +51,12 @@ static int64_t now(void) {
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void close_connection(connection *self) {
-  if (self->socket >= 0) close(self->socket);
+static void close_connection(csink *sink, connection *self) {
+  if (self->socket >= 0) {
+    // A child that is being started has a copy of the descriptor for a moment, so that closing it does not suffice.
+    epoll_ctl(sink->epoll, EPOLL_CTL_DEL, self->socket, NULL);
+    close(self->socket);
+  }
   self->socket = -1;
   self->is_closed = 1;
   if (!self->is_queued) free(self);
@@ -142,7 +146,7 @@ static void accept_connections(csink *sink) {
     int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     struct epoll_event event = {.events = EPOLLIN, .data = {.ptr = self}};
-    if (epoll_ctl(sink->epoll, EPOLL_CTL_ADD, socket, &event) < 0) close_connection(self);
+    if (epoll_ctl(sink->epoll, EPOLL_CTL_ADD, socket, &event) < 0) close_connection(sink, self);
   }
 }
 
@@ -154,7 +158,7 @@ static int send_due(csink *sink) {
     sink->first = self->next;
     if (!sink->first) sink->last = NULL;
     self->is_queued = 0;
-    if (self->is_closed || !send_all(self, answer, sizeof answer - 1)) close_connection(self);
+    if (self->is_closed || !send_all(self, answer, sizeof answer - 1)) close_connection(sink, self);
   }
   return sink->first ? (int)(sink->first->due - time) : -1;
 }
@@ -169,7 +173,7 @@ static void *serve(void *argument) {
       if (!self) {
         accept_connections(sink);
       } else if (!(self->unread > 0 ? discard_body(sink, self) : read_head(sink, self))) {
-        close_connection(self);
+        close_connection(sink, self);
       }
     }
   }

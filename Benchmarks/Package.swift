@@ -31,7 +31,8 @@ let package = Package(
     .executableTarget(
       name: "bench",
       dependencies: [
-        "CCompress", "CEcho", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"), product("MartletImages"),
+        "CCompress", "CEcho", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"),
+        product("MartletImages"),
         product("MartletSQLite"), product("MartletTesting"), product("MartletSockets"), product("MartletTasks"),
         product("MartletWebSocket"),
         product("SAPFoundation"),

@@ -160,7 +160,7 @@ static void *accept_connections(void *argument) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
   for (;;) {
     int socket = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (socket < 0) continue;

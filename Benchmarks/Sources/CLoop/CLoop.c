@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "CLoop.h"
 
 #include <curl/curl.h>
@@ -18,11 +19,13 @@ typedef struct {
   size_t capacity;
   int64_t unsent;
   int decodes;
+  int64_t began;  // nanoseconds
 } transfer;
 
 struct cloop {
   CURLM *multi;
-  int epoll;
+  int epoll;  // negative if it polls
+  long finished;
   int64_t due;  // milliseconds on the monotonic clock, negative for no timer
   char *authority;
   struct curl_slist *fields;
@@ -38,6 +41,12 @@ static int64_t now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static int64_t nanoseconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
 // The functions that libcurl calls
@@ -124,7 +133,6 @@ static transfer *make_transfer(cloop *loop) {
   curl_easy_setopt(self->easy, CURLOPT_READFUNCTION, send_body);
   curl_easy_setopt(self->easy, CURLOPT_READDATA, self);
   curl_easy_setopt(self->easy, CURLOPT_BUFFERSIZE, 128L << 10);
-  curl_easy_setopt(self->easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)upload_chunk);
   curl_easy_setopt(self->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
   // without it libcurl waits for the server's `100 Continue` before an upload of more than 1 MiB
   curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, loop->fields);
@@ -138,10 +146,11 @@ static void free_transfer(transfer *self) {
   free(self);
 }
 
-static int start(cloop *loop) {
+static int start(cloop *loop, int64_t began) {
   const cloop_workload *workload = loop->workload;
   transfer *self = loop->idle_count > 0 ? loop->idle[--loop->idle_count] : make_transfer(loop);
   if (!self) return -1;
+  self->began = began;
   self->count = 0;
   self->unsent = workload->upload;
   curl_easy_setopt(self->easy, CURLOPT_URL, workload->url);
@@ -153,6 +162,9 @@ static int start(cloop *loop) {
   }
   if (workload->upload > 0) {
     curl_easy_setopt(self->easy, CURLOPT_UPLOAD, 1L);
+    // at least 16 KiB; a small body needs no more
+    long size = workload->upload < upload_chunk ? 16L << 10 : (long)upload_chunk;
+    curl_easy_setopt(self->easy, CURLOPT_UPLOAD_BUFFERSIZE, size);
     curl_easy_setopt(self->easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)workload->upload);
   } else {
     curl_easy_setopt(self->easy, CURLOPT_HTTPGET, 1L);
@@ -184,22 +196,29 @@ static long finish(cloop *loop) {
     const char *failure = code != CURLE_OK ? curl_easy_strerror(code) : status != 200 ? "status is not 200" : NULL;
     if (failure && !loop->error[0]) strncpy(loop->error, failure, sizeof loop->error - 1);
     curl_multi_remove_handle(loop->multi, easy);
+    if (loop->workload->latencies) loop->workload->latencies[loop->finished] = nanoseconds() - self->began;
+    loop->finished++;
     recycle(loop, self);
     finished++;
   }
   return finished;
 }
 
-// One turn: waits for sockets and the timer, and lets libcurl work.
-static void turn(cloop *loop) {
-  struct epoll_event events[event_capacity];
-  int wait = -1;
-  if (loop->due >= 0) {
-    int64_t rest = loop->due - now();
-    wait = rest > 0 ? (int)rest : 0;
-  }
+// One turn: waits for sockets and the timer, at most this long, and lets libcurl work.
+static void turn(cloop *loop, int64_t wait) {
   int running;
-  int count = epoll_wait(loop->epoll, events, event_capacity, wait);
+  if (loop->epoll < 0) {
+    curl_multi_poll(loop->multi, NULL, 0, 1000, NULL);
+    curl_multi_perform(loop->multi, &running);
+    return;
+  }
+  struct epoll_event events[event_capacity];
+  if (loop->due >= 0) {
+    int64_t rest = (loop->due - now()) * 1000000;
+    if (wait < 0 || rest < wait) wait = rest > 0 ? rest : 0;
+  }
+  struct timespec limit = {.tv_sec = wait / 1000000000, .tv_nsec = wait % 1000000000};
+  int count = epoll_pwait2(loop->epoll, events, event_capacity, wait < 0 ? NULL : &limit, NULL);
   for (int index = 0; index < count; index++) {
     int mask = 0;
     if (events[index].events & (EPOLLIN | EPOLLHUP)) mask |= CURL_CSELECT_IN;
@@ -215,24 +234,25 @@ static void turn(cloop *loop) {
 
 // The interface
 
-cloop *cloop_make(const char *authority, long connections) {
+cloop *cloop_make(const char *authority, long connections, int polls) {
   cloop *loop = calloc(1, sizeof *loop);
   if (!loop || curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
     free(loop);
     return NULL;
   }
-  loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+  loop->epoll = polls ? -1 : epoll_create1(EPOLL_CLOEXEC);
   loop->multi = curl_multi_init();
   loop->due = -1;
   loop->authority = authority ? strdup(authority) : NULL;
   loop->fields = curl_slist_append(NULL, "Expect:");
-  if (!loop->fields || loop->epoll < 0 || !loop->multi || (authority && !loop->authority)) {
+  if (!loop->fields || (!polls && loop->epoll < 0) || !loop->multi || (authority && !loop->authority)) {
     cloop_free(loop);
     return NULL;
   }
   curl_multi_setopt(loop->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
   curl_multi_setopt(loop->multi, CURLMOPT_MAXCONNECTS, connections > 128 ? connections : 128L);
   curl_multi_setopt(loop->multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+  if (polls) return loop;
   curl_multi_setopt(loop->multi, CURLMOPT_SOCKETFUNCTION, watch);
   curl_multi_setopt(loop->multi, CURLMOPT_SOCKETDATA, loop);
   curl_multi_setopt(loop->multi, CURLMOPT_TIMERFUNCTION, set_timer);
@@ -244,16 +264,23 @@ const char *cloop_run(cloop *loop, const cloop_workload *workload, int64_t *rece
   loop->workload = workload;
   loop->received = 0;
   loop->error[0] = 0;
+  loop->finished = 0;
   long started = 0;
   long running = 0;
+  int64_t first = nanoseconds();
   while (running > 0 || started < workload->requests) {
-    while (!loop->error[0] && running < workload->concurrency && started < workload->requests) {
-      if (start(loop) != 0) return "libcurl takes no transfer";
+    int64_t wait = -1;
+    while (!loop->error[0] && started < workload->requests) {
+      int64_t due = workload->interval > 0 ? first + started * workload->interval : nanoseconds();
+      wait = workload->interval > 0 ? due - nanoseconds() : -1;
+      if (wait > 0 || running >= workload->concurrency) break;
+      if (start(loop, due) != 0) return "libcurl takes no transfer";
       started++;
       running++;
+      wait = -1;
     }
     if (loop->error[0]) started = workload->requests;
-    turn(loop);
+    turn(loop, running >= workload->concurrency ? -1 : wait);
     running -= finish(loop);
   }
   *received = loop->received;

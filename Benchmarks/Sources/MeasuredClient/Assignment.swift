@@ -9,6 +9,10 @@ public struct Assignment: Codable, Sendable {
     case download, upload, uploadFile
     /// Sends messages over a WebSocket and receives them again, without compression or with it.
     case echo, echoCompressed
+    /// Sends small bodies.
+    case send
+    /// Gets bodies, and measures the time of each request.
+    case latency
   }
 
   public var kind: Kind
@@ -20,6 +24,8 @@ public struct Assignment: Codable, Sendable {
   public var length: Int64
   /// The file to upload.
   public var file: URL?
+  /// Nanoseconds between the beginnings of requests, whether others have ended or not; 0 to begin one when another ends.
+  public var interval: Int64 = 0
 
   public init(kind: Kind, url: URL, times: Int = 1, atOnce: Int = 1, length: Int64, file: URL? = nil) {
     self.kind = kind
@@ -52,6 +58,9 @@ public struct AssignmentResult: Codable, Sendable {
   /// The maximum of resident memory during the work, and the resident memory after it, in bytes.
   public var peak = 0
   public var resident = 0
+  /// Quantiles of the time of a request in microseconds, at the shares of ``quantiles``; empty if it was not measured.
+  public var latencies: [Double]? = nil
+  public static let quantiles = [0.5, 0.9, 0.99, 1]
   /// The failure; then the other values mean nothing.
   public var error: String?
 

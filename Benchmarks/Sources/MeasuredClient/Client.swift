@@ -16,6 +16,11 @@ public protocol Client: Sendable {
   func upload(_ count: Int64, to url: URL) async throws
   /// PUTs a file.
   func upload(_ file: URL, to url: URL) async throws
+  /// Sends a body of this number of bytes this many times.
+  func send(_ count: Int64, to url: URL, times: Int, atOnce: Int) async throws
+  /// Gets bodies, and returns the microseconds of each request. If the assignment has an interval, they count from the
+  /// time at which the request was due, so that a client that falls behind does not hide it.
+  func latencies(_ assignment: Assignment) async throws -> [Double]
   /// Sends messages over a WebSocket, with at most `atOnce` on the way, and returns the number of received bytes.
   func echo(_ assignment: Assignment) async throws -> Int64
 }
@@ -28,6 +33,11 @@ extension Client {
 
   /// Throws: the client has no upload from a file.
   public func upload(_ file: URL, to url: URL) async throws { throw BenchError("it uploads no files") }
+
+  /// Throws: the client sends no small bodies.
+  public func send(_ count: Int64, to url: URL, times: Int, atOnce: Int) async throws {
+    throw BenchError("it sends no small bodies")
+  }
 
   /// Throws: the client has no WebSockets.
   public func echo(_ assignment: Assignment) async throws -> Int64 { throw BenchError("it has no WebSockets") }
@@ -65,6 +75,10 @@ extension Client {
       guard let file = assignment.file else { throw BenchError("there is no file to upload") }
       try await upload(file, to: assignment.url)
       return assignment.length
+    case .send:
+      try await send(assignment.length, to: assignment.url, times: assignment.times, atOnce: assignment.atOnce)
+      return assignment.totalLength
+    case .latency: return assignment.totalLength
     case .echo, .echoCompressed: return try await echo(assignment)
     }
   }

@@ -36,6 +36,7 @@ private func measure(_ assignment: Assignment, with client: any Client) async ->
     ProcessUsage.resetPeak()
     let before = ProcessUsage.now()
     let start = ContinuousClock.now
+    if assignment.kind == .latency { result.take(try await client.latencies(assignment)) }
     result.bytes = try await client.perform(assignment)
     result.seconds = (ContinuousClock.now - start) / .seconds(1)
     let after = ProcessUsage.now()

@@ -82,7 +82,7 @@ struct Arguments {
   func wants(_ key: String) -> Bool { only.isEmpty || only.contains(key) }
 
   func wants(_ program: ClientProgram) -> Bool {
-    clients.isEmpty || clients.contains(program.key) || program.key == ClientProgram.reference.key
+    clients.isEmpty || clients.contains(program.key) || ClientProgram.references.contains { $0.key == program.key }
   }
 
   /// The arguments with which this program starts its children.

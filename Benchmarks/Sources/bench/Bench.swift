@@ -37,6 +37,8 @@ enum Bench {
   /// Starts the server, and stops it whatever happens, even if the run is interrupted.
   private static func withServer(_ body: @Sendable (RunningServer) async throws -> Void) async throws {
     signal(SIGPIPE, SIG_IGN)  // a client that ended is an error of the write to it
+    let congestionControl = CongestionControl.current
+    CongestionControl.set("cubic")
     let nginx = try Nginx()
     nonisolated(unsafe) let interrupted = nginx  // the process ends with it
     let interruptions = [SIGINT, SIGTERM].map { number in
@@ -44,6 +46,7 @@ enum Bench {
       let source = DispatchSource.makeSignalSource(signal: number)
       source.setEventHandler {
         interrupted.stop()
+        CongestionControl.set(congestionControl)
         exit(128 + number)
       }
       source.resume()
@@ -52,6 +55,7 @@ enum Bench {
     defer {
       for source in interruptions { source.cancel() }
       nginx.stop()
+      CongestionControl.set(congestionControl)
     }
     try await body(nginx.server)
   }

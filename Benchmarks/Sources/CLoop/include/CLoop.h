@@ -1,7 +1,8 @@
 #pragma once
 #include <stdint.h>
 
-// The practical limit of an HTTP client on libcurl: one thread, epoll, curl_multi_socket_action, pooled easy handles.
+// The practical limit of an HTTP client on libcurl: one thread, pooled easy handles, and either epoll and
+// curl_multi_socket_action or curl_multi_poll.
 // It keeps its connections between two runs. One thread at a time may use it.
 
 typedef struct cloop cloop;
@@ -19,11 +20,15 @@ typedef struct {
   int64_t upload;
   // The file with the bytes to send; negative for bytes in memory.
   int file;
+  // Nanoseconds between the beginnings of requests, whether others have ended or not; 0 to begin one when another ends.
+  int64_t interval;
+  // Room for the nanoseconds that each request took, from the time at which it was due; null if nobody wants to know.
+  int64_t *latencies;
 } cloop_workload;
 
 // Returns null if there is no memory. `authority` is a file of trusted certificates, or null for the system's;
-// `connections` is the maximum number at once.
-cloop *cloop_make(const char *authority, long connections);
+// `connections` is the maximum number at once; `polls` stands for curl_multi_poll instead of epoll.
+cloop *cloop_make(const char *authority, long connections, int polls);
 
 // Runs the workload to its end. Returns null, or the error of the first request that failed. `received` counts the bytes of
 // all bodies.

@@ -11,6 +11,8 @@ struct ClientProgram: Sendable {
     case tls, http2
     /// Thousands of connections at once.
     case crowd
+    /// Requests with small bodies.
+    case send
     /// WebSockets, and their compression.
     case webSocket, webSocketCompression
   }
@@ -87,7 +89,7 @@ extension ClientProgram {
       .appending(component: "bench-async-http-client").path
     return ClientProgram(
       "async-http-client-\(threads)", "AsyncHTTPClient, \(threads == 1 ? "1 thread" : "\(threads) threads")",
-      without: [.decode, .uploadFile]
+      without: [.decode, .uploadFile, .send]
     ) { server, connections in
       (
         program,
@@ -103,13 +105,14 @@ extension ClientProgram {
     }
   }
 
-  private static let go = ClientProgram("go", "Go net/http") { server, connections in
+  private static let go = ClientProgram("go", "Go net/http", without: [.send]) { server, connections in
     let source = URL(filePath: #filePath).appending(path: "../../../../Peers/go_client.go").standardized.path
     return ("/usr/bin/go", ["run", source, server.certificate.path, "\(connections)"])
   }
 
-  /// The C loop, with which the others are compared.
-  static let reference = own(.libcurl, title: "C loop on libcurl")
+  /// The C loop in its two forms. The others are compared with the one that is better at a workload.
+  static let reference = own(.libcurl, title: "C loop, epoll")
+  static let references = [reference, own(.libcurlPoll, title: "C loop, poll")]
 
   /// Those that are compared over WebSockets, the first with the others.
   static let webSocket = [
@@ -119,13 +122,13 @@ extension ClientProgram {
 
   /// All that are compared. Those that are not installed are left out later.
   static let all = [
-    reference, own(.martlet(.bare, .sockets), title: "Martlet, bare"),
+    references[0], references[1], own(.martlet(.bare, .sockets), title: "Martlet, bare"),
     own(.martlet(.default, .sockets), title: "Martlet, default"), asyncHTTPClient(threads: 1),
     asyncHTTPClient(threads: 2), go,
     // no stream of bytes for an upload; a handshake that fails makes it hang
-    own(.urlSession, title: "URLSession", without: [.upload, .uploadFile, .decode, .tls, .http2, .crowd]),
-    python("aiohttp", without: [.http2, .decode, .uploadFile]),
-    python("httpx", without: [.http2, .crowd, .decode, .uploadFile]),
+    own(.urlSession, title: "URLSession", without: [.upload, .uploadFile, .decode, .tls, .http2, .crowd, .send]),
+    python("aiohttp", without: [.http2, .decode, .uploadFile, .send]),
+    python("httpx", without: [.http2, .crowd, .decode, .uploadFile, .send]),
     ClientProgram(.curl, "curl (command)", [.download, .upload, .uploadFile]),
     ClientProgram(.wrk, "wrk (server's limit)", [.fetch, .tls]),
     ClientProgram(.h2load, "h2load (server's limit)", [.fetch, .tls, .http2]),

@@ -13,8 +13,8 @@ final class LoopClient: Client {
     let pointer: OpaquePointer
   }
 
-  init(authority: URL, connections: Int) throws {
-    guard let pointer = cloop_make(authority.path, connections) else {
+  init(authority: URL, connections: Int, polls: Bool) throws {
+    guard let pointer = cloop_make(authority.path, connections, polls ? 1 : 0) else {
       throw BenchError("the C loop cannot be made: out of memory")
     }
     loop = Loop(pointer: pointer)
@@ -28,6 +28,20 @@ final class LoopClient: Client {
 
   func fetchDecoded(_ url: URL, times: Int, atOnce: Int) async throws -> Int64 {
     try await run(url, requests: times, atOnce: atOnce, decodes: true)
+  }
+
+  func send(_ count: Int64, to url: URL, times: Int, atOnce: Int) async throws {
+    _ = try await run(url, requests: times, atOnce: atOnce, upload: count)
+  }
+
+  func latencies(_ assignment: Assignment) async throws -> [Double] {
+    let times = UnsafeMutableBufferPointer<Int64>.allocate(capacity: assignment.times)
+    defer { times.deallocate() }
+    nonisolated(unsafe) let room = times.baseAddress
+    _ = try await run(
+      assignment.url, requests: assignment.times, atOnce: assignment.atOnce, interval: assignment.interval,
+      latencies: room)
+    return times.map { Double($0) / 1000 }
   }
 
   func download(_ url: URL) async throws -> Int64 { try await run(url, discards: true) }
@@ -46,15 +60,16 @@ final class LoopClient: Client {
 
   private func run(
     _ url: URL, requests: Int = 1, atOnce: Int = 1, discards: Bool = false, decodes: Bool = false, upload: Int64 = 0,
-    file: Int32 = -1
+    file: Int32 = -1, interval: Int64 = 0, latencies: sending UnsafeMutablePointer<Int64>? = nil
   ) async throws -> Int64 {
-    try await withCheckedThrowingContinuation { continuation in
+    nonisolated(unsafe) let latencies = latencies
+    return try await withCheckedThrowingContinuation { continuation in
       worker.async { [loop] in
         var received: Int64 = 0
         let failure = url.absoluteString.withCString { text in
           var workload = cloop_workload(
             url: text, requests: requests, concurrency: atOnce, discards: discards ? 1 : 0,
-            decodes: decodes ? 1 : 0, upload: upload, file: file)
+            decodes: decodes ? 1 : 0, upload: upload, file: file, interval: interval, latencies: latencies)
           return cloop_run(loop.pointer, &workload, &received).map { String(cString: $0) }
         }
         if let failure {

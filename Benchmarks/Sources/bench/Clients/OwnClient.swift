@@ -3,7 +3,8 @@ import MeasuredClient
 
 /// A client that is part of this program.
 enum OwnClient: Equatable {
-  case libcurl
+  /// The C loop with epoll, and with curl_multi_poll.
+  case libcurl, libcurlPoll
   /// The client of a WebSocket in C.
   case echo
   case martlet(SessionClient.Variant, MeasuredTransport)
@@ -16,6 +17,7 @@ enum OwnClient: Equatable {
   var name: String {
     switch self {
     case .libcurl: "libcurl"
+    case .libcurlPoll: "libcurl-poll"
     case .echo: "c-echo"
     case .martlet(let variant, let transport): "martlet-\(variant.rawValue)-\(transport.rawValue)"
     case .urlSession: "urlsession"
@@ -25,7 +27,7 @@ enum OwnClient: Equatable {
   }
 
   static let all: [OwnClient] =
-    [.libcurl, .echo, .urlSession, .tasks, .sapFoundation]
+    [.libcurl, .libcurlPoll, .echo, .urlSession, .tasks, .sapFoundation]
     + SessionClient.Variant.allCases.flatMap { variant in
       MeasuredTransport.allCases.map { .martlet(variant, $0) }
     }
@@ -39,7 +41,8 @@ enum OwnClient: Equatable {
 
   func make(authority: URL, connections: Int) async throws -> any Client {
     switch self {
-    case .libcurl: try LoopClient(authority: authority, connections: connections)
+    case .libcurl: try LoopClient(authority: authority, connections: connections, polls: false)
+    case .libcurlPoll: try LoopClient(authority: authority, connections: connections, polls: true)
     case .echo: EchoLoopClient()
     case .martlet(let variant, let transport):
       try await SessionClient(variant, on: transport, authority: authority, connections: connections)

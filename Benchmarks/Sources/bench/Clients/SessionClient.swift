@@ -99,6 +99,15 @@ struct SessionClient: Client {
     guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
   }
 
+  func send(_ count: Int64, to url: URL, times: Int, atOnce: Int) async throws {
+    let content = Data(count: Int(count))
+    _ = try await spread(times, over: atOnce) { [session] in
+      let (_, response) = try await session.upload(for: HTTPRequest(.put, url), from: .data(content))
+      guard response.status == 200 else { throw BenchError("\(url): status \(response.status)") }
+      return content.count
+    }
+  }
+
   func echo(_ assignment: Assignment) async throws -> Int64 { try await sockets.echo(assignment) }
 
   /// Reads a large body with pauses that are long enough for a sender to fill all buffers. During the first part, it

@@ -33,10 +33,20 @@ struct Comparison {
       return figure(workload, program) { Double($0.peak) / 1_000_000 }
     }
 
-    /// The throughput relative to that of another client, the first if none is given. It is the median of the rounds'
-    /// ratios, which vary less than the ratio of the medians.
-    func ratio(_ workload: Int, _ program: Int, to other: Int = 0) -> Figure? {
-      Figure(zip(samples[workload][program], samples[workload][other]).map { $0.rate / $1.rate })
+    /// The client with which the others are compared: the better of the C loops, or the first client without any.
+    func reference(_ workload: Int) -> Int {
+      let loops = programs.indices.filter { index in
+        ClientProgram.references.contains { $0.key == programs[index].key } && !samples[workload][index].isEmpty
+      }
+      func rate(_ program: Int) -> Double { figure(workload, program, \.rate)?.median ?? 0 }
+      return loops.max { rate($0) < rate($1) } ?? 0
+    }
+
+    /// The throughput relative to that of another client, ``reference(_:)`` if none is given. It is the median of the
+    /// rounds' ratios, which vary less than the ratio of the medians.
+    func ratio(_ workload: Int, _ program: Int, to other: Int? = nil) -> Figure? {
+      let other = other ?? reference(workload)
+      return Figure(zip(samples[workload][program], samples[workload][other]).map { $0.rate / $1.rate })
     }
   }
 
@@ -46,6 +56,8 @@ struct Comparison {
   /// The time for which a client fetches in a round.
   let seconds: Double
   var connections = 64
+  /// Whether each round begins with a new process, and so without connections.
+  var startsCold = false
   let progress: (String) -> Void
 
   func run(_ workloads: [Workload]) throws -> Result {
@@ -61,7 +73,8 @@ struct Comparison {
       samples: workloads.map { _ in started.map { _ in [] } })
     for (index, workload) in workloads.enumerated() {
       var times = started.map { client in
-        leavingOutFailures(of: client.program) { try warmUp(workload, client.program, client.runner) } ?? nil
+        if startsCold { return workload.needs.isSubset(of: client.program.abilities) ? workload.atOnce : nil }
+        return leavingOutFailures(of: client.program) { try warmUp(workload, client.program, client.runner) } ?? nil
       }
       for round in 0..<rounds {
         progress("\(workload.name): round \(round + 1) of \(rounds)")
@@ -69,7 +82,11 @@ struct Comparison {
           let client = (turn + round) % started.count  // no client always follows the same one
           guard let count = times[client] else { continue }
           let sample = leavingOutFailures(of: started[client].program) {
-            try measure(workload, started[client].runner, times: count)
+            if startsCold {
+              started[client].runner.stop()
+              started[client].runner = try started[client].program.start(at: server, connections: connections)
+            }
+            return try measure(workload, started[client].runner, times: count)
           }
           guard let sample else {
             (times[client], result.samples[index][client]) = (nil, [])

@@ -5,7 +5,7 @@ struct Chart {
   /// A group of bars, one for each client; nil for a client that did not take part.
   struct Group {
     let name: String
-    let ratios: [Double?]
+    let ratios: [Figure?]
   }
 
   let title: String
@@ -20,7 +20,7 @@ struct Chart {
   private let plotWidth = 500.0
 
   var svg: String {
-    let most = max(1, groups.flatMap(\.ratios).compactMap { $0 }.max() ?? 1)
+    let most = max(1, groups.flatMap(\.ratios).compactMap { $0?.high ?? $0?.median }.max() ?? 1)
     let unit = plotWidth / most
     var elements = [text(0, 16, title, "b")]
     var y = 36.0
@@ -36,8 +36,10 @@ struct Chart {
       y += 10
       elements.append(text(0, y + barHeight * Double(present.count) / 2 + 4, group.name))
       for (index, ratio) in present {
-        elements.append(bar(nameWidth, y, ratio * unit, index))
-        elements.append(text(nameWidth + ratio * unit + 5, y + barHeight - 2, String(format: "%.2f", ratio), "n"))
+        let (low, high) = (ratio.low ?? ratio.median, ratio.high ?? ratio.median)
+        elements.append(bar(nameWidth, y, ratio.median * unit, index))
+        elements.append(bar(nameWidth + low * unit, y + barHeight / 2 - 2, (high - low) * unit, nil, height: 2))
+        elements.append(text(nameWidth + high * unit + 5, y + barHeight - 2, String(format: "%.2f", ratio.median), "n"))
         y += barHeight
       }
     }
@@ -62,10 +64,12 @@ struct Chart {
       """
   }
 
-  private func bar(_ x: Double, _ y: Double, _ width: Double, _ client: Int) -> String {
-    let color = Self.colors[client % Self.colors.count]
+  /// - Parameter client: gives the color; nil for that of the range.
+  private func bar(_ x: Double, _ y: Double, _ width: Double, _ client: Int?, height: Double? = nil) -> String {
+    let color = client.map { Self.colors[$0 % Self.colors.count] } ?? "#57606a"
+    let height = height ?? barHeight - 2
     return
-      "<rect x=\"\(fixed(x))\" y=\"\(fixed(y))\" width=\"\(fixed(width))\" height=\"\(fixed(barHeight - 2))\" fill=\"\(color)\"/>"
+      "<rect x=\"\(fixed(x))\" y=\"\(fixed(y))\" width=\"\(fixed(width))\" height=\"\(fixed(height))\" fill=\"\(color)\"/>"
   }
 
   private func text(_ x: Double, _ y: Double, _ content: String, _ style: String? = nil) -> String {

@@ -11,11 +11,11 @@ enum Machine {
   }
 
   private static var congestionControl: String {
-    let name = line("/proc/sys/net/ipv4/tcp_congestion_control")
-    guard name == "bbr" else { return "TCP with \(name)" }
+    let name = CongestionControl.current
+    guard name != "cubic" else { return "TCP with cubic" }
     return
-      "TCP with bbr, which sends at a rate that it estimates: on loopback 256 MiB measure that rate and not the client "
-      + "(sysctl -w net.ipv4.tcp_congestion_control=cubic)"
+      "TCP with \(name), because cubic could not be set: run as root, or sysctl -w net.ipv4.tcp_congestion_control=cubic. "
+      + "With bbr, 256 MiB on loopback measure the rate that it estimates and not the client"
   }
 
   private static var processor: String {

@@ -15,6 +15,7 @@ struct Report: Codable {
   mutating func add(_ table: ResultTable) {
     tables.append(table)
     print(table.markdown + "\n")
+    fflush(nil)  // also into a file or a pipe, where the next table may take minutes
   }
 
   /// Adds the results of compared clients: throughput, also relative to the first client, processor time, memory.
@@ -29,7 +30,7 @@ struct Report: Codable {
         { result.figure($0, $1, \.rate) }
       ),
       (
-        "ratio", "**Throughput relative to \(result.programs[0].title)**, round by round: higher is better", 2,
+        "ratio", "**Throughput relative to the better C loop**, or to the first client: higher is better", 2,
         { result.ratio($0, $1) }
       ),
       (

@@ -8,7 +8,7 @@ enum CallerSweep {
     progress: (String) -> Void, _ compare: ([ClientProgram], [Workload]) throws -> Comparison.Result
   ) throws -> [ResultTable] {
     let programs: [ClientProgram] = [
-      .reference, .own(.martlet(.bare, .sockets), title: "Martlet, bare"),
+      .reference, .references[1], .own(.martlet(.bare, .sockets), title: "Martlet, bare"),
       .own(.martlet(.bare, .socketsWithoutWait), title: "Martlet, bare, without the wait"),
     ]
     let places = [("all processors", programs), ("one processor", programs.compactMap { $0.onOneProcessor() })]
@@ -22,11 +22,11 @@ enum CallerSweep {
   private static func table(_ key: String, _ title: String, _ result: Comparison.Result) -> ResultTable {
     var table = ResultTable(key: key, title: title, columns: [""] + result.workloads.map(\.name), digits: 2)
     let workloads = result.workloads.indices
-    for (index, program) in result.programs.enumerated().dropFirst() {
-      table.add("\(program.title) ÷ \(result.programs[0].title)", workloads.map { result.ratio($0, index) })
+    for (index, program) in result.programs.enumerated() {
+      table.add("\(program.title) ÷ the better C loop", workloads.map { result.ratio($0, index) })
     }
-    if result.programs.count == 3 {
-      table.add("with ÷ without the wait", workloads.map { result.ratio($0, 1, to: 2) })
+    if result.programs.count == 4 {
+      table.add("with ÷ without the wait", workloads.map { result.ratio($0, 2, to: 3) })
     }
     return table
   }

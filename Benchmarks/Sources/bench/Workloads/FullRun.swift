@@ -5,9 +5,8 @@ import MeasuredClient
 struct FullRun {
   /// The measurements in addition to the workloads.
   enum Section: String, CaseIterable {
-    case connections, websocket, callers, crowd, growth, processor, neighbour, features, modules, pipeline, cache, hedging, json,
-      start, scale, decode,
-      images, memory
+    case connections, websocket, latency, callers, crowd, growth, processor, neighbour, features, modules, pipeline
+    case cache, hedging, json, start, scale, decode, images, memory
   }
 
   private let arguments: Arguments
@@ -37,6 +36,10 @@ struct FullRun {
       report.add(result, connections: 64)
     case .websocket:
       report.add(try comparison(ClientProgram.webSocket).run(Workload.webSocket), connections: 1)
+    case .latency:
+      let clients = programs.filter { LatencyCost.clients.contains($0.key) }
+      let tables = try LatencyCost.tables(clients, at: server, rounds: arguments.rounds, Bench.say)
+      for table in tables { report.add(table) }
     case .callers:
       for table in try CallerSweep.tables(progress: Bench.say, { try comparison($0).run($1) }) { report.add(table) }
     case .crowd: try compareCrowd()
@@ -58,7 +61,7 @@ struct FullRun {
       report.add(try await HedgingCost.table(scale: arguments.scale, rounds: arguments.rounds))
     case .json: report.add(try JSONCost.table(rounds: arguments.rounds))
     case .start: report.add(try StartCost.table(at: server, rounds: arguments.rounds, Bench.say))
-    case .scale: report.add(try ScaleProbe.table([.requests, .waiting, .open, .idle], at: server, Bench.say))
+    case .scale: report.add(try ScaleProbe.table([.requests, .waiting, .open, .sockets, .idle], at: server, Bench.say))
     case .decode:
       let rows = try DecodeCost(progress: Bench.say).run(rounds: arguments.rounds, progress: Bench.say)
       report.add(DecodeCost.table(rows))
@@ -89,10 +92,10 @@ struct FullRun {
     // not the commands: curl starts again each time, and wrk and h2load measure the server
     let shown = result.programs.indices.filter { result.programs[$0].launch != nil }
     let chart = Chart(
-      title: "Throughput relative to a C loop on libcurl (1.0); longer is better",
+      title: "Throughput relative to the better C loop (1.0); longer is better; lines: least and most",
       clients: shown.map { result.programs[$0].title },
       groups: workloads.indices.map { index in
-        Chart.Group(name: workloads[index].name, ratios: shown.map { result.ratio(index, $0)?.median })
+        Chart.Group(name: workloads[index].name, ratios: shown.map { result.ratio(index, $0) })
       })
     try chart.svg.write(to: file, atomically: true, encoding: .utf8)
   }
@@ -101,13 +104,14 @@ struct FullRun {
     let connections = Workload.crowd.atOnce
     var table = ResultTable(
       key: "crowd",
-      title: "**10,000 requests at once**, each on its own connection, to a server that answers after 1 second: "
+      title: "**10,000 requests at once**, each on its own new connection, to a server that answers after 1 second: "
         + "median (least–most)",
       columns: ["client", "seconds for all", "processor, µs a request", "peak, MB"], digits: 1)
     // one client after another: each keeps its connections while it runs, and two would exceed the limit of open files
     for program in programs where Workload.crowd.needs.isSubset(of: program.abilities) {
       let result = try Comparison(
         programs: [program], server: server, rounds: min(3, arguments.rounds), seconds: 0, connections: connections,
+        startsCold: true,
         progress: Bench.say
       ).run([.crowd])
       guard !result.programs.isEmpty else { continue }

@@ -39,6 +39,7 @@ struct Workload: Sendable {
     decode("104 KB, gzip, 16 at once", "gzip16", .gzip),
     decode("104 KB, Brotli, 16 at once", "brotli16", .brotli),
     decode("104 KB, zstd, 16 at once", "zstd16", .zstd),
+    Workload("1 KiB sent, 64 at once", "send64", .send, "upload", 1024, .sink, atOnce: 64),
     Workload("256 MiB down", "down", .download, ServedFile.large.name, ServedFile.large.count),
     Workload("256 MiB up", "up", .upload, "upload", ServedFile.large.count, .sink),
     Workload("256 MiB up from a file", "up-file", .uploadFile, "upload", ServedFile.large.count, .sink),
@@ -55,6 +56,12 @@ struct Workload: Sendable {
     fetch("full TLS handshakes", "handshake", .small, .closingSecureWithoutTickets, atOnce: 16),
     fetch("full TLS handshakes, one after another", "handshake1", .small, .closingSecureWithoutTickets, atOnce: 1),
   ]
+
+  /// Measures the time of each request: with this number of callers, or with this number of requests a second.
+  static func latency(callers: Int) -> Workload {
+    let name = callers == 1 ? "1 caller" : "\(callers) callers"
+    return Workload(name, "latency", .latency, ServedFile.small.name, ServedFile.small.count, atOnce: callers)
+  }
 
   /// Messages over a WebSocket that the server returns.
   static let webSocket = [
@@ -99,6 +106,8 @@ struct Workload: Sendable {
       case .download: [.download]
       case .upload: [.upload]
       case .uploadFile: [.uploadFile]
+      case .send: [.send]
+      case .latency: [.fetch]
       case .echo: [.webSocket]
       case .echoCompressed: [.webSocket, .webSocketCompression]
       }

@@ -73,6 +73,30 @@ struct UpgradeTests {
 
   // MARK: - Bytes
 
+  @Test(arguments: [false, true]) func writesAndReadsInTurnsGetEachAnswerOnce(secure: Bool) async throws {
+    let stream = try await open("echo", secure: secure)
+    var unread = Data("hello ".utf8)
+    func expect(_ bytes: Data) async throws {
+      unread += bytes
+      while !unread.isEmpty {
+        let read = try #require(try await stream.read())
+        #expect(unread.starts(with: read))
+        unread = Data(unread.dropFirst(read.count))
+      }
+    }
+
+    for number in 0..<200 {
+      try await stream.write(Data("\(number);".utf8))
+      try await expect(Data("\(number);".utf8))
+    }
+    // Now no answer is read between the writes.
+    for _ in 0..<3 { try await stream.write(Data("again".utf8)) }
+    try await expect(Data("againagainagain".utf8))
+
+    stream.finish()
+    #expect(try await rest(of: stream) == Data(" bye".utf8))
+  }
+
   @Test(arguments: [false, true]) func bytesGoToAndFro(secure: Bool) async throws {
     try await expectEcho(open("echo", secure: secure))
     _ = try await ask("ended")

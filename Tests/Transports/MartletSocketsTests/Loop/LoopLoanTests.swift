@@ -23,6 +23,20 @@ struct LoopLoanTests {
     #expect(counter.count == 2)
   }
 
+  @Test func aThreadKnowsWhetherItHasIt() {
+    let loan = LoopLoan<Int>()
+    #expect(!loan.isHeldByThisThread)
+
+    loan.begin()
+    #expect(loan.isHeldByThisThread)
+    loan.offer(1)
+    #expect(!loan.isHeldByThisThread)
+    #expect(loan.borrow { _, _ in loan.isHeldByThisThread } == true)
+    #expect(!loan.isHeldByThisThread)
+    loan.takeBack()
+    #expect(loan.isHeldByThisThread)
+  }
+
   @Test func itIsNotLentTwice() {
     let loan = LoopLoan<Counter>()
     loan.offer(Counter())

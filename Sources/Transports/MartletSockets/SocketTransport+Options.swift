@@ -41,9 +41,11 @@ extension SocketTransport {
     /// A thread waits only if its request is the transport's only one, uses HTTP/1.1, and the last request on the
     /// connection took less than this time. With a server nearby, such as a proxy on the same machine, suspending the
     /// task and waking a thread takes longer than the response. The thread does no other work while it waits. Another
-    /// request ends the wait at once, and for a twentieth of a second no thread waits again. No thread waits in a
-    /// process that may use only one processor, because the wait would prevent all other tasks from running. The
-    /// process's affinity and its control group's quota are checked when the transport is made.
+    /// request ends the wait at once, and for a twentieth of a second no thread waits again. The thread that sends a
+    /// message over a WebSocket waits in the same way if the server has answered the last messages within this time,
+    /// and the program received each answer before it sent the next message. No thread waits in a process that may use
+    /// only one processor, because the wait would prevent all other tasks from running. The process's affinity and its
+    /// control group's quota are checked when the transport is made.
     public var blockingWait = Duration.microseconds(200)
     /// How long an idle HTTP/2 connection may be silent before a PING tests it ahead of its next use: a router on the
     /// way may have forgotten it. 15 seconds by default.

@@ -18,6 +18,14 @@ package enum MultipartSyntax {
     return String(decoding: bytes.prefix(boundaryLimit), as: UTF8.self)
   }
 
+  /// Whether the text can be a boundary (RFC 2046 §5.1.1).
+  package static func isBoundary(_ text: String) -> Bool {
+    let isAllowed = text.utf8.allSatisfy {
+      ASCII.isLetter($0) || ASCII.isDigit($0) || "'()+_,-./:=? ".utf8.contains($0)
+    }
+    return isAllowed && (1...boundaryLimit).contains(text.utf8.count) && !text.hasSuffix(" ")
+  }
+
   /// Whether the boundary does not occur in the data.
   package static func isFree(_ boundary: String, in data: Data) -> Bool {
     let needle = Array(boundary.utf8)

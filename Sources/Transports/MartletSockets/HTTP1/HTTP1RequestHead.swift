@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+package import MartletEngine
+package import MartletSemantics
 
 /// The head of a request as it is sent over HTTP/1.1, and how its body is framed.
 ///
@@ -109,6 +109,18 @@ struct HTTP1RequestHead: Sendable {
     return body.length.map { .length($0) } ?? .chunked
   }
 
+}
+
+extension WrittenHead {
+  /// The head that would be written for a request to its origin over HTTP/1.1, for a display of what is not sent.
+  ///
+  /// - Parameter body: the opened body; nil if the request has none.
+  /// - Throws: ``HTTPError`` of kind `invalidRequest`.
+  package init(of request: HTTPRequest, body: OpenBody?) throws(HTTPError) {
+    guard let origin = request.origin else { throw request.hasNoOrigin }
+    let head = try HTTP1RequestHead(request, to: origin, body: body)
+    self.init(lines: head.bytes)
+  }
 }
 
 /// The target of a request, and the matching authority for `Host` (RFC 9112 §3.2).

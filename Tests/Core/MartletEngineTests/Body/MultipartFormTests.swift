@@ -21,6 +21,26 @@ struct MultipartFormTests {
     return (String(decoding: data, as: UTF8.self).replacingOccurrences(of: boundary, with: "B"), open.length)
   }
 
+  @Test func aFormMayHaveItsOwnBoundary() async throws {
+    var form = MultipartForm()
+    form.append("Sonne", for: "title")
+    form.boundary = "xo:xo"
+    let body = RequestBody.multipart(form)
+    #expect(body.fields[.contentType] == #"multipart/form-data; boundary="xo:xo""#)
+    #expect(body.bytes.map { String(decoding: $0, as: UTF8.self) }?.hasPrefix("--xo:xo\r\n") == true)
+    #expect(body.bytes.map { String(decoding: $0, as: UTF8.self) }?.hasSuffix("\r\n--xo:xo--\r\n") == true)
+  }
+
+  @Test(arguments: ["", "ends with ", "a\r\nb", "ü", String(repeating: "a", count: 71), "onn"])
+  func aBoundaryThatCannotBeIsRefusedWhenTheFormIsSent(boundary: String) async throws {
+    var form = MultipartForm()
+    form.append("Sonne", for: "title")
+    form.boundary = boundary
+    let error = await #expect(throws: HTTPError.self) { try await RequestBody.multipart(form).open() }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("boundary") == true)
+  }
+
   @Test func partsAreWrittenInOrderAndMeasured() async throws {
     var form = MultipartForm()
     form.append("Sonne", for: "title")

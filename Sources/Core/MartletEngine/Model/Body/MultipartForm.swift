@@ -37,6 +37,13 @@ public struct MultipartForm: Sendable {
   /// The parts, in the order in which they are sent.
   public var parts: [Part]
 
+  /// The boundary between the parts. nil, the default, for a random one that no part in memory contains.
+  ///
+  /// A boundary has 1 to 70 letters, digits, spaces and characters of `'()+_,-./:=?`, and no space at its end (RFC 2046
+  /// §5.1.1). If it is another text, or a part in memory contains it, sending the form fails with
+  /// ``HTTPError/Kind/invalidRequest``.
+  public var boundary: String?
+
   /// Makes a form; an empty one by default.
   public init(_ parts: [Part] = []) { self.parts = parts }
 
@@ -62,13 +69,33 @@ public struct MultipartForm: Sendable {
     parts.append(Part(name: name, fileName: fileName, contentType: type, body: body))
   }
 
-  /// Returns a random boundary that no part in memory contains. Files and streams are not searched: for them, the 178
-  /// random bits make a collision improbable.
+  /// Returns the form's boundary, or a random one that no part in memory contains. Files and streams are not searched:
+  /// for them, the 178 random bits make a collision improbable.
   func makeBoundary() -> String {
+    if let boundary { return boundary }
     while true {
       let boundary = MultipartSyntax.boundary { UInt64.random(in: .min ... .max) }
-      if parts.allSatisfy({ MultipartSyntax.isFree(boundary, in: $0.body.bytes ?? Data()) }) { return boundary }
+      if isFree(boundary) { return boundary }
     }
+  }
+
+  private func isFree(_ boundary: String) -> Bool {
+    parts.allSatisfy { MultipartSyntax.isFree(boundary, in: $0.body.bytes ?? Data()) }
+  }
+
+  /// The reason why the form cannot be sent with its own boundary.
+  fileprivate var boundaryRefusal: HTTPError? {
+    guard let boundary else { return nil }
+    guard MultipartSyntax.isBoundary(boundary) else {
+      return HTTPError(
+        .invalidRequest,
+        "'\(boundary)' is no boundary: use 1 to 70 letters, digits and characters of '()+_,-./:=? (RFC 2046 §5.1.1)",
+        phase: .preparing)
+    }
+    guard !isFree(boundary) else { return nil }
+    return HTTPError(
+      .invalidRequest, "a part of the form contains the boundary '\(boundary)': use another one, or none",
+      phase: .preparing)
   }
 }
 
@@ -86,6 +113,7 @@ struct MultipartPlan: Sendable {
   private static let joinLimit = 64 << 10
 
   init(_ form: MultipartForm, boundary: String) {
+    refusal = form.boundaryRefusal
     for (index, part) in form.parts.enumerated() {
       refusal = refusal ?? Self.refusal(of: part)
       join(

@@ -26,6 +26,9 @@ MIRRORS ?=
 # The folder into which `make install` installs the command-line tool. DESTDIR is prepended to it, for packages.
 PREFIX ?= /usr/local
 
+# Whether the tool of `make install` draws images. With no, it needs no libraries of image formats.
+IMAGES ?= yes
+
 .PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-window format bench interop integrations scores fleet \
   docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
@@ -93,8 +96,8 @@ fuzz: test-libraries ## run libFuzzer on parsers and protocols, with the address
 	@scripts/fuzz $(ARGS)
 
 # The program contains the Swift libraries, so it also runs where Swift is not installed.
-install: build-libraries ## martlet, the command-line tool, with manual page and completions; PREFIX=~/.local for one user
-	@scripts/install-tool install "$(DESTDIR)$(PREFIX)"
+install: build-libraries ## martlet, the command-line tool, with manual page and completions; PREFIX=~/.local for one user, IMAGES=no without --image
+	@IMAGES="$(IMAGES)" scripts/install-tool install "$(DESTDIR)$(PREFIX)"
 
 uninstall: ## remove the files of install under PREFIX
 	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"

@@ -304,20 +304,29 @@ package.targets += [
 // Above the APIs: the command-line tool, for Linux. All of it except the entry point is a library, so that tests run it
 // in their process. A module cannot be called martlet on file systems that do not distinguish it from Martlet.
 #if os(Linux)
-package.products.append(.executable(name: "martlet", targets: ["martlet-tool"]))
+// martlet-plain is the tool without --image, and so without the libraries of the image formats.
+package.products += [
+  .executable(name: "martlet", targets: ["martlet-tool"]),
+  .executable(name: "martlet-plain", targets: ["martlet-plain-tool"]),
+]
 package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletImages", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn",
-      "MartletSockets", "MartletTesting", "MartletWebSocket",
+      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn", "MartletSockets",
+      "MartletTesting", "MartletWebSocket",
     ]),
-  .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine"]),
+  .target(
+    name: "MartletToolImages",
+    dependencies: ["MartletCommandLine", "MartletEngine", "MartletImages", "MartletSemantics"]),
+  .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine", "MartletToolImages"]),
+  .executableTarget(name: "martlet-plain-tool", dependencies: ["MartletCommandLine"]),
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [
       "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
-      "MartletSockets", "MartletTesting", "TestServers", "TestSupport", "martlet-tool", "MartletWebSocket",
+      "MartletSockets", "MartletTesting", "MartletToolImages", "TestServers", "TestSupport", "martlet-plain-tool",
+      "martlet-tool", "MartletWebSocket",
     ]),
 ]
 #endif
@@ -340,7 +349,7 @@ let groups = [
     "CBrotli", "CCrypto", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
-  "Tool/Sources": ["MartletCommandLine", "martlet-tool"],
+  "Tool/Sources": ["MartletCommandLine", "MartletToolImages", "martlet-plain-tool", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
   "Tests/Core": [
     "MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests",

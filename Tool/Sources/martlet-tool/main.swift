@@ -1,3 +1,4 @@
 import MartletCommandLine
+import MartletToolImages
 
-CommandLineTool.run(Array(CommandLine.arguments.dropFirst()))
+CommandLineTool.run(Array(CommandLine.arguments.dropFirst()), drawing: TerminalImages.drawing)

@@ -31,10 +31,7 @@ struct ArgumentTests {
   @Test(arguments: [
     (["gte", ":80"], "'gte' is neither a command nor a URL: did you mean 'get'? 'martlet --help' lists the commands"),
     (["get", "--tiemout", "3"], "there is no option --tiemout: did you mean --timeout?"),
-    (
-      ["get", "--verify=no"],
-      "there is no option --verify: --insecure accepts any certificate, and --ca FILE trusts an authority"
-    ),
+    (["get", "-k"], "there is no option -k: --insecure accepts any certificate, and --ca FILE trusts an authority"),
     (["-X", "PUT", ":80"], "there is no option -X: write the method first, as in martlet put example.com/orders"),
     (["get", "-Z"], "there is no option -Z: 'martlet get --help' lists them"),
     (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
@@ -49,6 +46,16 @@ struct ArgumentTests {
   ])
   func mistakesAreNamedWithTheirRemedy(line: [String], message: String) {
     #expect(throws: UsageError(message)) { try ArgumentParser.parse(line) }
+  }
+
+  @Test(
+    arguments: [
+      ("no", true, nil), ("False", true, nil), ("yes", false, nil), ("TRUE", false, nil), ("a.pem", false, "a.pem"),
+    ] as [(String, Bool, String?)])
+  func verifyIsInsecureOrAnAuthority(value: String, isInsecure: Bool, authority: String?) throws {
+    let parsed = try ArgumentParser.parse(["get", ":80", "--verify", value])
+    #expect(parsed.has(.insecure) == isInsecure)
+    #expect(parsed.value(.ca) == authority)
   }
 
   @Test func noOptionIsTakenForThatOfAnotherTool() {

@@ -53,7 +53,7 @@ struct ArticleTests {
 
   @Test func commandsPrintWhatTheArticleSays() async throws {
     let examples = try examples()
-    #expect(examples.count == 10)
+    #expect(examples.count == 11)
     let server = try service()
     let run = try TestRun()
     for example in examples {

@@ -138,9 +138,48 @@ struct CallTests {
     (["post", ":1", "@none"], "there is no file 'none'"),
     (["post", ":1", "--json", "--form"], "--json and --form exclude each other: leave one out"),
     (["get", ":1", "X:a\nb"], "the value of X has a control character, such as a line break, and cannot be sent"),
-    (["get", ":1", "--offline"], "--offline answers from a cache: add --cache FOLDER"),
+    (["get", ":1", "--only-cached"], "--only-cached answers from a cache: add --cache FOLDER"),
+    (
+      ["get", ":1", "--offline", "--cache", "kept"],
+      "--offline shows the request and sends nothing: --only-cached answers from --cache"
+    ),
+    (
+      ["get", ":1", "--offline", "--har", "a.har"],
+      "--offline sends nothing, and --har is for a call: leave one out"
+    ),
+    (["get", ":1", "--sorted", "--unsorted"], "--sorted and --unsorted exclude each other: leave one out"),
+    (["get", ":1", "-F", "--no-redirects"], "--no-redirects and --follow exclude each other: leave one out"),
+    (["get", ":1", "-c"], "--continue needs --download, which continues what was interrupted in any case"),
+    (["get", ":1", "-O", "-o", "a"], "--remote-name and --output exclude each other: leave one out"),
+    (["put", ":1", "-T", "a", "b=1"], "the body is either --upload-file or items: leave one of them out"),
+    (["post", ":1", "b=@ada"], #"there is no file 'ada': with a backslash, 'name=\@ada', it is the text '@ada'"#),
+    (
+      ["get", ":1", "--session", "a", "--session-read-only", "b"],
+      "--session and --session-read-only exclude each other: leave one out"
+    ),
+    (
+      ["get", ":1", "--resolve", "h:1:x"],
+      "--resolve 'h:1:x' is no HOST:PORT:ADDRESS: write one such as api.example.com:443:127.0.0.1"
+    ),
+    (
+      ["get", ":1", "--unix-socket", "a", "--interface", "lo"],
+      "--unix-socket and --interface exclude each other: leave one out"
+    ),
+    (["get", ":1", "-w", "%{http_cod}"], "--write-out has no variable 'http_cod': did you mean %{http_code}?"),
+    (
+      ["get", ":1", "--aws-sigv4", "aws:amz:r:s"],
+      "--aws-sigv4 needs keys: --auth KEY_ID:KEY, or $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY"
+    ),
+    (
+      ["get", ":1", "--aws-sigv4", "aws:amz", "-a", "k:s"],
+      "--aws-sigv4 'aws:amz': the host 'localhost' does not name the region and the service: write aws:amz:REGION:SERVICE"
+    ),
+    (
+      ["get", "http+unix://a/b"],
+      "the scheme of 'http+unix://a/b' is 'http+unix': write http://localhost/… and --unix-socket PATH"
+    ),
     (["get"], "there is no URL: martlet get example.com/orders"),
-    (["get", ":1", "--session", "../x"], "'../x' is no name of a session: use letters, digits, '-', '_' and '.'"),
+    (["get", ":1", "--session", "a b"], "'a b' is no name of a session: use letters, digits, '-', '_' and '.'"),
     (["get", ":1", "--pin", "abc"], "--pin 'abc' is not the base64 of a SHA-256: it has 44 characters"),
     (["get", ":1", "--proxy", "ftp://h"], "--proxy has the scheme 'ftp': use http, https or socks5"),
     (

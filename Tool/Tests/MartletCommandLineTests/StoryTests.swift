@@ -95,9 +95,9 @@ struct StoryTests {
     let second = try await run.run(line)
     #expect(second.errors.text.contains("* the response comes from the cache, and is fresh"))
     #expect(second.errors.text.contains("* answered without the network"))
-    let offline = try await run.run(line + ["--offline"])
+    let offline = try await run.run(line + ["--only-cached"])
     #expect(offline.code == .success && offline.text == "[1]")
-    let other = try await run.run([":\(server.port)/other", "--cache", "kept", "--offline"])
+    let other = try await run.run([":\(server.port)/other", "--cache", "kept", "--only-cached"])
     #expect(other.code == .notStored)
     #expect(server.requests.count == 1)
   }

@@ -3,6 +3,7 @@ import MartletEngine
 @testable import MartletCommandLine
 import MartletSemantics
 import MartletTesting
+import MartletToolImages
 import Synchronization
 
 /// An output in memory. After `limit` bytes its reader closes it.
@@ -78,7 +79,7 @@ final class TestRun: Sendable {
     let surroundings = Surroundings(
       output: output, errors: errors, input: descriptor, environment: environment,
       folder: URL(filePath: folder.url.path, directoryHint: .isDirectory), clock: clock,
-      askPassword: { _ in password })
+      askPassword: { _ in password }, drawing: TerminalImages.drawing)
     let code = await CommandLineTool.run(arguments, surroundings)
     return Result(code: code, output: output, errors: errors)
   }

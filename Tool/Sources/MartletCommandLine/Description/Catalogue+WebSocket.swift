@@ -40,12 +40,13 @@ extension Catalogue {
           OptionDescription(.showSecrets, "shows passwords, tokens and cookies in --verbose and --events"),
         ]),
       OptionGroup(
-        title: kept.title, options: kept.options.filter { $0.name == .session || $0.name == .cookies }),
+        title: kept.title, options: kept.options.filter { [.session, .sessionReadOnly, .cookies].contains($0.name) }),
       credentials,
       OptionGroup(
         title: "Behavior",
         options: [
           OptionDescription(.noRedirects, "does not follow redirects"),
+          OptionDescription(.maxRedirects, .count, "follows at most this many redirects; 20 by default"),
           OptionDescription(.timeout, .seconds, "the limit for connecting, and for the wait for the response"),
           OptionDescription(.deadline, .seconds, "the limit for opening the WebSocket; none by default"),
           OptionDescription(.correlation, "adds X-CorrelationID and traceparent, to find the call in logs of servers"),

@@ -85,6 +85,9 @@ enum Catalogue {
           OptionDescription(.overwrite, "lets --har replace another file"),
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
           hostOption,
+          OptionDescription(
+            .proxy, .text("URL"), repeatable: true,
+            "the proxy for the way to the origin; 'none' for none; by default the environment's"),
           OptionDescription(.insecure, "accepts the origin's certificate even if it is not trusted"),
           OptionDescription(.ca, .file, "certificates of authorities to trust besides the system's (PEM)"),
         ]),

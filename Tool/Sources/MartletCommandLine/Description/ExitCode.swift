@@ -56,7 +56,7 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     case .connection: "no connection: the name, the host, the port or the proxy; or the connection was lost"
     case .tls: "TLS failed: the server's certificate, a pinned key, the client's certificate"
     case .badResponse: "the response is not valid, too large, or cannot be decoded"
-    case .notStored: "nothing is stored (--offline) or recorded (--replay) for the request"
+    case .notStored: "nothing is stored (--only-cached) or recorded (--replay) for the request"
     case .interrupted: "interrupted with Ctrl-C"
     case .brokenPipe: "the reader of the output closed it, as in 'martlet get … | head'"
     }

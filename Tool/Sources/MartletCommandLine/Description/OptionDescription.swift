@@ -80,31 +80,44 @@ struct OptionDescription: Sendable {
 /// The options of all commands, under the names that follow the two dashes.
 enum OptionName: String, Sendable, Hashable, CaseIterable {
   // the request
-  case json, form, multipart, raw
+  case json, form, multipart, raw, boundary, compress, chunked
+  case uploadFile = "upload-file"
   case ignoreStandardInput = "ignore-stdin"
   // what to show
-  case print, headers, body, verbose, events, quiet, pretty, color, image, curl
+  case print, headers, body, meta, all, verbose, events, quiet, pretty, sorted, color, style, image, curl, offline
+  case writeOut = "write-out"
   case showSecrets = "show-secrets"
   // files
   case download, output, overwrite
+  case remoteName = "remote-name"
   case har, replay, timeline
   // what to keep
-  case session, cookies, cache, offline
+  case session, cookies, cache
+  case sessionReadOnly = "session-read-only"
+  case onlyCached = "only-cached"
   // authentication
   case auth
   case authType = "auth-type"
   case netrc
   case netrcFile = "netrc-file"
   case csrf
+  case awsSignature = "aws-sigv4"
   // behavior
   case correlation, language, retry, timeout, deadline
   case noRedirects = "no-redirects"
+  case maxRedirects = "max-redirects"
+  case defaultScheme = "default-scheme"
   case pathAsIs = "path-as-is"
   case checkStatus = "check-status"
   // connections
   case proxy, ca, cert, key
   case certPassword = "cert-password"
-  case pin, insecure, http1, http2
+  case pin, insecure, verify, ssl, http1, http2, resolve, interface
+  case unixSocket = "unix-socket"
+  // what happens without them, too
+  case follow, stream, unsorted
+  case continuing = "continue"
+  case ignoreNetrc = "ignore-netrc"
   // messages of a WebSocket
   case subprotocol, binary, ping, count
   // serve and record

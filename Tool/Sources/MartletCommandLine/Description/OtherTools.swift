@@ -4,11 +4,9 @@ enum OtherTools {
   static func remedy(for option: String) -> String? { remedies.first { $0.options.contains(option) }?.remedy }
 
   private static let remedies: [(options: [String], remedy: String)] = [
-    (
-      ["--follow", "-F", "--location", "-L", "--max-redirects", "--max-redirs"],
-      "redirects are followed, and --no-redirects shows the first response"
-    ),
-    (["--verify", "-k"], "--insecure accepts any certificate, and --ca FILE trusts an authority"),
+    (["--location", "-L"], "redirects are followed, and --no-redirects shows the first response"),
+    (["--max-redirs"], "--max-redirects NUMBER limits redirects"),
+    (["-k"], "--insecure accepts any certificate, and --ca FILE trusts an authority"),
     (["--cacert"], "--ca FILE trusts an authority"),
     (["--cert-key"], "--key FILE has the private key"),
     (["--cert-key-pass", "--pass"], "--cert-password PASSWORD opens the private key"),
@@ -21,18 +19,24 @@ enum OtherTools {
     (["--user-agent"], "write User-Agent:name behind the URL"),
     (["--compressed"], "compressed responses are asked for and decoded"),
     (["--include", "-i"], "--print hb shows head and body"),
-    (["--all", "--meta", "-m", "--debug", "--trace"], "--verbose shows every request, response and time"),
-    (["--stream", "-S", "--no-buffer", "-N"], "bodies are shown as they arrive"),
-    (["--style", "--format-options"], "--pretty and --color say how a body is shown"),
-    (["--unsorted", "--sorted"], "members stay in the order of the server"),
-    (["--continue", "-c", "--continue-at", "-C"], "--download continues what was interrupted"),
-    (["--session-read-only"], "--session NAME reads and writes"),
+    (["--debug", "--trace", "--traceback"], "--verbose shows every request, response and time"),
+    (["--no-buffer", "-N"], "bodies are shown as they arrive"),
+    (["--format-options"], "--pretty, --sorted and --style say how a body is shown"),
+    (
+      ["--response-mime", "--response-charset"],
+      "a body is read as its Content-Type says; --output FILE keeps it as it is"
+    ),
+    (["--continue-at", "-C"], "--download continues what was interrupted"),
+    (["--remote-header-name", "-J"], "--download takes the file's name from the server"),
+    (["--ciphers"], "the system's OpenSSL has them, and --ssl sets the lowest version of TLS"),
+    (["--max-headers"], "256 KiB of fields are read at most"),
+    (["--history-print"], "--print with --all shows the heads of redirects too"),
+    (["--https"], "write https://, or --default-scheme https"),
     (["--cookie", "--cookie-jar"], "--cookies FILE reads and writes cookies, and Cookie:a=1 sends one"),
-    (["--default-scheme"], "write the scheme, as in http://example.com"),
     (["--max-time"], "--deadline SECONDS limits everything together"),
     (["--connect-timeout"], "--timeout SECONDS limits connecting and waiting"),
+    (["--silent"], "--quiet shows nothing but errors"),
     (["--fail"], "--check-status ends with 3, 4 or 5"),
-    (["--silent", "-s"], "--quiet shows nothing but errors"),
     (["--socks5", "--preproxy"], "--proxy socks5://host:port"),
   ]
 }

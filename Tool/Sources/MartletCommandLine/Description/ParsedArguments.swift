@@ -38,6 +38,15 @@ struct ParsedArguments: Sendable {
 
   fileprivate mutating func add(_ word: String) { words.append(word) }
 
+  /// Adds what a value of HTTPie's `--verify` means here.
+  fileprivate mutating func add(verification value: String) {
+    switch value.lowercased() {
+    case "no", "false": add(nil, for: .insecure)
+    case "yes", "true": break
+    default: add(value, for: .ca)
+    }
+  }
+
   /// Takes the first word as the method.
   fileprivate mutating func take(method name: String) {
     words.removeFirst()
@@ -145,6 +154,7 @@ struct ArgumentParser {
     }
     if let fault = option.fault(in: value) { throw UsageError("\(name) \(placeholder): \(fault)") }
     result.add(value, for: option.name)
+    if option.name == .verify { result.add(verification: value) }
   }
 
   private func unknown(_ name: String) -> UsageError {

@@ -13,11 +13,34 @@ struct Palette: Sendable {
     case bad = "1;31"
   }
 
+  /// The colors of the roles; messages about success and failure always have those of the terminal.
+  enum Theme: String, Sendable, CaseIterable {
+    case auto, fruity, monokai, solarized
+
+    fileprivate func code(of style: Style) -> String {
+      switch (self, style) {
+      case (.fruity, .name): "38;5;198"
+      case (.fruity, .text): "38;5;39"
+      case (.fruity, .number): "38;5;45"
+      case (.fruity, .literal): "38;5;208"
+      case (.monokai, .name): "38;5;197"
+      case (.monokai, .text): "38;5;186"
+      case (.monokai, .number), (.monokai, .literal): "38;5;141"
+      case (.solarized, .name): "38;5;33"
+      case (.solarized, .text): "38;5;37"
+      case (.solarized, .number): "38;5;61"
+      case (.solarized, .literal): "38;5;136"
+      default: style.rawValue
+      }
+    }
+  }
+
   let isColored: Bool
+  var theme = Theme.auto
 
   static let plain = Palette(isColored: false)
 
-  func begin(_ style: Style) -> String { isColored ? "\u{1B}[\(style.rawValue)m" : "" }
+  func begin(_ style: Style) -> String { isColored ? "\u{1B}[\(theme.code(of: style))m" : "" }
 
   var end: String { isColored ? "\u{1B}[0m" : "" }
 

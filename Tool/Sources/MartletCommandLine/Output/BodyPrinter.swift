@@ -5,7 +5,7 @@ import MartletSemantics
 struct BodyPrinter {
   private let choice: OutputChoice
   private let output: any Output
-  /// The largest body in a coding other than UTF-8 that is converted for a terminal.
+  /// The largest body in a coding other than UTF-8 that is converted for a terminal, and the largest that is sorted.
   private static let convertedLimit = 16 << 20
 
   init(_ choice: OutputChoice, to output: any Output) { (self.choice, self.output) = (choice, output) }
@@ -13,13 +13,29 @@ struct BodyPrinter {
   /// Reads the body to its end, and writes it. Bytes that are not text are counted and not written to a terminal.
   func print(_ body: ResponseBody, type: MediaType?) async throws {
     var chunks = body.makeAsyncIterator()
-    guard let first = try await chunks.next() else { return }
+    guard var first = try await chunks.next() else { return }
     let kind = BodyKind(type, beginning: first)
     if kind == .binary, choice.isForTerminal { return try await count(first, &chunks, type) }
+    if kind == .json, choice.isSorted, try await sort(&first, &chunks) { return }
     if choice.isForTerminal, let coding = type?.charset.flatMap({ TextCoding(label: $0) }), coding != .utf8 {
       return try await convert(first, &chunks, coding, kind)
     }
     try await show(first, &chunks, formatter(for: kind))
+  }
+
+  /// Shows JSON with sorted members. Returns false if the body is too large: nothing is shown then, and what was read
+  /// is the new first chunk.
+  private func sort(_ first: inout Data, _ chunks: inout ResponseBody.Iterator) async throws -> Bool {
+    while first.count <= Self.convertedLimit {
+      guard let chunk = try await chunks.next() else {
+        let text = SortedJSON.text(String(decoding: first, as: UTF8.self))
+        var formatter = formatter(for: .json) ?? PlainTextFormatter(isForTerminal: choice.isForTerminal)
+        try output.write(formatter.format(Data(text.utf8)) + formatter.finish())
+        return true
+      }
+      first += chunk
+    }
+    return false
   }
 
   private func show(

@@ -1,22 +1,31 @@
 import MartletEngine
-import MartletImages
+package import MartletSemantics
+
+/// Draws the image in a file with the characters of a terminal of this size.
+package typealias ImageDrawing =
+  @Sendable (_ data: Data, _ columns: Int, _ rows: Int) throws(ImageDrawingError) -> String
+
+/// The error of a file that is no image, or a damaged one.
+package struct ImageDrawingError: Error {
+  package let message: String
+
+  package init(message: String) { self.message = message }
+}
 
 /// Draws the image in a response's body with the characters of a terminal.
 struct ImagePrinter {
   private let output: any Output
+  private let draw: ImageDrawing
   /// The largest file that is read.
   private static let fileLimit = 64 << 20
 
-  init(to output: any Output) { self.output = output }
+  init(to output: any Output, drawing draw: @escaping ImageDrawing) { (self.output, self.draw) = (output, draw) }
 
   /// Reads the body to its end, and draws it in the size of the terminal, with a line left for the prompt.
   ///
-  /// - Throws: `ImageError` if the body is not an image.
+  /// - Throws: `ImageDrawingError` if the body is not an image.
   func print(_ body: ResponseBody) async throws {
     let data = try await body.collect(upTo: Self.fileLimit)
-    let (columns, rows) = (output.columns, max(1, output.rows - 1))
-    let bitmap = try ImageDecoder.decode(
-      data, options: .init(fitting: PixelSize(width: columns, height: 2 * rows)))
-    try output.write(HalfBlocks.lines(of: bitmap, columns: columns, rows: rows).map { $0 + "\n" }.joined())
+    try output.write(try draw(data, output.columns, max(1, output.rows - 1)))
   }
 }

@@ -5,6 +5,8 @@ import MartletSemantics
 struct MessageText: Sendable {
   let palette: Palette
   let redaction: Redaction
+  /// Whether the fields are sorted by their names.
+  var isSorted = false
 
   /// `GET /orders?state=open`, and the fields.
   func request(_ head: RequestHead) -> String {
@@ -37,7 +39,9 @@ struct MessageText: Sendable {
   }
 
   func fields(_ fields: HTTPFields) -> String {
-    redaction.redacted(fields).map { line($0.name, $0.value) }.joined()
+    var lines = redaction.redacted(fields).map { (name: $0.name, value: $0.value) }
+    if isSorted { lines.sort { ASCII.lowercased($0.name.rawName) < ASCII.lowercased($1.name.rawName) } }
+    return lines.map { line($0.name, $0.value) }.joined()
   }
 
   private func line(_ name: FieldName, _ value: String) -> String {

@@ -8,10 +8,13 @@ struct OutputChoice: Sendable {
     static let requestBody = Parts(rawValue: 2)
     static let responseHead = Parts(rawValue: 4)
     static let responseBody = Parts(rawValue: 8)
+    static let metadata = Parts(rawValue: 16)
   }
 
   let parts: Parts
   let isFormatted: Bool
+  /// Whether fields and members are sorted.
+  let isSorted: Bool
   /// The colors on standard output.
   let palette: Palette
   /// The colors on standard error.
@@ -24,10 +27,17 @@ struct OutputChoice: Sendable {
     parts = try Self.parts(arguments, isTerminal: isTerminal)
     let pretty = arguments.value(.pretty) ?? (isTerminal ? "all" : "none")
     isFormatted = pretty == "all" || pretty == "format"
+    if arguments.has(.sorted), arguments.has(.unsorted) {
+      throw UsageError("--sorted and --unsorted exclude each other: leave one out")
+    }
+    isSorted = isFormatted && arguments.has(.sorted)
+    let theme = arguments.value(.style).flatMap { Palette.Theme(rawValue: $0) } ?? .auto
     let allowsColors = pretty == "all" || pretty == "colors" || arguments.value(.pretty) == nil
     palette = Palette(
-      isColored: allowsColors && Self.isColored(arguments, surroundings, arguments.value(.pretty) != nil || isTerminal))
-    errorPalette = Palette(isColored: Self.isColored(arguments, surroundings, surroundings.errors.isTerminal))
+      isColored: allowsColors && Self.isColored(arguments, surroundings, arguments.value(.pretty) != nil || isTerminal),
+      theme: theme)
+    errorPalette = Palette(
+      isColored: Self.isColored(arguments, surroundings, surroundings.errors.isTerminal), theme: theme)
   }
 
   /// Whether to use colors: `--color` decides, then `NO_COLOR` (no-color.org), then whether there is a terminal with
@@ -53,13 +63,16 @@ struct OutputChoice: Sendable {
         case "B": parts.insert(.requestBody)
         case "h": parts.insert(.responseHead)
         case "b": parts.insert(.responseBody)
-        default: throw UsageError("--print knows H, B, h and b, and not '\(letter)'")
+        case "m": parts.insert(.metadata)
+        default: throw UsageError("--print knows H, B, h, b and m, and not '\(letter)'")
         }
       }
       return parts
     }
     if arguments.has(.quiet) { return [] }
+    if arguments.has(.offline) { return [.requestHead, .requestBody] }
     if arguments.has(.headers) { return .responseHead }
+    if arguments.has(.meta) { return .metadata }
     if arguments.has(.body) { return .responseBody }
     if arguments.method == "HEAD" { return .responseHead }
     // With --verbose, standard error shows the heads.

@@ -16,6 +16,8 @@ struct Surroundings: Sendable {
   var now: @Sendable () -> Date = { .now }
   /// Asks for a password on the terminal; nil if there is none.
   var askPassword: @Sendable (_ prompt: String) -> String? = { PasswordPrompt.password($0) }
+  /// Draws images; nil in a program without them.
+  var drawing: ImageDrawing?
 
   /// Those of this process.
   static func ofProcess() -> Surroundings {

@@ -18,13 +18,22 @@ struct InputFiles: Sendable {
     switch source {
     case .text(let text): return text
     case .file(let path):
-      try check(path)
-      guard let data = try? Data(contentsOf: url(path)) else { throw UsageError("'\(path)' cannot be read") }
-      guard let text = String(validating: data, as: UTF8.self) else {
-        throw UsageError("'\(path)' is not text in UTF-8: send it with name@\(path) and --form, or as the body with @")
+      guard FileManager.default.fileExists(atPath: url(path).path) else {
+        throw UsageError("there is no file '\(path)': with a backslash, 'name=\\@\(path)', it is the text '@\(path)'")
       }
-      return text
+      return try contents(of: path)
     }
+  }
+
+  /// The text in a file, or in standard input for `-`.
+  func contents(of path: String) throws(UsageError) -> String {
+    if path != "-" { try check(path) }
+    let file = path == "-" ? URL(filePath: "/dev/fd/\(input)") : url(path)
+    guard let data = try? Data(contentsOf: file) else { throw UsageError("'\(path)' cannot be read") }
+    guard let text = String(validating: data, as: UTF8.self) else {
+      throw UsageError("'\(path)' is not text in UTF-8: send it with name@\(path) and --form, or as the body with @")
+    }
+    return text
   }
 
   /// Checks that a file can be read, so that a misspelled name is not reported as a failed request.

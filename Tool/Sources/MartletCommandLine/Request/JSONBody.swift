@@ -116,7 +116,7 @@ private indirect enum JSONItem: Sendable {
 }
 
 /// The members of an object or the elements of an array, in their original notation.
-private enum JSONParts {
+enum JSONParts {
   struct Part {
     /// A string of JSON; empty in an array.
     var name = ""

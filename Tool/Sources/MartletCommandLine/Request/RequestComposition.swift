@@ -29,8 +29,11 @@ struct RequestComposition {
     if arguments.has(.raw), arguments.has(.multipart) {
       throw UsageError("--raw is no multipart/form-data: leave one out")
     }
-    if arguments.has(.raw), items.contains(where: \.isBody) {
-      throw UsageError("the body is either --raw or items: leave one of them out")
+    for whole in [OptionName.raw, .uploadFile] where arguments.has(whole) && items.contains(where: \.isBody) {
+      throw UsageError("the body is either --\(whole.rawValue) or items: leave one of them out")
+    }
+    if arguments.has(.raw), arguments.has(.uploadFile) {
+      throw UsageError("the body is either --raw or --upload-file: leave one of them out")
     }
   }
 
@@ -39,15 +42,25 @@ struct RequestComposition {
     guard let word = arguments.words.first else {
       throw UsageError("there is no URL: martlet \(arguments.command.rawValue) example.com/orders")
     }
-    let url = try TargetURL.parse(word, opensWebSocket: arguments.command == .ws)
+    let url = named(
+      try TargetURL.parse(
+        word, opensWebSocket: arguments.command == .ws, defaultScheme: arguments.value(.defaultScheme)))
     let body = try makeBody()
-    let method = arguments.method ?? (body == nil ? "GET" : "POST")
+    let method = arguments.method ?? (arguments.has(.uploadFile) ? "PUT" : body == nil ? "GET" : "POST")
     guard let method = HTTPMethod(rawValue: method) else { throw UsageError("'\(method)' is not a method of HTTP") }
     var request = HTTPRequest(method, url, query: try query(), body: body ?? .empty)
     request.fields[.accept] = isJSON(body) ? "application/json, */*;q=0.5" : "*/*"
     request.fields[.userAgent] = "\(Catalogue.program)/\(Catalogue.version)"
     try setFields(of: &request)
     return request
+  }
+
+  /// The URL with the name of the file of `--upload-file`, if the URL ends with a slash.
+  private func named(_ url: URL) -> URL {
+    guard let file = arguments.value(.uploadFile), file != "-", url.path(percentEncoded: true).hasSuffix("/") else {
+      return url
+    }
+    return url.appending(component: files.url(file).lastPathComponent)
   }
 
   private func query() throws -> [(name: String, value: String)] {
@@ -95,11 +108,8 @@ struct RequestComposition {
 extension RequestComposition {
   private func makeBody() throws -> RequestBody? {
     if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), rawType(raw)) }
-    for case .body(let path) in items {
-      if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
-      try files.check(path)
-      return typed(.file(files.url(path)), MediaType.ofFile(named: path).description)
-    }
+    for case .body(let path) in items { return try whole(path) }
+    if let path = arguments.value(.uploadFile) { return try whole(path) }
     let hasFile = items.contains { if case .file = $0 { true } else { false } }
     if items.contains(where: \.isBody) {
       if arguments.has(.multipart) || (hasFile && arguments.has(.form)) { return try multipart() }
@@ -109,6 +119,13 @@ extension RequestComposition {
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
     return typed(files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+  }
+
+  /// A file, or standard input, as the body.
+  private func whole(_ path: String) throws(UsageError) -> RequestBody {
+    if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
+    try files.check(path)
+    return typed(.file(files.url(path)), MediaType.ofFile(named: path).description)
   }
 
   private func rawType(_ text: String) -> String {
@@ -137,6 +154,7 @@ extension RequestComposition {
 
   private func multipart() throws -> RequestBody {
     var form = MultipartForm()
+    form.boundary = arguments.value(.boundary)
     for item in items {
       switch item {
       case .text(let name, let source), .json(let name, let source):

@@ -6,14 +6,23 @@ enum TargetURL {
   ///
   /// `:8080/a` is `http://localhost:8080/a`, and `:/a` or `/a` is `http://localhost/a`.
   ///
-  /// - Parameter opensWebSocket: whether the scheme may be ws or wss; the URL is then that of the handshake.
-  static func parse(_ text: String, opensWebSocket: Bool = false) throws(UsageError) -> URL {
-    guard let url = URL(text: complete(text)), Origin(url) != nil else {
+  /// - Parameters:
+  ///   - opensWebSocket: whether the scheme may be ws or wss; the URL is then that of the handshake.
+  ///   - defaultScheme: the scheme of a URL without one; nil for the rule above.
+  static func parse(
+    _ text: String, opensWebSocket: Bool = false, defaultScheme: String? = nil
+  ) throws(UsageError) -> URL {
+    let complete = complete(text, defaultScheme)
+    guard let url = URL(text: complete), Origin(url) != nil else {
       let scheme = text.firstRange(of: "://").map { String(text[..<$0.lowerBound]) }
+      if let scheme, ["http+unix", "https+unix"].contains(scheme.lowercased()) {
+        throw UsageError(
+          "the scheme of '\(shown(text))' is '\(scheme)': write http://localhost/… and --unix-socket PATH")
+      }
       if let scheme, !["http", "https"].contains(scheme.lowercased()) {
         throw UsageError("the scheme of '\(shown(text))' is '\(scheme)': use http or https")
       }
-      switch URLAuthority.fault(of: complete(text)) {
+      switch URLAuthority.fault(of: complete) {
       case nil, .missing?:
         throw UsageError("'\(shown(text))' is not a URL: write one such as example.com/orders or :8080/orders")
       case let fault?: throw UsageError("'\(shown(text))' \(fault)")
@@ -28,15 +37,16 @@ enum TargetURL {
 
   private static func shown(_ text: String) -> String { Redaction.standard.redacted(reference: text) }
 
-  private static func complete(_ text: String) -> String {
+  private static func complete(_ text: String, _ defaultScheme: String?) -> String {
     if text.contains("://") { return text }
-    if text.hasPrefix("/") { return "http://localhost" + text }
+    let local = "\(defaultScheme ?? "http")://localhost"
+    if text.hasPrefix("/") { return local + text }
     if text.hasPrefix(":") {
       let rest = text.dropFirst()
-      guard let first = rest.utf8.first, ASCII.isDigit(first) else { return "http://localhost" + rest }
-      return "http://localhost" + text
+      guard let first = rest.utf8.first, ASCII.isDigit(first) else { return local + rest }
+      return local + text
     }
-    return (isLocal(host(of: text)) ? "http://" : "https://") + text
+    return (defaultScheme ?? (isLocal(host(of: text)) ? "http" : "https")) + "://" + text
   }
 
   /// The host of a URL that begins with its authority.

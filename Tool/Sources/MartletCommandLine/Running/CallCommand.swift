@@ -1,5 +1,4 @@
 import MartletEngine
-import MartletImages
 import MartletObservation
 import MartletSemantics
 
@@ -9,15 +8,42 @@ struct CallCommand {
   private let surroundings: Surroundings
   private let choice: OutputChoice
   private let output: any Output
+  private let writeOut: WriteOut?
+
+  /// What needs a response, or shows the request in another way.
+  private static let refusedOffline: [OptionName] = [
+    .download, .output, .remoteName, .har, .replay, .timeline, .image, .writeOut, .csrf, .curl,
+  ]
 
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     self.arguments = arguments
     self.surroundings = surroundings
+    if arguments.has(.image), surroundings.drawing == nil {
+      throw UsageError("this program was installed without images: --output FILE writes one to a file")
+    }
     for other in [OptionName.output, .download] where arguments.has(.image) && arguments.has(other) {
       throw UsageError("--image and --\(other.rawValue) exclude each other: leave one out")
     }
+    for other in [OptionName.output, .download, .image] where arguments.has(.remoteName) && arguments.has(other) {
+      throw UsageError("--remote-name and --\(other.rawValue) exclude each other: leave one out")
+    }
+    if arguments.has(.continuing), !arguments.has(.download) {
+      throw UsageError("--continue needs --download, which continues what was interrupted in any case")
+    }
+    try Self.checkOffline(arguments)
     choice = try OutputChoice(arguments, surroundings)
     output = surroundings.output
+    writeOut = try WriteOut(arguments, surroundings.inputFiles)
+  }
+
+  private static func checkOffline(_ arguments: ParsedArguments) throws(UsageError) {
+    guard arguments.has(.offline) else { return }
+    if arguments.has(.cache) {
+      throw UsageError("--offline shows the request and sends nothing: --only-cached answers from --cache")
+    }
+    for other in refusedOffline where arguments.has(other) {
+      throw UsageError("--offline sends nothing, and --\(other.rawValue) is for a call: leave one out")
+    }
   }
 
   /// Returns the code of a call that ended with a response; throws the error of any other.
@@ -27,15 +53,31 @@ struct CallCommand {
       isQuiet: arguments.has(.quiet) || arguments.has(.verbose) || arguments.has(.events))
     let call = try await PreparedCall(
       arguments, choice, surroundings, listeners: arguments.has(.download) ? [progress] : [])
+    if let unsent = call.unsent {
+      try await unsent.show(call, choice, on: output)
+      return .success
+    }
     if arguments.has(.curl) {
       try output.write(try await call.curlCommand() + "\n")
       return .success
     }
     return try await call.finishing(reportingTo: surroundings) {
-      do { return try await perform(call, progress) } catch {
-        throw arguments.has(.replay) ? NotRecorded.or(error) : error
+      do {
+        let code = try await perform(call, progress)
+        try writeMeasurements(of: call, endedBy: code == .success ? nil : Failure(code))
+        return code
+      } catch {
+        let error = arguments.has(.replay) ? NotRecorded.or(error) : error
+        try? writeMeasurements(of: call, endedBy: Failure(error, of: arguments))
+        throw error
       }
     }
+  }
+
+  /// Writes the text of `--write-out`, whatever the outcome.
+  private func writeMeasurements(of call: PreparedCall, endedBy failure: Failure?) throws(OutputError) {
+    guard let writeOut else { return }
+    try output.write(writeOut.text(call.measurements, of: call.request, endedBy: failure))
   }
 
   private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {
@@ -44,7 +86,7 @@ struct CallCommand {
       try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
       return .success
     }
-    let file = try outputFile()
+    let file = try outputFile(for: call.request)
     let (body, response) = try await call.session.bytes(for: call.request)
     do {
       try showHeads(call, response)
@@ -55,6 +97,7 @@ struct CallCommand {
       } else {
         for try await _ in body {}
       }
+      try showMetadata(of: call)
     } catch let error as OutputError {
       body.cancel()
       throw error
@@ -78,8 +121,12 @@ struct CallCommand {
   }
 
   private func showHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {
-    let text = MessageText(palette: choice.palette, redaction: .off)
+    let text = MessageText(palette: choice.palette, redaction: .off, isSorted: choice.isSorted)
     var shown: [[UInt8]] = []
+    for earlier in arguments.has(.all) ? call.earlierHeads(in: text) : [] {
+      if choice.parts.contains(.requestHead) { shown.append(Array(earlier.request.utf8)) }
+      if choice.parts.contains(.responseHead), let head = earlier.response { shown.append(Array(head.utf8)) }
+    }
     if choice.parts.contains(.requestHead) { shown.append(Array(call.sentHead(in: text).utf8)) }
     if choice.parts.contains(.requestBody), !call.request.body.isEmpty {
       shown.append((call.request.body.bytes.map { Array($0) } ?? Array("(\(call.request.body))".utf8)) + [10])
@@ -87,20 +134,29 @@ struct CallCommand {
     if choice.parts.contains(.responseHead) { shown.append(Array(text.response(response.head).utf8)) }
     guard !shown.isEmpty else { return }
     // An empty line separates the parts.
-    try output.write(Array(shown.joined(separator: [10])) + (choice.parts.contains(.responseBody) ? [10] : []))
+    let isLast = choice.parts.isDisjoint(with: [.responseBody, .metadata])
+    try output.write(Array(shown.joined(separator: [10])) + (isLast ? [] : [10]))
+  }
+
+  /// Shows the metadata on lines of their own, after an empty line.
+  private func showMetadata(of call: PreparedCall) throws(OutputError) {
+    guard choice.parts.contains(.metadata) else { return }
+    let isAfterBody = choice.parts.contains(.responseBody)
+    try output.write((isAfterBody ? choice.isForTerminal ? "\n" : "\n\n" : "") + call.measurements.lines)
   }
 
   private func show(_ body: ResponseBody, of response: HTTPResponse) async throws {
-    guard arguments.has(.image) else {
+    guard arguments.has(.image), let draw = surroundings.drawing else {
       return try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
     }
-    do { try await ImagePrinter(to: output).print(body) } catch let error as ImageError {
+    do { try await ImagePrinter(to: output, drawing: draw).print(body) } catch let error as ImageDrawingError {
       throw NotDrawn(error, response.head)
     }
   }
 
-  private func outputFile() throws(UsageError) -> OutputFile? {
-    guard let path = arguments.value(.output), path != "-" else { return nil }
+  private func outputFile(for request: HTTPRequest) throws(UsageError) -> OutputFile? {
+    let remoteName = arguments.has(.remoteName) ? DownloadName.name(of: request.url) : nil
+    guard let path = remoteName ?? arguments.value(.output), path != "-" else { return nil }
     return try OutputFile(surroundings.file(path), shown: path, overwrites: arguments.has(.overwrite))
   }
 

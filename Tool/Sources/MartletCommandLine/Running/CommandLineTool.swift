@@ -8,15 +8,18 @@ package enum CommandLineTool {
   ///
   /// Immediate work is done on the main thread. The work of a call runs in a task, which ends the process: the main
   /// thread only waits, which starts fewer threads than an asynchronous main function.
-  package static func run(_ arguments: [String]) -> Never {
+  ///
+  /// - Parameter drawing: draws images for `--image`; without it, the option is refused.
+  package static func run(_ arguments: [String], drawing: ImageDrawing? = nil) -> Never {
     // If a reader closes the output, that is an error of the write, and no signal, so that connections and files are
     // closed.
     signal(SIGPIPE, SIG_IGN)
-    let surroundings = Surroundings.ofProcess()
+    var surroundings = Surroundings.ofProcess()
+    surroundings.drawing = drawing
     switch begin(arguments, surroundings) {
     case .done(let code): exit(code.rawValue)
     case .work(let parsed):
-      let writesAtEnd = writesAtEnd(parsed)
+      let (writesAtEnd, surroundings) = (writesAtEnd(parsed), surroundings)
       if writesAtEnd { Interruption.holdSignals() }
       Task.detached {
         guard writesAtEnd else { exit(await perform(parsed, surroundings).rawValue) }
@@ -58,7 +61,7 @@ package enum CommandLineTool {
 
   /// Whether work is left to do after Ctrl-C. For other calls the system ends the program, which closes the connection.
   private static func writesAtEnd(_ parsed: ParsedArguments) -> Bool {
-    let files: [OptionName] = [.download, .output, .har, .timeline, .session, .cookies]
+    let files: [OptionName] = [.download, .output, .remoteName, .har, .timeline, .session, .cookies]
     return !parsed.command.isMethod || files.contains(where: parsed.has)
   }
 
@@ -93,6 +96,8 @@ package enum CommandLineTool {
     case .man: return ManualPage.text
     default:
       if parsed.command.isMethod || parsed.command == .ws, parsed.words.isEmpty {
+        // -h is --headers, but without a URL it can only ask for help.
+        if parsed.has(.headers) { return HelpText.of(Catalogue.description(of: parsed.command)) }
         throw UsageError("there is no URL: martlet \(parsed.command.rawValue) example.com/orders")
       }
       return nil

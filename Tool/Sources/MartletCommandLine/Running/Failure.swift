@@ -1,5 +1,4 @@
 import MartletEngine
-import MartletImages
 import MartletSemantics
 import MartletSockets
 import MartletTesting
@@ -23,6 +22,9 @@ struct Failure: Sendable, Hashable {
     default: self.init(.failure, ["\(error)"])
     }
   }
+
+  /// The failure that only a code tells.
+  init(_ code: ExitCode) { self.init(code, []) }
 
   private init(_ code: ExitCode, _ lines: [String]) { (self.code, self.lines) = (code, lines) }
 
@@ -50,7 +52,7 @@ struct Failure: Sendable, Hashable {
     case .responseTimeout, .idleTimeout, .connectTimeout:
       "--timeout SECONDS allows more time, --retry NUMBER tries again"
     case .deadlineExceeded: "--deadline SECONDS allows more time"
-    case .notCached: "without --offline the network is asked"
+    case .notCached: "without --only-cached the network is asked"
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"
     default: nil
     }
@@ -61,7 +63,7 @@ struct Failure: Sendable, Hashable {
 struct NotDrawn: Error, CustomStringConvertible {
   let description: String
 
-  init(_ error: ImageError, _ response: ResponseHead) {
+  init(_ error: ImageDrawingError, _ response: ResponseHead) {
     description = "the body cannot be drawn: \(error.message) (\(response.status))"
   }
 }

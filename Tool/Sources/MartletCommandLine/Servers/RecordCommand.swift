@@ -23,7 +23,7 @@ struct RecordCommand {
     origin = try Self.origin(text)
     self.archive = archive
     server = try LocalServer(arguments)
-    connection = try ConnectionFlags(arguments, surroundings).configuration()
+    connection = try ConnectionFlags(arguments, surroundings).configuration(for: origin)
   }
 
   func run() async throws -> ExitCode {

@@ -19,12 +19,12 @@ struct CallOptions {
     }
     configuration.options.deadline = arguments.seconds(.deadline)
     if arguments.has(.pathAsIs) { configuration.options.keepsDotSegments = true }
-    if arguments.has(.noRedirects) { configuration.options.redirectPolicy = .manual }
+    try setRedirects(of: &configuration)
     if let limit = arguments.count(.retry) {
       configuration.retry = RetryPolicy(limit: limit)
       configuration.retryBudget = .unlimited
       configuration.options.downloadResumptions = limit
-      configuration.attemptLimit = max(configuration.attemptLimit, limit + 21)
+      configuration.attemptLimit += limit
     }
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
@@ -33,6 +33,19 @@ struct CallOptions {
       configuration.credentials.append(
         PasswordSource(try netrc(), for: .origin(of: url), offer: .preemptive))
     }
+  }
+
+  private func setRedirects(of configuration: inout SessionConfiguration) throws(UsageError) {
+    let limit = arguments.count(.maxRedirects)
+    guard arguments.has(.noRedirects) else {
+      configuration.options.redirectPolicy.limit = limit ?? configuration.options.redirectPolicy.limit
+      configuration.attemptLimit = max(configuration.attemptLimit, (limit ?? 0) + 1)
+      return
+    }
+    for other in [OptionName.follow, .maxRedirects] where arguments.has(other) {
+      throw UsageError("--no-redirects and --\(other.rawValue) exclude each other: leave one out")
+    }
+    configuration.options.redirectPolicy = .manual
   }
 
   /// The file of `--netrc-file`, of `$NETRC`, or `.netrc` in the folder `$HOME`.
@@ -49,14 +62,14 @@ struct CallOptions {
 
   private func setCache(of configuration: inout SessionConfiguration) throws {
     guard let path = arguments.value(.cache) else {
-      if arguments.has(.offline) { throw UsageError("--offline answers from a cache: add --cache FOLDER") }
+      if arguments.has(.onlyCached) { throw UsageError("--only-cached answers from a cache: add --cache FOLDER") }
       return
     }
     let folder = surroundings.file(path)
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(component: "responses.sqlite")))
-    if arguments.has(.offline) { configuration.options.cachePolicy = .returnCacheDataDontLoad }
+    if arguments.has(.onlyCached) { configuration.options.cachePolicy = .returnCacheDataDontLoad }
   }
 
   private func addInterceptors(to configuration: inout SessionConfiguration, for url: URL) throws {

@@ -12,13 +12,17 @@ struct ConnectionFlags {
     (self.arguments, self.surroundings) = (arguments, surroundings)
   }
 
-  func configuration() throws(UsageError) -> ConnectionConfiguration {
+  /// - Parameter url: the URL of the request, which decides between proxies for http and https.
+  func configuration(for url: URL) throws(UsageError) -> ConnectionConfiguration {
     var configuration = ConnectionConfiguration()
     if let timeout = arguments.seconds(.timeout) { configuration.connectTimeout = timeout }
     if arguments.has(.http1), arguments.has(.http2) { throw UsageError("--http1 and --http2 exclude each other") }
     if arguments.has(.http1) { configuration.versions = .http1 }
     if arguments.has(.http2) { configuration.versions = .http2PriorKnowledge }
-    if let proxy = arguments.value(.proxy) { configuration.proxy = try Self.proxy(proxy) }
+    for text in arguments.all(.proxy) {
+      let (scheme, proxy) = Self.parts(of: text)
+      if scheme == nil || scheme == url.scheme?.lowercased() { configuration.proxy = try Self.proxy(proxy) }
+    }
     configuration.tls = try tls()
     return configuration
   }
@@ -26,6 +30,7 @@ struct ConnectionFlags {
   private func tls() throws(UsageError) -> TLSSettings {
     var tls = TLSSettings()
     tls.additionalAuthorities = try file(.ca)
+    if arguments.value(.ssl) == "tls1.3" { tls.minimumVersion = .v1_3 }
     tls.pinnedPublicKeys = try arguments.all(.pin).map { text throws(UsageError) in
       let pin = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
       guard Data(base64Encoded: pin)?.count == 32 else {
@@ -57,6 +62,14 @@ struct ConnectionFlags {
   private func file(_ option: OptionName) throws(UsageError) -> URL? {
     guard let path = arguments.value(option) else { return nil }
     return try surroundings.existingFile(path, of: option)
+  }
+
+  /// Splits HTTPie's form of a proxy: `http:URL` and `https:URL` are for URLs of this scheme, and `all:URL` is for all.
+  private static func parts(of text: String) -> (scheme: String?, proxy: String) {
+    for scheme in ["http", "https", "all"] where text.hasPrefix(scheme + ":") && !text.hasPrefix(scheme + "://") {
+      return (scheme == "all" ? nil : scheme, String(text.dropFirst(scheme.count + 1)))
+    }
+    return (nil, text)
   }
 
   private static func proxy(_ text: String) throws(UsageError) -> Proxy {

@@ -16,13 +16,20 @@ struct KeptState: Sendable {
     clock = surroundings.clock
     cookieFile = try await CookieFile(arguments, surroundings)
     let given = try CallCredentials(arguments, for: origin, surroundings)
-    let file = try arguments.value(.session).map { name throws(UsageError) in
+    if arguments.has(.session), arguments.has(.sessionReadOnly) {
+      throw UsageError("--session and --session-read-only exclude each other: leave one out")
+    }
+    let name = arguments.value(.session) ?? arguments.value(.sessionReadOnly)
+    let file = try name.map { name throws(UsageError) in
       try StoredSession.file(named: name, for: origin, surroundings)
     }
-    let session = try file.map { file throws(UsageError) in try StoredSession.read(file) } ?? StoredSession()
+    let session =
+      try file.map { file throws(UsageError) in try StoredSession.read(file, for: origin) }
+      ?? StoredSession(origin: "\(origin)")
     let named = Self.namedFields(in: arguments)
-    stored = file.map { [fields = Self.keptFields(of: request, named)] file in
-      StoredChanges(file: file, before: session, named: named, fields: fields, credentials: given)
+    let changed = arguments.has(.session) ? file : nil
+    stored = changed.map { [fields = Self.keptFields(of: request, named)] file in
+      StoredChanges(file: file, origin: origin, before: session, named: named, fields: fields, credentials: given)
     }
     Self.setFields(session.fields, in: &request, except: named)
     credentials = given ?? session.credentials
@@ -41,6 +48,7 @@ struct KeptState: Sendable {
 /// The changes that a run makes to a session, which other runs may change at the same time.
 private struct StoredChanges: Sendable {
   let file: URL
+  let origin: Origin
   let before: StoredSession
   /// The fields that the command line names: they replace the session's fields of the same names.
   let named: Set<FieldName>
@@ -51,7 +59,7 @@ private struct StoredChanges: Sendable {
     let changes = CookieChanges(from: before.cookies, to: cookies)
     try StoredSession.makeFolder(of: file)
     try await FileLock.holding(file, clock: clock) {
-      var session = try StoredSession.read(file)
+      var session = try StoredSession.read(file, for: origin)
       session.fields.removeAll { field in (try? FieldName(field.name)).map(named.contains) ?? true }
       session.fields += fields
       session.credentials = credentials ?? session.credentials

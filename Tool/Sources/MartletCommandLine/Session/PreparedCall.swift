@@ -8,6 +8,8 @@ import MartletTesting
 struct PreparedCall: Sendable {
   let request: HTTPRequest
   let session: HTTPSession
+  /// Takes the place of the network; nil if there is one.
+  let unsent: UnsentRequest?
   private let records: CallRecords
   private let kept: KeptState
 
@@ -17,12 +19,21 @@ struct PreparedCall: Sendable {
   /// The head of the request as it was sent, for display.
   func sentHead(in text: MessageText) -> String { records.sent?.head(in: text) ?? text.request(request.head) }
 
+  /// The heads of the attempts before the last one, for display.
+  func earlierHeads(in text: MessageText) -> [(request: String, response: String?)] {
+    records.sent?.earlierHeads(in: text) ?? []
+  }
+
+  /// What was measured of the call.
+  var measurements: CallMeter.Measurements { records.meter?.measurements ?? CallMeter.Measurements() }
+
   /// - Parameter listeners: receive the events, in addition to those of the options.
   init(
     _ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings,
     listeners: [any EventListener] = []
   ) async throws {
     var request = try RequestComposition(arguments, files: surroundings.inputFiles).request()
+    request.body = try await request.body.coded(as: arguments)
     kept = try await KeptState(arguments, surroundings, for: &request)
     records = try CallRecords(arguments, choice, surroundings)
 
@@ -34,14 +45,30 @@ struct PreparedCall: Sendable {
     }
     try CallOptions(arguments, surroundings).apply(to: &configuration, for: request.url)
     self.request = request
-    session = HTTPSession(transport: try Self.transport(arguments, surroundings), configuration: configuration)
+    unsent = arguments.has(.offline) ? UnsentRequest() : nil
+    let transport =
+      try unsent.map { DecodingTransport($0) } ?? Self.transport(arguments, surroundings, for: request.url)
+    session = HTTPSession(transport: transport, configuration: configuration)
   }
 
   private static func transport(
-    _ arguments: ParsedArguments, _ surroundings: Surroundings
+    _ arguments: ParsedArguments, _ surroundings: Surroundings, for url: URL
   ) throws -> any Transport {
     if let path = arguments.value(.replay) { return try ReplayTransport(file: surroundings.file(path)) }
-    return SocketTransport(try ConnectionFlags(arguments, surroundings).configuration())
+    explainVerification(arguments, surroundings)
+    return SocketTransport(
+      try ConnectionFlags(arguments, surroundings).configuration(for: url),
+      options: try AddressFlags(arguments, surroundings).options())
+  }
+
+  /// Says what HTTPie's `--verify` means here, because a file does not replace the system's authorities.
+  private static func explainVerification(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
+    guard !arguments.has(.quiet), let value = arguments.value(.verify) else { return }
+    if arguments.has(.insecure) {
+      surroundings.report("martlet: --verify=\(value) is --insecure: any certificate is accepted")
+    } else if arguments.has(.ca) {
+      surroundings.report("martlet: --verify=\(value) is --ca: these authorities are trusted besides the system's")
+    }
   }
 
   /// The curl command for the request, with the credentials and cookies that are sent without a challenge.
@@ -90,6 +117,7 @@ private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]
   let sent: RequestRecorder?
+  let meter: CallMeter?
   private let archive: (recorder: HARRecorder, file: OwnFile)?
   private let timeline: (recorder: TimelineRecorder, file: OwnFile)?
 
@@ -97,7 +125,8 @@ private struct CallRecords: Sendable {
     let redaction = arguments.has(.showSecrets) ? Redaction.off : .standard
     let (errors, clock) = (surroundings.errors, surroundings.clock)
     self.redaction = redaction
-    sent = choice.parts.contains(.requestHead) ? RequestRecorder() : nil
+    sent = choice.parts.contains(.requestHead) || arguments.has(.all) ? RequestRecorder() : nil
+    meter = choice.parts.contains(.metadata) || arguments.has(.writeOut) ? CallMeter(clock: clock) : nil
     archive = try OwnFile(.har, .archive, arguments, surroundings).map {
       (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), $0)
     }
@@ -106,9 +135,10 @@ private struct CallRecords: Sendable {
     }
     var listeners: [any EventListener] = []
     if let sent { listeners.append(sent) }
+    if let meter { listeners.append(meter) }
     if let archive { listeners.append(archive.recorder) }
     if let timeline { listeners.append(timeline.recorder) }
-    if arguments.has(.verbose) {
+    if arguments.has(.verbose), !arguments.has(.offline) {
       listeners.append(Story(to: errors, palette: choice.errorPalette, redaction: redaction, clock: clock))
     }
     if arguments.has(.events) { listeners.append(EventLines(to: errors, redaction: redaction, clock: clock)) }

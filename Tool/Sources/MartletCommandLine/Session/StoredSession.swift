@@ -3,19 +3,23 @@ import MartletEngine
 import MartletSemantics
 
 /// The data that `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials.
-/// Only its owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`.
+/// Only its owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`, or at the path that is named.
 struct StoredSession: Sendable, Codable {
   struct Field: Sendable, Codable {
     var name: String
     var value: String
   }
 
+  /// The origin that gets the fields and the credentials: a file can be named for any other. nil in older files, whose
+  /// folder has the origin.
+  var origin: String?
   var cookies: [Cookie] = []
   var fields: [Field] = []
   var credentials: CallCredentials?
 
-  /// The file of a session.
+  /// The file of a session. A name with a slash is the path of a file.
   static func file(named name: String, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) -> URL {
+    if name.contains("/"), !name.hasSuffix("/") { return surroundings.file(name) }
     let allowed = name.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-_.".utf8.contains($0) }
     guard !name.isEmpty, allowed, !name.hasPrefix(".") else {
       throw UsageError("'\(name)' is no name of a session: use letters, digits, '-', '_' and '.'")
@@ -34,16 +38,20 @@ struct StoredSession: Sendable, Codable {
     return configuration.appending(components: "martlet", "sessions", host, "\(name).json")
   }
 
-  /// Reads a session; an empty one if there is no file.
-  static func read(_ file: URL) throws(UsageError) -> StoredSession {
+  /// Reads the session of an origin; an empty one if there is no file.
+  static func read(_ file: URL, for origin: Origin) throws(UsageError) -> StoredSession {
     var status = stat()
-    guard stat(file.path, &status) == 0 else { return StoredSession() }
+    guard stat(file.path, &status) == 0 else { return StoredSession(origin: "\(origin)") }
     guard status.st_mode & 0o077 == 0 else {
       throw UsageError("'\(file.path)' has passwords, and others can read it: chmod 600 '\(file.path)'")
     }
-    do { return try JSONDecoder().decode(StoredSession.self, from: Data(contentsOf: file)) } catch {
-      throw UsageError("'\(file.path)' is no session: remove it")
+    guard let session = try? JSONDecoder().decode(StoredSession.self, from: Data(contentsOf: file)) else {
+      throw UsageError("'\(file.path)' is no session of martlet: name another one, or remove it")
     }
+    guard session.origin.map({ $0 == "\(origin)" }) ?? true else {
+      throw UsageError("'\(file.path)' is a session of \(session.origin ?? ""): name another one for \(origin)")
+    }
+    return session
   }
 
   static func makeFolder(of file: URL) throws {

@@ -1,0 +1,3 @@
+import MartletCommandLine
+
+CommandLineTool.run(Array(CommandLine.arguments.dropFirst()))

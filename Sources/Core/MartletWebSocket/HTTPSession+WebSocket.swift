@@ -28,7 +28,7 @@ extension HTTPSession {
       WebSocketHandshake(protocols: protocols, compression: options.compression?.offer))
     let request = try handshake.request(from: request, relativeTo: configuration.baseURL)
     let (body, response) = try await upgrade(for: request)
-    guard response.status == .switchingProtocols else {
+    guard response.opensWebSocket else {
       throw await unexpected(response, to: request, "unexpected status \(response.status): no WebSocket was opened")
     }
     _ = try? await body.collect(upTo: 0)  // it is empty, and ends the transport's part
@@ -106,11 +106,11 @@ final class OpeningHandshake: Interceptor {
   }
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    guard case .success(let response) = outcome, response.status == .switchingProtocols,
-      let accept = state.withLock({ $0.accept })
+    guard case .success(let response) = outcome, response.opensWebSocket, let accept = state.withLock({ $0.accept })
     else { return .accept }
     do throws(HandshakeFault) {
-      let agreement = try rule.agreement(in: response.fields, expecting: response.messages == nil ? accept : nil)
+      let isUpgrade = response.status == .switchingProtocols && response.messages == nil
+      let agreement = try rule.agreement(in: response.fields, expecting: isUpgrade ? accept : nil)
       state.withLock { $0.agreement = (agreement, call) }
     } catch {
       throw HTTPError(
@@ -118,4 +118,9 @@ final class OpeningHandshake: Interceptor {
     }
     return .accept
   }
+}
+
+extension HTTPResponse {
+  /// Whether the server has accepted the handshake: with a 101, or over HTTP/2 with a 2xx (RFC 8441 §5).
+  fileprivate var opensWebSocket: Bool { status == .switchingProtocols || status.isSuccessful && isUpgraded }
 }

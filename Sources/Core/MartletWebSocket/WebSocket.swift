@@ -21,7 +21,7 @@ import MartletSemantics
 /// Close a WebSocket with ``close(_:reason:)``. When the last reference to it is released, it is closed with
 /// ``CloseCode/goingAway``.
 public final class WebSocket: Sendable {
-  /// The response that opened the WebSocket: its status is 101.
+  /// The response that opened the WebSocket: its status is 101, or 200 over HTTP/2.
   public let response: HTTPResponse
   /// The subprotocol that the server chose from the offered ones; nil if it chose none.
   public let negotiatedProtocol: String?

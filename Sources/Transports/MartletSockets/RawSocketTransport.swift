@@ -81,7 +81,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
     to request: HTTPRequest, _ head: ResponseHead, from source: TransferBody, _ stream: UpgradedStream?
   ) -> HTTPResponse {
     var response = HTTPResponse(to: request, networkHead: head, from: source)
-    if request.isUpgraded(by: head.status) { response.stream = stream }
+    if request.isUpgraded(by: head) { response.stream = stream }
     return response
   }
 
@@ -140,14 +140,15 @@ struct RawSocketTransport: Transport, DeadlineAware {
     try addressRules.get().check(origin, by: route)
     if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
     if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
-    // HTTP/2 has no Upgrade (RFC 9113 §8.6).
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may use a connection over HTTP/2 that is there: see
+    // `Network.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
     let needsTunnel = asksForUpgrade && request?.method != .connect
     var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
     key.serviceClass = serviceClass
-    guard !asksForUpgrade || key.versions != .http2 else {
+    guard !asksForUpgrade || key.versions != .http2 || request?.opensWebSocket ?? false else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
       throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
     }
@@ -157,7 +158,8 @@ struct RawSocketTransport: Transport, DeadlineAware {
   private func http2Head(
     of request: HTTPRequest, to destination: Exchange.Destination, _ head: HTTP1RequestHead
   ) throws(HTTPError) -> HTTP2RequestHead? {
-    guard destination.key.mayMultiplex else { return nil }
+    let mayShare = request.opensWebSocket && configuration.versions == .automatic && destination.origin.isSecure
+    guard destination.key.mayMultiplex || mayShare else { return nil }
     let body: HTTP2RequestHead.Body =
       switch head.framing {
       case .none: .none

@@ -3,13 +3,13 @@
 import MartletSemantics
 import Synchronization
 
-/// An upgraded connection in use. It keeps the loop's thread alive; when it is released, the connection is closed.
+/// An upgraded connection in use, or a stream of one over HTTP/2. It keeps the loop's thread alive. Its release closes
+/// it.
 final class UpgradedStream: DuplexStream {
   let upgrade: Upgrade
   private let thread: LoopThread
   /// How the input has ended.
   private let end = Mutex<Result<Void, HTTPError>?>(nil)
-  private let isFinished = Atomic(false)
   /// How many writes and reads have followed each other in turns; odd after a write. It only serves to guess whether an
   /// answer is awaited, so that a number which another task has changed at the same time does no harm.
   private let alternations = Atomic(0)
@@ -42,7 +42,7 @@ final class UpgradedStream: DuplexStream {
   }
 
   func write(_ bytes: Data) async throws {
-    guard !isFinished.load(ordering: .relaxed) else {
+    guard !upgrade.isFinished.load(ordering: .relaxed) else {
       throw HTTPError(.connectionLost, "nothing can be written to a stream after finish()", phase: .sending)
     }
     guard !bytes.isEmpty else { return }
@@ -56,15 +56,18 @@ final class UpgradedStream: DuplexStream {
   }
 
   func finish() {
-    guard !isFinished.exchange(true, ordering: .relaxed) else { return }
+    guard !upgrade.isFinished.exchange(true, ordering: .relaxed) else { return }
     if upgrade.output.end() { thread.jobs.submit { [upgrade] in $0.continueOutput(of: upgrade) } }
   }
 
   func close() {
     upgrade.input.stop(CancellationError())
-    upgrade.failWriting(CancellationError())
+    // After finish(), what was written may still be sent.
+    if !upgrade.isFinished.load(ordering: .relaxed) { upgrade.failWriting(CancellationError()) }
     thread.jobs.submit { [upgrade] in $0.close(upgrade) }
   }
+
+  var isShared: Bool { upgrade.isShared.load(ordering: .relaxed) }
 
   var executor: (any TaskExecutor)? { LoopExecutor(thread) }
 

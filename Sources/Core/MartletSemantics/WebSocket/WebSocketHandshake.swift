@@ -62,18 +62,19 @@ package struct WebSocketHandshake: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - response: the response's fields.
-  ///   - accept: the expected `Sec-WebSocket-Accept`; nil if the transport has checked the answer itself.
+  ///   - accept: the expected `Sec-WebSocket-Accept`; nil over HTTP/2, which has neither a key nor an upgrade
+  ///     (RFC 8441 §5), and if the transport has checked the answer itself.
   package func agreement(
     in response: HTTPFields, expecting accept: String?
   ) throws(HandshakeFault) -> Agreement {
-    if let accept { try checkAnswer(response, accept) }
+    if let accept { try checkUpgrade(in: response, expecting: accept) }
     return Agreement(
       subprotocol: try subprotocol(in: response[values: .secWebSocketProtocol]),
       compression: try .reading(response[values: .secWebSocketExtensions], answering: compression))
   }
 
-  /// §4.1: the response has to switch to WebSocket, and to answer the key.
-  private func checkAnswer(_ response: HTTPFields, _ accept: String) throws(HandshakeFault) {
+  /// §4.1: the server switches to WebSocket, and has read the key.
+  private func checkUpgrade(in response: HTTPFields, expecting accept: String) throws(HandshakeFault) {
     guard response.list(.upgrade).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
       throw HandshakeFault("it switched to '\(response[.upgrade] ?? "")' and not to websocket")
     }

@@ -111,6 +111,13 @@ final class FrameWriter: Sendable {
     }
   }
 
+  /// Waits until the control frames that are due were taken by the connection.
+  func flush() async {
+    do { try await frames.take() } catch { return }
+    await writeControls()
+    endFrame()
+  }
+
   // MARK: - The end
 
   /// Refuses further messages, with this error. Control frames that are due are still sent.

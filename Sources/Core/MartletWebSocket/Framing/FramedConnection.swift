@@ -102,7 +102,11 @@ package final class FramedConnection: MessageChannel {
         hasReceived.store(true, ordering: .relaxed)
         reader.add(bytes)
         while let event = try reader.next() {
-          if case .piece(let piece) = event { await deliver(piece) } else if take(event) { return await drain() }
+          if case .piece(let piece) = event {
+            await deliver(piece)
+          } else if take(event) {
+            return await endConnection()
+          }
         }
       }
       end(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
@@ -133,6 +137,15 @@ package final class FramedConnection: MessageChannel {
       return true
     }
     return false
+  }
+
+  /// Ends the connection after both Close frames.
+  private func endConnection() async {
+    guard stream.isShared else { return await drain() }
+    // The server need not end a stream of HTTP/2 first: that is for the sake of TCP.
+    await writer.flush()
+    stream.finish()
+    finish()
   }
 
   /// Reads until the peer drops the connection, which RFC 6455 §7.1.1 expects of the server.

@@ -189,6 +189,9 @@ extension Connection {
   /// Lets the driver continue to send in the next turn.
   func sendInNextTurn() { stream?.sendInNextTurn() }
 
+  /// Whether it may open WebSockets over HTTP/2, as far as is known.
+  var mayOpenWebSockets: Bool { isOpening || (driver as? HTTP2Driver)?.mayOpenWebSockets ?? false }
+
   /// Turns the connection into a stream of bytes, which is no longer used for HTTP.
   ///
   /// - Parameter rest: the bytes after the response.

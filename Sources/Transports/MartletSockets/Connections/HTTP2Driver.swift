@@ -16,7 +16,8 @@ final class HTTP2Driver: ConnectionDriver {
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
   private var hasNewCapacity = false
-  /// The requests that wait until a connection that was silent for long proves to be alive.
+  /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
+  /// SETTINGS, without which no WebSocket can be opened.
   private var held: [Transfer] = []
   private var examination = Examination.none
   private lazy var examinationTimer = HeapTimer { [weak self] in self?.examinationGoesOn() }
@@ -56,6 +57,12 @@ extension HTTP2Driver {
 
   private func submit(_ transfer: Transfer) {
     guard let session, let head = transfer.exchange.http2Head else { return }
+    if transfer.exchange.upgrade != nil {
+      guard session.hasSettings else { return held.append(transfer) }
+      guard session.allowsExtendedConnect else {
+        return refuse(transfer, "its SETTINGS have no SETTINGS_ENABLE_CONNECT_PROTOCOL")
+      }
+    }
     if let refusal = session.refusal(of: head) {
       transfer.fail(refusal)
       endedCount += 1
@@ -110,11 +117,11 @@ extension HTTP2Driver {
     return outgoing.isEmpty
   }
 
-  func continueUpload(of transfer: Transfer) { resume(stream(of: transfer)) }
+  func continueUpload(of transfer: Transfer) { if let stream = stream(of: transfer) { resume(stream.id) } }
 
-  func resume(_ stream: HTTP2Transfer?) {
-    guard let stream else { return }
-    session?.resume(stream.id)
+  /// Asks a stream's handler again for bytes to send.
+  func resume(_ stream: Int32) {
+    session?.resume(stream)
     connection.noteOutput()
   }
 
@@ -184,6 +191,10 @@ extension HTTP2Driver {
     let wasSuspended = if case .isSuspended = examination { true } else { false }
     endExamination()
     if wasSuspended { network.resume(connection) }
+    submitHeld()
+  }
+
+  private func submitHeld() {
     let transfers = held
     held = []
     for transfer in transfers where !transfer.isEnded { submit(transfer) }
@@ -257,6 +268,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
       } else {
         network.changed(connection, capacity: session.streamLimit)
       }
+      if session.hasSettings, !isExamined { submitHeld() }
     }
     let count = endedCount
     endedCount = 0
@@ -276,8 +288,8 @@ extension HTTP2Driver: HTTP2SessionHandler {
 extension HTTP2Driver {
   var loop: EventLoop { network.loop }
 
-  func consumed(_ count: Int, of stream: HTTP2Transfer) {
-    session?.consumed(count, of: stream.id)
+  func consumed(_ count: Int, of stream: Int32) {
+    session?.consumed(count, of: stream)
     connection.noteOutput()
   }
 
@@ -287,6 +299,54 @@ extension HTTP2Driver {
     streams[Int(stream.id)] = nil
     endedCount += 1
     if let failure { failed.append((stream.transfer, failure)) }
+    connection.noteOutput()
+  }
+}
+
+// MARK: - WebSockets
+
+extension HTTP2Driver {
+  /// Whether it may open WebSockets, as far as is known before the server's SETTINGS.
+  var mayOpenWebSockets: Bool {
+    guard let session, !session.isDraining else { return false }
+    return !session.hasSettings || session.allowsExtendedConnect
+  }
+
+  /// Makes a tunnel of the stream whose extended CONNECT the server has accepted. Its request ends with the head.
+  func openTunnel(over stream: HTTP2Transfer, _ head: [UInt8]) {
+    let transfer = stream.transfer
+    guard let session, let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {
+      return reset(stream)
+    }
+    streams[Int(stream.id)] = nil
+    let tunnel = HTTP2Tunnel(stream.id, upgrade, of: self)
+    session.openTunnel(stream.id, handler: tunnel)
+    upgrade.stage.set(.open(tunnel), on: loop)
+    transfer.receive(head: head, length: 0)
+    transfer.receiveEnd(trailers: [])
+    resume(tunnel.id)  // which may have been written to
+  }
+
+  /// Gives up a request for a WebSocket, which may then be sent over HTTP/1.1.
+  func refuse(_ stream: HTTP2Transfer, _ reason: String) {
+    streams[Int(stream.id)] = nil
+    session?.reset(stream.id)
+    refuse(stream.transfer, reason)
+  }
+
+  private func refuse(_ transfer: Transfer, _ reason: String) {
+    endedCount += 1
+    failed.append((transfer, .noWebSocket(reason, peer: connection.peer)))
+    connection.noteOutput()
+  }
+
+  func reset(_ tunnel: HTTP2Tunnel) {
+    session?.reset(tunnel.id)
+    endedTunnel()
+  }
+
+  func endedTunnel() {
+    endedCount += 1
     connection.noteOutput()
   }
 }

@@ -34,7 +34,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   private func beginUpload() {
     guard isExpecting else { return }
     stopExpecting()
-    driver.resume(self)
+    driver.resume(id)
   }
 
   private func stopExpecting() {
@@ -52,11 +52,21 @@ final class HTTP2Transfer: HTTP2StreamHandler {
 
   func received(head: [UInt8], status: Int, contentLength: Int64?) {
     noteHead(head.count)
+    if transfer.exchange.upgrade != nil {
+      if 200..<300 ~= status { return driver.openTunnel(over: self, head) }
+      if Self.refusals.contains(status), transfer.key.versions == .negotiated {
+        return driver.refuse(self, "it answered with the status \(status)")
+      }
+    }
     // Without a preceding 100 response, the server does not need the body.
     if isExpecting { stopTimer() }
     let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
     transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
   }
+
+  /// The statuses of servers that do not know the method CONNECT, or the protocol of an extended one (RFC 9110 §15.5.6,
+  /// §15.6.2; RFC 9220 §3 demands the second one). The same request over HTTP/1.1 is a GET.
+  private static let refusals = [405, 501]
 
   private func noteHead(_ count: Int) {
     if transfer.timing.firstByte == nil { transfer.timing.firstByte = driver.loop.now }
@@ -72,7 +82,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   /// Returns the unread bytes to the window, because the reader has made room: the server may send as many again.
   func giveBackWindow() {
     guard unread > 0 else { return }
-    driver.consumed(unread, of: self)
+    driver.consumed(unread, of: id)
     unread = 0
   }
 
@@ -89,7 +99,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   }
 
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
-    guard !isExpecting else { return .later }
+    guard !isExpecting, transfer.exchange.upgrade == nil else { return .later }
     var count = 0
     while count < room.count {
       let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))

@@ -31,14 +31,14 @@ extension Network {
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
   func sendOnBorrowedLoop(_ upgrade: Upgrade, unless interrupt: Int32) -> (isSent: Bool, mustWake: Bool) {
     loop.beginTurn()
-    guard loop.now >= nextWait, let driver = driver(of: upgrade), let stream = driver.answeringStream else {
+    guard loop.now >= nextWait, let carrier = carrier(of: upgrade), let stream = carrier.answeringStream else {
       return (false, loop.mustWake)
     }
     prepareWait(on: stream)
-    driver.send()
+    carrier.send()
     endTurn()
     if !wait(on: stream, unless: interrupt) {
-      driver.noteSilence()
+      carrier.noteSilence()
       nextWait = loop.now &+ Self.pauseOfWaits
     }
     return (true, loop.mustWake)

@@ -51,7 +51,9 @@ final class Network {
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
-  private var http1Only: Set<Origin> = []
+  private(set) var http1Only: Set<Origin> = []
+  /// The servers that do not open WebSockets over HTTP/2, although their SETTINGS say so.
+  var http1WebSockets: Set<Origin> = []
   /// The connections with bytes to send at the end of the turn.
   @exclusivity(unchecked) var sending: [Connection] = []
 
@@ -166,7 +168,11 @@ extension Network {
 extension Network {
   /// Starts a transfer on a ready connection, or queues it until the pool has one.
   func enqueue(_ transfer: Transfer) {
-    if !http1Only.isEmpty { transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin) }
+    if transfer.exchange.upgrade != nil {
+      transfer.key = upgradeKey(of: transfer)
+    } else if !http1Only.isEmpty {
+      transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
+    }
     if startImmediately(transfer) { return }
     lastNumber += 1
     let number = lastNumber
@@ -200,7 +206,7 @@ extension Network {
     return key
   }
 
-  private func sendAgain(_ transfer: Transfer, isStale: Bool) {
+  func sendAgain(_ transfer: Transfer, isStale: Bool) {
     transfer.beginAgain(isStale: isStale)
     enqueue(transfer)
   }
@@ -243,6 +249,9 @@ extension Network {
   /// another one sends it, ahead of later requests. The engine may retry requests that were refused for other reasons.
   func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
     guard !transfer.isEnded else { return }
+    if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
+      return sendOverHTTP1(transfer, failure.error)
+    }
     if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
     if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }

@@ -119,9 +119,10 @@ extension HTTPRequest {
   /// Whether the connection is no longer used for HTTP if the server agrees (RFC 9110 §7.8, §9.3.6).
   var asksForUpgrade: Bool { fields.contains(.upgrade) || method == .connect }
 
-  /// Whether the server agrees with this status.
-  func isUpgraded(by status: HTTPStatus) -> Bool {
-    status == .switchingProtocols || method == .connect && status.isSuccessful
+  /// Whether the server agrees with this response.
+  func isUpgraded(by head: ResponseHead) -> Bool {
+    head.status == .switchingProtocols
+      || head.status.isSuccessful && (method == .connect || head.version == .http2 && opensWebSocket)
   }
 }
 

@@ -79,6 +79,17 @@ extension HTTP2Failure {
     return HTTP2Failure(error: error, cause: .refused)
   }
 
+  /// The failure of a WebSocket that the server opens over HTTP/1.1 at most.
+  static func noWebSocket(_ reason: String, peer: String) -> HTTP2Failure {
+    var failure = refused("\(peer): the server opens no WebSocket over HTTP/2: \(reason)")
+    failure.cause = .http11Required
+    return failure
+  }
+
+  /// Whether the server may open over HTTP/1.1 the WebSocket that it did not open over HTTP/2. PROTOCOL_ERROR means
+  /// that it, or a gateway before it, does not understand an extended CONNECT.
+  var suggestsHTTP1: Bool { cause == .http11Required || cause == .reset(.protocolError) }
+
   /// The failure of a response that violates RFC 9113.
   static func violation(_ reason: String, peer: String, hasHead: Bool) -> HTTP2Failure {
     let phase: HTTPError.Phase = hasHead ? .receiving : .waiting

@@ -4,7 +4,7 @@ import MartletSemantics
 /// The head of a request over HTTP/2 (RFC 9113 §8.3.1): pseudo-fields and fields.
 struct HTTP2RequestHead: Sendable {
   let fields: HTTP2Fields
-  /// Whether DATA follows. Otherwise the head ends the request.
+  /// Whether DATA may follow. Otherwise the head ends the request.
   let hasBody: Bool
 
   /// The kind of body that the head announces. `Content-Length: 0` is for a method that expects a body and has none
@@ -20,6 +20,8 @@ struct HTTP2RequestHead: Sendable {
   /// - `:authority` is the request's `Host` if it has one, and otherwise the origin's.
   /// - `:path` is path and query of the URL; `*` for an `OPTIONS` of a URL without them.
   /// - `Accept: */*` is sent if the caller has no `Accept`, as over HTTP/1.1.
+  /// - The opening handshake of a WebSocket becomes an extended CONNECT without a key (RFC 8441 §4, §5), whose DATA are
+  ///   the WebSocket's bytes.
   ///
   /// - Parameters:
   ///   - origin: the origin of the request's URL.
@@ -30,7 +32,9 @@ struct HTTP2RequestHead: Sendable {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
     }
     var fields = HTTP2Fields()
-    fields.append(":method", request.method.rawValue)
+    let opensWebSocket = request.opensWebSocket
+    fields.append(":method", (opensWebSocket ? .connect : request.method).rawValue)
+    if opensWebSocket { fields.append(":protocol", "websocket") }
     fields.append(":scheme", origin.scheme)
     let target = try RequestTarget(of: request, to: origin, isAbsolute: false)
     fields.append(":authority", request.fields[.host] ?? target.host)
@@ -39,7 +43,9 @@ struct HTTP2RequestHead: Sendable {
     case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break
     }
-    fields.append(request.fields)
+    var others = request.fields
+    if opensWebSocket { others[.secWebSocketKey] = nil }
+    fields.append(others)
     if !request.fields.contains(.accept) { fields.append("accept", "*/*") }
     guard fields.listSize <= Self.mostBytes else {
       let message = "the request's fields are larger than \(Self.mostBytes >> 10) KiB"
@@ -48,7 +54,7 @@ struct HTTP2RequestHead: Sendable {
     self.fields = fields
     hasBody =
       switch body {
-      case .none, .length(0): false
+      case .none, .length(0): opensWebSocket
       case .length, .unknownLength: true
       }
   }
@@ -61,9 +67,15 @@ struct HTTP2RequestHead: Sendable {
       if name.first == ":" { pseudo[name] = value } else { lines.append(utf8: "\(name): \(value)\r\n") }
     }
     let (method, path) = (pseudo[":method"] ?? "", pseudo[":path"] ?? "")
-    return Array("\(method) \(path) HTTP/2\r\nHost: \(pseudo[":authority"] ?? "")\r\n".utf8) + lines
+    let other = pseudo[":protocol"].map { ":protocol: \($0)\r\n" } ?? ""
+    return Array("\(method) \(path) HTTP/2\r\nHost: \(pseudo[":authority"] ?? "")\r\n\(other)".utf8) + lines
   }
 
   /// The largest list of fields that is sent: servers accept far less.
   static let mostBytes = 1 << 20
+}
+
+extension HTTPRequest {
+  /// Whether it is the opening handshake of a WebSocket, which HTTP/2 can carry, too (RFC 8441).
+  var opensWebSocket: Bool { method == .get && body.isEmpty && fields.opensWebSocket }
 }

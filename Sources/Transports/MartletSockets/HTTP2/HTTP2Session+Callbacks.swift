@@ -151,6 +151,7 @@ extension HTTP2Session {
     guard let stream = stream(id), let handler = stream.handler else { return }
     let lines = block.lines
     stream.headerBytes += block.size
+    guard !stream.isTunnel else { return refuse(stream, "a tunnel has fields (RFC 9113 §8.5)") }
     guard !stream.hasHead else { return ended(id, trailers: lines) }
     let status = block.status
     guard status >= 100 else { return refuse(stream, "the status code is not a number from 100 to 999") }
@@ -171,6 +172,11 @@ extension HTTP2Session {
 
   private func ended(_ id: Int32, trailers: [UInt8]) {
     guard let stream = stream(id) else { return }
+    if stream.isTunnel, stream.isUploading {
+      stream.hasInputEnded = true
+      stream.handler?.receivedEnd()
+      return
+    }
     // RFC 9113 §8.1: the rest of the request's body is not needed.
     if stream.isUploading { submitReset(id, .noError) }
     stream.end(trailers: trailers)
@@ -209,6 +215,7 @@ extension HTTP2Session {
     guard let stream = streams.take(Int(id)) else { return 0 }
     if code != .noError { budget.addForReset(window: streamWindow) }
     if recent === stream { recent = nil }
+    if stream.hasInputEnded, !stream.isUploading { stream.end(trailers: []) }
     // Neither the server nor the owner has reset the streams that remain here.
     stream.fail(
       stream.isSent

@@ -248,6 +248,19 @@ extension HTTP2Session {
     return id
   }
 
+  /// Whether the server accepts an extended CONNECT (RFC 8441 §3); false before its SETTINGS have arrived.
+  var allowsExtendedConnect: Bool {
+    nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1
+  }
+
+  /// Makes a stream a tunnel, within the event of the head that accepts its CONNECT. From now on the handler gets its
+  /// events: bytes of both directions, which end independently.
+  func openTunnel(_ id: Int32, handler: any HTTP2StreamHandler) {
+    guard let stream = stream(id) else { return }
+    stream.handler = handler
+    stream.isTunnel = true
+  }
+
   /// Ends a stream whose response is no longer wanted. Its handler gets no further calls.
   func reset(_ id: Int32, _ code: HTTP2ErrorCode = .cancel) {
     guard failure == nil, let stream = stream(id) else { return }

@@ -17,7 +17,10 @@ protocol HTTP2StreamHandler: AnyObject {
   /// Bytes of the response's body, valid during the call. They count against the stream's window until
   /// ``HTTP2Session/consumed(_:of:)``.
   func received(body: UnsafeRawBufferPointer)
-  /// The response is complete. If the request's body is not, the session has stopped it.
+  /// The server has ended its direction of a tunnel, and the client has not ended its own.
+  func receivedEnd()
+  /// The response is complete. If the request's body is not, the session has stopped it. A tunnel has ended in both
+  /// directions.
   ///
   /// - Parameter trailers: raw lines, each with its line break; often empty.
   func ended(trailers: [UInt8])
@@ -27,6 +30,10 @@ protocol HTTP2StreamHandler: AnyObject {
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart
   /// The request's last frame was pulled.
   func sentRequest()
+}
+
+extension HTTP2StreamHandler {
+  func receivedEnd() {}
 }
 
 /// The result of ``HTTP2StreamHandler/readBody(into:)``.
@@ -52,6 +59,10 @@ final class HTTP2Stream {
   let headerLimit: Int
   /// Whether the request has a body that is not completely sent.
   var isUploading: Bool
+  /// Whether it carries bytes in both directions, after a CONNECT that the server has accepted.
+  var isTunnel = false
+  /// Whether the server has ended its direction of the tunnel.
+  var hasInputEnded = false
   /// Whether the request's head was sent.
   var isSent = false
   var hasHead = false

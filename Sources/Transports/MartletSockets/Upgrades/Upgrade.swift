@@ -3,6 +3,28 @@
 import MartletSemantics
 import Synchronization
 
+/// Carries the bytes of a connection, or of a stream, that is not used for HTTP any more. It is called on the loop's
+/// thread.
+protocol UpgradeCarrier: AnyObject {
+  /// The reader wants more.
+  func resumeReading()
+  /// Sends what was written, or the end.
+  func send()
+  /// Ends both directions, because nobody uses it any more.
+  func close()
+  /// The socket of a peer that answers fast, and with few bytes; nil of another peer.
+  var answeringStream: LayeredSocket? { get }
+  /// Notes that a wait for an answer was in vain.
+  func noteSilence()
+}
+
+extension UpgradeCarrier {
+  /// Nobody waits on a connection that others share.
+  var answeringStream: LayeredSocket? { nil }
+
+  func noteSilence() {}
+}
+
 /// The state of an upgraded connection that its task and the loop share.
 final class Upgrade: Sendable {
   let input: SignalQueue<Signal>
@@ -11,11 +33,15 @@ final class Upgrade: Sendable {
   let stage = LoopBound(Stage.expected)
   /// Why nothing more can be written.
   private let failure = Mutex<(any Error)?>(nil)
+  /// Whether the user has ended its direction.
+  let isFinished = Atomic(false)
+  /// Whether its connection has other users, too.
+  let isShared = Atomic(false)
 
   enum Stage {
     /// The server has not responded yet.
     case expected
-    case open(UpgradedDriver)
+    case open(any UpgradeCarrier)
     /// It is closed, or was closed before it was open.
     case over
   }
@@ -46,20 +72,20 @@ final class Upgrade: Sendable {
 
 extension Network {
   /// Reads on: the reader of an upgraded connection wants more.
-  func resumeReading(_ upgrade: Upgrade) { driver(of: upgrade)?.resumeReading() }
+  func resumeReading(_ upgrade: Upgrade) { carrier(of: upgrade)?.resumeReading() }
 
   /// Sends the rest of an upgraded connection's output, or its end.
-  func continueOutput(of upgrade: Upgrade) { driver(of: upgrade)?.send() }
+  func continueOutput(of upgrade: Upgrade) { carrier(of: upgrade)?.send() }
 
   /// Nobody uses an upgraded connection any more.
   func close(_ upgrade: Upgrade) {
-    let driver = driver(of: upgrade)
+    let carrier = carrier(of: upgrade)
     upgrade.stage.set(.over, on: loop)
-    driver?.close()
+    carrier?.close()
   }
 
-  func driver(of upgrade: Upgrade) -> UpgradedDriver? {
-    if case .open(let driver) = upgrade.stage.get(on: loop) { driver } else { nil }
+  func carrier(of upgrade: Upgrade) -> (any UpgradeCarrier)? {
+    if case .open(let carrier) = upgrade.stage.get(on: loop) { carrier } else { nil }
   }
 }
 #endif

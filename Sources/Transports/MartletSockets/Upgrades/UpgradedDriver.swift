@@ -4,7 +4,7 @@ import Glibc
 import MartletSemantics
 
 /// Carries the bytes of a connection that is not used for HTTP any more. It belongs to the loop's thread.
-final class UpgradedDriver: ConnectionDriver {
+final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   private let connection: Connection  // which releases its driver when it is closed
   private let upgrade: Upgrade
   /// The data that is being sent.
@@ -41,13 +41,10 @@ final class UpgradedDriver: ConnectionDriver {
     if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
 
-  /// The socket of a peer that answers fast, and with few bytes; nil of another peer.
   var answeringStream: LayeredSocket? { isAnswering && connection.isReading ? connection.stream : nil }
 
-  /// Notes that a wait for an answer was in vain.
   func noteSilence() { isAnswering = false }
 
-  /// The reader wants more.
   func resumeReading() { if !hasInputEnded { connection.isReading = true } }
 
   var outlivesInput: Bool { !hasOutputEnded }
@@ -125,7 +122,6 @@ final class UpgradedDriver: ConnectionDriver {
     upgrade.stage.set(.over, on: connection.loop)
   }
 
-  /// Closes the connection, because it is no longer used.
   func close() { connection.close() }
 
   // It belongs to one user: no request gets it.

@@ -56,6 +56,20 @@ struct WebSocketHandshakeTests {
     #expect(hashed == Data("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8))
   }
 
+  /// RFC 8441 §5: neither an upgrade nor a key, but the rest as always.
+  @Test func overHTTP2AResponseHasNoAnswerToTheKey() throws {
+    let handshake = WebSocketHandshake(protocols: ["chat"], compression: DeflateOffer())
+    func agreement(_ fields: HTTPFields) throws -> WebSocketHandshake.Agreement {
+      try handshake.agreement(in: fields, expecting: nil)
+    }
+    #expect(try agreement([:]) == .init())
+    let fields: HTTPFields = [.secWebSocketProtocol: "chat", .secWebSocketExtensions: "permessage-deflate"]
+    #expect(try agreement(fields).subprotocol == "chat")
+    #expect(try agreement(fields).compression != nil)
+    #expect(throws: HandshakeFault.self) { try agreement([.secWebSocketProtocol: "other"]) }
+    #expect(throws: HandshakeFault.self) { try agreement([.secWebSocketExtensions: "foo"]) }
+  }
+
   @Test func aMatchingResponseOpens() throws {
     #expect(try agreement(Self.opened) == .init())
     #expect(try agreement(Self.opened.merging([.upgrade: "WebSocket", .connection: "keep-alive, upgrade"])) == .init())

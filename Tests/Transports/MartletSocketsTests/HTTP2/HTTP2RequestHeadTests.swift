@@ -48,6 +48,28 @@ struct HTTP2RequestHeadTests {
     #expect(head.fields[":method"] == ["PUT"])
   }
 
+  /// RFC 8441 §4, §5.
+  @Test func theHandshakeOfAWebSocketIsAnExtendedConnect() throws {
+    let fields: HTTPFields = [
+      .upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+      "Sec-WebSocket-Protocol": "chat",
+    ]
+    let head = try head(.get, "https://host.example/a?b", fields)
+
+    #expect(
+      head.fields.names == [
+        ":method", ":protocol", ":scheme", ":authority", ":path", "sec-websocket-version", "sec-websocket-protocol",
+        "accept",
+      ])
+    #expect(head.fields[":method"] == ["CONNECT"])
+    #expect(head.fields[":protocol"] == ["websocket"])
+    #expect(head.fields[":scheme"] == ["https"])
+    #expect(head.fields[":path"] == ["/a?b"])
+    #expect(head.hasBody)
+    let text = String(decoding: head.lines, as: UTF8.self)
+    #expect(text.hasPrefix("CONNECT /a?b HTTP/2\r\nHost: host.example\r\n:protocol: websocket\r\n"))
+  }
+
   @Test func aHostFieldBecomesTheAuthority() throws {
     let head = try head(.get, "https://127.0.0.1/", [.host: "host.example"])
 
@@ -62,7 +84,7 @@ struct HTTP2RequestHeadTests {
       [
         .connection: "close, X-Hop", "Keep-Alive": "timeout=5", "Proxy-Connection": "close",
         .transferEncoding: "chunked",
-        .upgrade: "websocket", "HTTP2-Settings": "AAA", "x-hop": "1", .contentLength: "7", .accept: "text/html",
+        .upgrade: "h2c", "HTTP2-Settings": "AAA", "x-hop": "1", .contentLength: "7", .accept: "text/html",
       ])
 
     #expect(head.fields.names == [":method", ":scheme", ":authority", ":path", "accept"])

@@ -2,6 +2,7 @@ package import MartletSemantics
 
 /// Both directions of a connection that is no longer used for HTTP, as bytes. Either the server has switched to the
 /// protocol in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
+/// Over HTTP/2 it is one stream of the connection (RFC 8441).
 ///
 /// One task may read while another one writes. If a task is cancelled while it reads or writes, the stream is closed,
 /// and also when the last reference to it is released. None of the request's timeouts applies.
@@ -22,8 +23,12 @@ package protocol DuplexStream: AnyObject, Sendable {
   /// Ends this direction after all bytes that were written. The peer may still send.
   func finish()
 
-  /// Closes the connection. Unsent bytes are lost.
+  /// Closes the connection, or the stream of HTTP/2. Unsent bytes are lost, but not those of a stream after
+  /// ``finish()``.
   func close()
+
+  /// Whether its connection has other users, too: it is a stream of HTTP/2.
+  var isShared: Bool { get }
 
   /// The executor of the thread that receives the bytes, for a task that does little with them: it then gets them
   /// without a change of threads. Nil if there is none.
@@ -36,4 +41,6 @@ package protocol DuplexStream: AnyObject, Sendable {
 extension DuplexStream {
   /// Most sessions are never shut down.
   package func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}
+
+  package var isShared: Bool { false }
 }

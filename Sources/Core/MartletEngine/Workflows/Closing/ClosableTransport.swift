@@ -81,6 +81,8 @@ private final class ClosableStream: DuplexStream {
     base.close()
   }
 
+  var isShared: Bool { base.isShared }
+
   var executor: (any TaskExecutor)? { base.executor }
 
   func whenShuttingDown(_ action: @escaping @Sendable () -> Void) { gate.setLeaving(number, action) }

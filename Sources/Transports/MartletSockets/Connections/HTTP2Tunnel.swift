@@ -1,0 +1,136 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+import Synchronization
+
+/// Carries the bytes of a WebSocket over a stream of HTTP/2 (RFC 8441 §5). END_STREAM ends a direction, and RST_STREAM
+/// both. It belongs to the loop's thread.
+///
+/// The reader's pace holds back the window of the stream, and never that of the connection, so that other requests go
+/// on. What arrives for a reader that is behind is kept in one piece, because a server may divide a window into very
+/// many frames.
+final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
+  let id: Int32
+  private let upgrade: Upgrade
+  private unowned let driver: HTTP2Driver
+  /// The data that is being sent.
+  private var chunk = UploadChunk()
+  /// How many received bytes still occupy the window.
+  private var unread = 0
+  /// Whether the reader is behind, and what has arrived since.
+  private var isPaused = false
+  private var waiting = Data()
+  private var hasInputEnded = false
+  /// Whether its user has left.
+  private var isReleased = false
+  /// Resets the stream if the server does not end it after the client has.
+  private lazy var timer = HeapTimer { [weak self] in self?.endTookTooLong() }
+
+  init(_ id: Int32, _ upgrade: Upgrade, of driver: HTTP2Driver) {
+    (self.id, self.upgrade, self.driver) = (id, upgrade, driver)
+    upgrade.isShared.store(true, ordering: .relaxed)
+  }
+
+  // MARK: - Received
+
+  func received(body bytes: UnsafeRawBufferPointer) {
+    guard !isReleased else { return }
+    unread += bytes.count
+    if isPaused { return waiting.append(contentsOf: bytes) }
+    upgrade.input.push(.bytes(Data(bytes)))
+    pauseOrGiveBack()
+  }
+
+  func resumeReading() {
+    isPaused = false
+    pushWaiting()
+    pauseOrGiveBack()
+  }
+
+  private func pauseOrGiveBack() {
+    isPaused = upgrade.input.pauseIfFull(adding: 0)
+    guard !isPaused, unread > 0 else { return }
+    driver.consumed(unread, of: id)
+    unread = 0
+  }
+
+  private func pushWaiting() {
+    guard !waiting.isEmpty else { return }
+    upgrade.input.push(.bytes(waiting))
+    waiting = Data()
+  }
+
+  func receivedEnd() {
+    guard !hasInputEnded else { return }
+    hasInputEnded = true
+    pushWaiting()
+    upgrade.input.push(.end)
+  }
+
+  func ended(trailers: [UInt8]) {
+    receivedEnd()
+    over(HTTPError(.connectionLost, "the stream has ended", phase: .sending))
+  }
+
+  func failed(_ failure: HTTP2Failure) {
+    upgrade.failWriting(failure.error)  // first: a reader that has the error may write at once
+    if !hasInputEnded {
+      pushWaiting()
+      upgrade.input.push(.failed(failure.error))
+    }
+    over(failure.error)
+  }
+
+  private func over(_ error: HTTPError) {
+    driver.loop.set(timer, to: .max)
+    upgrade.failWriting(error)
+    upgrade.stage.set(.over, on: driver.loop)
+    driver.endedTunnel()
+  }
+
+  // The head opened the tunnel.
+  func received(informational head: [UInt8], status: Int) {}
+  func received(head: [UInt8], status: Int, contentLength: Int64?) {}
+
+  // MARK: - Sent
+
+  func send() { driver.resume(id) }
+
+  func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
+    var count = 0
+    while count < room.count {
+      count += chunk.copy(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      guard chunk.isSent else { continue }
+      switch upgrade.output.next() {
+      case .chunk(let data): chunk = UploadChunk(data)
+      case .nothingYet:
+        chunk = UploadChunk()
+        return count > 0 ? .bytes(count) : .later
+      case .end: return .end(count)
+      }
+    }
+    return .bytes(count)
+  }
+
+  func sentRequest() {}
+
+  // MARK: - The end
+
+  /// If the user has ended its direction, what was written is still sent, and the server gets the time to end its own.
+  func close() {
+    isReleased = true
+    waiting = Data()
+    guard upgrade.isFinished.load(ordering: .relaxed) else { return driver.reset(self) }
+    driver.loop.set(timer, to: driver.loop.now &+ Self.lingering)
+    driver.resume(id)
+  }
+
+  /// How long the stream stays for its end, in nanoseconds.
+  private static let lingering: UInt64 = 1_000_000_000
+
+  private func endTookTooLong() {
+    upgrade.failWriting(CancellationError())
+    driver.reset(self)
+  }
+}
+#endif

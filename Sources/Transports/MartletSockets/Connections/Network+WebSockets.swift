@@ -1,0 +1,36 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+// WebSockets over HTTP/2 (RFC 8441). A connection that is there already saves TCP, TLS and a connection of the server;
+// a new one is opened for HTTP/1.1, which every server of WebSockets supports.
+
+extension Network {
+  /// The key of the connections that a request for an upgrade may use. A WebSocket uses HTTP/2 if its origin has such a
+  /// connection, or one is being opened, that may open WebSockets.
+  func upgradeKey(of transfer: Transfer) -> ConnectionKey {
+    let exchange = transfer.exchange
+    let origin = exchange.origin
+    let key = usableKey(exchange.destination.key, of: origin)
+    guard key.versions == .http1, exchange.http2Head != nil, !transfer.failures.requireNewConnection,
+      !http1WebSockets.contains(origin), !http1Only.contains(origin), !http1Servers.contains(origin)
+    else { return key }
+    var shared = key
+    shared.versions = .negotiated
+    return connections.values.contains { $0.key == shared && $0.mayOpenWebSockets } ? shared : key
+  }
+
+  /// Sends a handshake over HTTP/1.1, and all later ones to this origin, because the server did not accept it over
+  /// HTTP/2. It fails if the caller has asked for HTTP/2.
+  func sendOverHTTP1(_ transfer: Transfer, _ error: HTTPError) {
+    guard transfer.key.versions == .negotiated else {
+      var refusal = HTTPError(.invalidRequest, "\(error.message): use another setting of versions", phase: error.phase)
+      refusal.delivery = error.delivery
+      return transfer.fail(refusal)
+    }
+    http1WebSockets.insert(transfer.exchange.origin)
+    transfer.note("sent again over HTTP/1.1: \(error.message)")
+    sendAgain(transfer, isStale: false)
+  }
+}
+#endif

@@ -25,7 +25,8 @@ let package = Package(
         product("Martlet"), product("MartletImages"), product("MartletKerberos"), product("MartletObservation"),
         product("MartletTesting"), product("MartletWebSocket"), product("SAPOData"),
       ],
-      exclude: ["OData/service.py", "Pictures/corpus.py", "WebSocket/peers.py"], swiftSettings: settings),
+      exclude: ["OData/service.py", "Pictures/corpus.py", "WebSocket/node.cjs", "WebSocket/peers.py"],
+      swiftSettings: settings),
     // Contracts in this folder is a link to the contracts of stores, which the stores in memory and SQLite files also
     // fulfil.
     .testTarget(

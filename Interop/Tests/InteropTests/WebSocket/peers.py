@@ -1,11 +1,14 @@
-"""WebSocket servers that return each message: peers.py KIND PORT [CERTIFICATE KEY]"""
+"""WebSocket servers that return each message: peers.py KIND PORT [CERTIFICATE KEY [AUTHORITY OF CLIENTS]]"""
 import asyncio, ssl, sys
 
 kind, port, files = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
 tls = None
 if files:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*files)
+    tls.load_cert_chain(*files[:2])
+if len(files) > 2:
+    tls.verify_mode = ssl.CERT_REQUIRED
+    tls.load_verify_locations(files[2])
 LIMIT = 64 << 20
 
 
@@ -56,7 +59,7 @@ async def hypercorn():
     config = Config()
     config.bind, config.websocket_max_message_size = [f"127.0.0.1:{port}"], LIMIT
     if files:
-        config.certfile, config.keyfile = files
+        config.certfile, config.keyfile = files[:2]
     await serve(echo, config)
 
 

@@ -29,19 +29,21 @@ package struct IPAddress: Sendable, Hashable {
   ///   - text: the literal, without brackets. nil is returned for any other text.
   ///   - zone: returns the index of the interface that a zone names, nil for none. By default only the index itself.
   package init?(literal text: some StringProtocol, zone: (String) -> UInt32? = { zoneIndex($0) }) {
-    let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let address = parts.first, (2...45).contains(address.utf8.count) else { return nil }
-    guard address.utf8.contains(UInt8(ascii: ":")) else {
-      guard parts.count == 1, let bits = Self.dotted(address.utf8) else { return nil }
+    let bytes = Array(text.utf8)  // every new connection parses its host, and a text takes ten times as long
+    let end = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.count
+    guard (2...45).contains(end) else { return nil }
+    let address = bytes[..<end]
+    guard address.contains(UInt8(ascii: ":")) else {
+      guard end == bytes.count, let bits = Self.dotted(address) else { return nil }
       self.init(.v4, UInt128(bits))
       return
     }
-    guard let bits = Self.groups(Array(address.utf8)) else { return nil }
-    guard parts.count == 2 else {
+    guard let bits = Self.groups(Array(address)) else { return nil }
+    guard end < bytes.count else {
       self.init(.v6, bits)
       return
     }
-    guard let index = zone(String(parts[1])) else { return nil }
+    guard let index = zone(String(decoding: bytes[(end + 1)...], as: UTF8.self)) else { return nil }
     self.init(.v6, bits, zone: index)
   }
 
@@ -83,19 +85,24 @@ package struct IPAddress: Sendable, Hashable {
 
 extension IPAddress {
   /// Four decimal numbers without leading zeros.
-  private static func dotted(_ text: some Collection<UInt8>) -> UInt32? {
-    let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
+  private static func dotted(_ text: ArraySlice<UInt8>) -> UInt32? {
     var address: UInt32 = 0
-    for part in parts {
-      guard (1...3).contains(part.count), part.allSatisfy(ASCII.isDigit), part.count == 1 || part.first != 48 else {
-        return nil
+    var points = 0
+    /// The number so far; nil before its first digit.
+    var number: UInt32?
+    for byte in text {
+      if byte == UInt8(ascii: ".") {
+        guard let complete = number, points < 3 else { return nil }
+        (address, number, points) = (address << 8 | complete, nil, points + 1)
+      } else {
+        guard ASCII.isDigit(byte), number != 0 else { return nil }
+        let longer = (number ?? 0) * 10 + UInt32(byte - 48)
+        guard longer < 256 else { return nil }
+        number = longer
       }
-      let number = part.reduce(0) { $0 * 10 + UInt32($1 - 48) }
-      guard number < 256 else { return nil }
-      address = address << 8 | number
     }
-    return address
+    guard points == 3, let last = number else { return nil }
+    return address << 8 | last
   }
 
   private static func number(_ text: Substring.UTF8View) -> UInt64? {

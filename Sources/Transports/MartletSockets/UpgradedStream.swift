@@ -62,9 +62,15 @@ final class UpgradedStream: DuplexStream {
 
   func close() {
     upgrade.input.stop(CancellationError())
-    // After finish(), what was written may still be sent.
-    if !upgrade.isFinished.load(ordering: .relaxed) { upgrade.failWriting(CancellationError()) }
+    // After finish() and leave(), what was written may still be sent.
+    let mayEnd = upgrade.isFinished.load(ordering: .relaxed) || upgrade.isLeaving.load(ordering: .relaxed)
+    if !mayEnd { upgrade.failWriting(CancellationError()) }
     thread.jobs.submit { [upgrade] in $0.close(upgrade) }
+  }
+
+  func leave() {
+    upgrade.isLeaving.store(true, ordering: .relaxed)
+    close()
   }
 
   var isShared: Bool { upgrade.isShared.load(ordering: .relaxed) }

@@ -142,9 +142,10 @@ package final class FramedConnection: MessageChannel {
   /// Ends the connection after both Close frames.
   private func endConnection() async {
     guard stream.isShared else { return await drain() }
-    // The server need not end a stream of HTTP/2 first: that is for the sake of TCP.
+    // No wait: that the server ends first is for the sake of TCP. But hypercorn ends the connection of all its streams if
+    // it gets END_STREAM after it has ended its own direction.
     await writer.flush()
-    stream.finish()
+    stream.leave()
     finish()
   }
 

@@ -65,6 +65,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     hasInputEnded = true
     pushWaiting()
     upgrade.input.push(.end)
+    if isReleased, upgrade.isLeaving.load(ordering: .relaxed) { driver.loop.set(timer, to: driver.loop.now) }
   }
 
   func ended(trailers: [UInt8]) {
@@ -116,12 +117,14 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
 
   // MARK: - The end
 
-  /// If the user has ended its direction, what was written is still sent, and the server gets the time to end its own.
+  /// If the user has ended its direction or has left, what was written is still sent, and the server gets the time to
+  /// end its own direction.
   func close() {
     isReleased = true
     waiting = Data()
-    guard upgrade.isFinished.load(ordering: .relaxed) else { return driver.reset(self) }
-    driver.loop.set(timer, to: driver.loop.now &+ Self.lingering)
+    let isLeaving = upgrade.isLeaving.load(ordering: .relaxed)
+    guard isLeaving || upgrade.isFinished.load(ordering: .relaxed) else { return driver.reset(self) }
+    driver.loop.set(timer, to: isLeaving && hasInputEnded ? driver.loop.now : driver.loop.now &+ Self.lingering)
     driver.resume(id)
   }
 

@@ -35,6 +35,8 @@ final class Upgrade: Sendable {
   private let failure = Mutex<(any Error)?>(nil)
   /// Whether the user has ended its direction.
   let isFinished = Atomic(false)
+  /// Whether the user has left after its last bytes: see ``DuplexStream/leave()``.
+  let isLeaving = Atomic(false)
   /// Whether its connection has other users, too.
   let isShared = Atomic(false)
 

@@ -27,6 +27,10 @@ package protocol DuplexStream: AnyObject, Sendable {
   /// ``finish()``.
   func close()
 
+  /// Closes a stream of HTTP/2 after the bytes that were written, when the peer has ended its direction, or after a
+  /// second: everything was said, and nobody reads any more. A connection of its own is closed at once.
+  func leave()
+
   /// Whether its connection has other users, too: it is a stream of HTTP/2.
   var isShared: Bool { get }
 
@@ -41,6 +45,8 @@ package protocol DuplexStream: AnyObject, Sendable {
 extension DuplexStream {
   /// Most sessions are never shut down.
   package func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}
+
+  package func leave() { close() }
 
   package var isShared: Bool { false }
 }

@@ -81,6 +81,11 @@ private final class ClosableStream: DuplexStream {
     base.close()
   }
 
+  func leave() {
+    gate.end(number)
+    base.leave()
+  }
+
   var isShared: Bool { base.isShared }
 
   var executor: (any TaskExecutor)? { base.executor }

@@ -57,7 +57,8 @@ struct WebSocketOverHTTP2Tests {
     #expect(try await socket.sendPing() >= .zero)
     await socket.close(.normalClosure)
     #expect(socket.closeCode == .normalClosure)
-    #expect(try await ask(session, server, .post) == "reset 8")  // when the server has ended the stream, or after a second
+    // when the server has ended the stream, or after a second
+    #expect(try await ask(session, server, .post) == "reset 8")
   }
 
   @Test(arguments: ["sec-websocket-protocol=other", "sec-websocket-extensions=foo"])

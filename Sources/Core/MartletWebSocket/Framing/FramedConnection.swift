@@ -142,8 +142,8 @@ package final class FramedConnection: MessageChannel {
   /// Ends the connection after both Close frames.
   private func endConnection() async {
     guard stream.isShared else { return await drain() }
-    // No wait: that the server ends first is for the sake of TCP. But hypercorn ends the connection of all its streams if
-    // it gets END_STREAM after it has ended its own direction.
+    // No wait: that the server ends first is for the sake of TCP. But hypercorn ends the connection of all its streams
+    // if it gets END_STREAM after it has ended its own direction.
     await writer.flush()
     stream.leave()
     finish()

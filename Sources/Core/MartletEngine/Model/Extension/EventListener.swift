@@ -63,8 +63,8 @@ public struct EventHandler: EventListener {
   /// Bytes of a body in this attempt: a request's when the transport reads them, a response's when the caller does.
   /// Only for listeners whose ``EventListener/events`` contain ``Event/Kinds/bytes``.
   case bytes(Data, Event.Progress.Direction, attempt: Int)
-  /// A message of a WebSocket is sent, or has arrived; or one side closes the WebSocket. Messages of both directions may
-  /// be reported at the same time.
+  /// A message of a WebSocket is sent, or has arrived; or one side closes the WebSocket. Messages of both directions
+  /// may be reported at the same time.
   case message(Event.Message)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)

@@ -4,6 +4,12 @@ import Martlet
 import MartletTesting
 import MartletWebSocket
 
+func listen(at url: String, in session: HTTPSession) async throws(HTTPError) {
+  let socket = try await session.webSocket(for: HTTPRequest(.get, url), protocols: ["chat"])
+  try await socket.send(.string("Anna is here"))
+  for try await message in socket { print(message) }
+}
+
 func chat(at url: String, in session: HTTPSession) async throws(HTTPError) {
   let room = session.reconnectingWebSocket(for: HTTPRequest(.get, url), protocols: ["chat"]) { socket in
     try await socket.send(.string("Anna is here"))  // on every connection, before anything else
@@ -12,17 +18,18 @@ func chat(at url: String, in session: HTTPSession) async throws(HTTPError) {
 }
 
 let server = try LoopbackServer { request in
-  let isFirst = request.connection == 1
+  let number = request.connection
   return .webSocket(subprotocol: "chat") { socket in
     guard let greeting = try socket.receive() else { return }
-    try socket.send(.string("\(greeting), for the \(isFirst ? "first" : "second") time"))
-    if isFirst { return socket.reset() }
+    try socket.send(.string("\(greeting), on connection \(number)"))
+    if number == 1 { return socket.reset() }
     try socket.close(.normalClosure, reason: "good night")
   }
 }
 
 let session = HTTPSession()
 try await chat(at: "ws://127.0.0.1:\(server.port)/room", in: session)
+try await listen(at: "ws://127.0.0.1:\(server.port)/room", in: session)
 
 // Large messages both ways, in pieces.
 let archive = try LoopbackServer { _ in
@@ -43,6 +50,7 @@ print(message.type, count)
 await socket.close()
 
 // Prints:
-// Anna is here, for the first time
-// Anna is here, for the second time
+// Anna is here, on connection 1
+// Anna is here, on connection 2
+// Anna is here, on connection 3
 // data 4194304

@@ -65,7 +65,9 @@ final class CallSpans: Sendable {
       if last.status == nil { last.span?.fail(call.lastFailure?.kind.name ?? "_OTHER") }
       last.span?.end()
     case .finished(let error): finish(error)
-    case .started, .sending, .written, .informational, .progress, .bytes, .cookieRefused, .limit, .note: break
+    case .started, .sending, .written, .informational, .progress, .bytes, .message, .cookieRefused, .limit,
+      .note:
+      break
     }
   }
 

@@ -7,8 +7,9 @@ public import Combine
 /// was requested. The iteration is cancelled with the subscription.
 ///
 /// ```swift
-/// AsyncSequencePublisher(socket)
-///   .sink { completion in print(completion) } receiveValue: { message in print(message) }
+/// let (numbers, continuation) = AsyncStream.makeStream(of: Int.self)
+/// let subscription = AsyncSequencePublisher(numbers).sink { number in print(number) }
+/// continuation.yield(1)
 /// ```
 public struct AsyncSequencePublisher<Base: AsyncSequence & Sendable>: Publisher where Base.Element: Sendable {
   public typealias Output = Base.Element

@@ -39,7 +39,7 @@ extension HAR.WebSocketMessage {
   init(_ message: Event.Message, at date: Date, _ redaction: Redaction) {
     let (opcode, data): (Int64, String) =
       switch message.kind {
-      case .data: (2, message.payload.base64EncodedString())
+      case .data: (2, redaction.redacted(message.payload, type: nil).base64EncodedString())
       case .close(let code): (8, [code.map { "\($0)" } ?? "", Self.text(message, redaction)].joined(separator: " "))
       default: (1, Self.text(message, redaction))
       }
@@ -78,8 +78,6 @@ struct RecordedMessages: Sendable {
     size += message.payload.count + 64
     messages.append((message, date))
   }
-
-  var isEmpty: Bool { messages.isEmpty && leftOut == 0 }
 
   func messages(_ redaction: Redaction) -> [HAR.WebSocketMessage] {
     messages.map { HAR.WebSocketMessage($0.message, at: $0.date, redaction) }

@@ -18,6 +18,7 @@ struct HARAttempt: Sendable {
   private var metrics: TransferMetrics?
   private var marks = HARMarks()
   private var messages: RecordedMessages
+  private let asksForWebSocket: Bool
 
   init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
     self.number = number
@@ -27,6 +28,7 @@ struct HARAttempt: Sendable {
     sent = CappedBytes(limit: bodyLimit)
     received = CappedBytes(limit: bodyLimit)
     messages = RecordedMessages(limit: bodyLimit)
+    asksForWebSocket = request.fields[.upgrade] == "websocket"
   }
 
   mutating func update(_ event: Event) {
@@ -69,7 +71,7 @@ struct HARAttempt: Sendable {
         + (wasSent ? "" : ": answered without the network"))
     entry.serverIPAddress = metrics?.remoteAddress
     entry.connection = metrics?.localPort.map(String.init)
-    if response?.status == .switchingProtocols || !messages.isEmpty {
+    if let status = response?.status, asksForWebSocket, status == .switchingProtocols || status.isSuccessful {
       entry.resourceType = "websocket"
       entry.webSocketMessages = messages.messages(redaction)
       if let remark = messages.remark { entry.comment? += ": \(remark)" }

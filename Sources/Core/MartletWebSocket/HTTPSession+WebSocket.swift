@@ -36,6 +36,7 @@ extension HTTPSession {
       let channel = channel(
         of: response, agreement, ratioLimit: withOptions(request).options.decompressionRatioLimit, options, in: call)
     else { throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets") }
+    channel.start()
     var opening = response
     (opening.stream, opening.messages) = (nil, nil)  // a closed WebSocket keeps no connection
     return WebSocket(
@@ -55,7 +56,6 @@ extension HTTPSession {
         compression: agreement.compression, ratioLimit: ratioLimit, options: options, clock: configuration.clock,
         reporter: MessageReporter(call), request: RequestHead(method: .get, url: response.url),
         response: response.head))
-    connection.start()
     return connection
   }
 }

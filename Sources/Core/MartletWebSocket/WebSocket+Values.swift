@@ -55,7 +55,8 @@ extension WebSocket {
     /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. It holds
     /// while a message arrives: not much more is read. ``WebSocket/receiveStream()`` has no limit.
     public var maximumMessageSize = 1 << 20
-    /// How long the connection may be silent before a ping tests it; 30 seconds by default, nil for no pings.
+    /// How long the connection may be silent before a ping tests it, at the latest after twice this time; 30 seconds by
+    /// default, nil for no pings.
     public var pingInterval: Duration? = .seconds(30)
     /// How long the answer to such a ping may take; 30 seconds by default. Without one the WebSocket ends with an error
     /// of kind ``Martlet/HTTPError/Kind/idleTimeout``.

@@ -1,3 +1,4 @@
+import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletSockets
@@ -232,6 +233,63 @@ struct ReconnectingWebSocketTests {
     #expect(try await room.receive() == nil)
     guard case .ended(nil) = room.state else { return #expect(Bool(false), "\(room.state)") }
     #expect(openings.value == 1)
+  }
+
+  @Test func aLossIsAStateWithItsDelayAndError() async throws {
+    let room = socket { number in
+      .webSocket { socket in
+        if number == 1 { return socket.close(.serviceRestart, reason: "update") }
+        _ = try await socket.receive()
+      }
+    }
+    let receiver = Task { try await room.receive() }
+    try await clock.sleepers(1, within: .seconds(1))
+    guard case .waiting(let delay, let error) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    #expect(delay == .seconds(1) && error.message.contains("1012"))
+    #expect(room.closeCode == .serviceRestart && room.closeReason == "update")
+    await room.close()
+    #expect(try await receiver.value == nil)
+  }
+
+  @Test func messagesOfALostConnectionAreReceivedFirst() async throws {
+    let left = Awaitable(false)
+    let room = socket {
+      $0.backoff.base = .zero
+    } _: { number in
+      .webSocket { socket in
+        try await socket.send(.string("\(number)"))
+        if number == 2 { return _ = try await socket.receive() }
+        _ = try await socket.receive()
+        socket.close(.goingAway)
+        left.update { $0 = true }
+      }
+    }
+    try await room.send(.string("a question"))
+    _ = try await left.wait { $0 ? true : nil }
+    await #expect(throws: HTTPError.self) { try await room.send(.string("too late")) }
+    try await room.send(.string("on another connection"))
+    #expect(try await room.receive() == .string("1"))
+    #expect(try await room.receive() == .string("2"))
+    await room.close()
+  }
+
+  @Test func aSendThatIsCancelledElsewhereDoesNotEndAReceiver() async throws {
+    let room = socket {
+      $0.backoff.base = .zero
+    } _: { number in
+      .webSocket { socket in
+        if number == 1 { return try await Gate().wait() }
+        try await socket.send(.string("second"))
+        _ = try await socket.receive()
+      }
+    }
+    let receiver = Task { try await room.receive() }
+    let sender = Task { while true { try await room.send(.data(Data(count: 20_000))) } }
+    _ = try await openings.wait { $0 == 1 ? true : nil }
+    sender.cancel()
+    #expect(try await receiver.value == .string("second"))
+    await #expect(throws: HTTPError.self) { try await sender.value }
+    await room.close()
   }
 
   @Test func overSocketsAResetIsFollowedByAnotherConnection() async throws {

@@ -46,7 +46,9 @@ struct AutobahnTests {
     for (number, outcome) in outcomes {
       let expected = Self.informational.contains(number) ? ["OK", "INFORMATIONAL"] : ["OK"]
       #expect(expected.contains(outcome.behavior), "case \(number)")
-      #expect(expected.contains(outcome.behaviorClose), "the end of case \(number)")
+      // HAProxy sometimes ends its connection to the server before the server has read the client's Close frame
+      let ends = overHTTP2 ? expected + ["UNCLEAN"] : expected
+      #expect(ends.contains(outcome.behaviorClose), "the end of case \(number)")
     }
   }
 

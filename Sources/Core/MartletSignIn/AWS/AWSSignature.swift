@@ -18,7 +18,10 @@ struct AWSSignature {
   /// S3 gets each path encoded once and keeps its dots and slashes; all other services get it encoded twice.
   private var keepsPath: Bool { Self.isS3(service) }
 
-  static func isS3(_ service: String) -> Bool { service.hasPrefix("s3") }
+  /// S3 and its relatives; not S3 Tables and S3 Vectors, which are like all other services.
+  static func isS3(_ service: String) -> Bool {
+    ["s3", "s3express", "s3-outposts", "s3-object-lambda"].contains(service)
+  }
 
   /// Returns the value of `Authorization`; nil if the system offers no SHA-256.
   ///

@@ -54,8 +54,7 @@ package final class FramedConnection: MessageChannel {
     pings = PingTable(terms.clock)
   }
 
-  /// Starts to read. Call it once.
-  func start() {
+  package func start() {
     // decompressing may take long, and the thread serves other connections
     let executor = terms.compression == nil ? stream.executor : nil
     Task.detached(executorPreference: executor) { await self.run() }
@@ -70,6 +69,7 @@ package final class FramedConnection: MessageChannel {
   package func beginMessage() async throws(HTTPError) { try await writer.begin() }
 
   package func send(_ piece: MessagePiece) async throws(HTTPError) {
+    if let error { throw error }
     terms.reporter.sent(piece)  // first: the answer may arrive before this task goes on
     try await writer.send(piece)
   }
@@ -203,7 +203,6 @@ package final class FramedConnection: MessageChannel {
   ///   - frame: the Close frame of the peer; nil if none was received.
   ///   - answer: the Close frame to send; nil if the connection is lost.
   private func end(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
-    if let answer { writer.post(.close, answer.payload) }
     let placed = error.addingContext(request: terms.request, response: terms.response, attempts: [])
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
@@ -213,13 +212,13 @@ package final class FramedConnection: MessageChannel {
       state.error = reason
       return (isFirst, reason)
     }
+    if let frame { terms.reporter.closed(.received, by: frame) }
+    if isFirst, frame == nil, let answer { terms.reporter.closed(.sent, by: answer) }
+    if let answer { writer.post(.close, answer.payload) }
     writer.refuse(reason)
     pings.fail(reason)
     queue.finish(frame?.isOrderly ?? false ? .success(()) : .failure(reason))
-    if let frame { terms.reporter.closed(.received, by: frame) }
-    guard isFirst else { return }
-    if frame == nil, let answer { terms.reporter.closed(.sent, by: answer) }
-    setAlarm(terms.options.closeTimeout) { $0.stream.close() }
+    if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }
   }
 
   /// The connection is closed.

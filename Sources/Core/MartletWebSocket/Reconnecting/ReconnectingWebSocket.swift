@@ -18,7 +18,9 @@ extension HTTPSession {
   ///   - options: the options of each connection.
   ///   - reconnection: when another connection is opened.
   ///   - opened: says what the server has to know on each new connection, before other messages are sent and received.
-  ///     If it throws an error, the connection is closed, and the error counts as that of the attempt.
+  ///     It uses the socket that it gets, and may receive the server's answers: the WebSocket itself waits for the
+  ///     closure. The closure has no time limit but its own. If it throws an error, the connection is closed, and the
+  ///     error counts as that of the attempt; an error of another type than ``Martlet/HTTPError`` is final.
   public func reconnectingWebSocket(
     for request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init(),
     reconnection: Reconnection = .init(),
@@ -38,11 +40,13 @@ extension HTTPSession {
 /// A WebSocket that is opened again when it is lost. `reconnectingWebSocket(for:)` of ``Martlet/HTTPSession`` makes it.
 ///
 /// The first use opens it. When a connection is lost, the next use opens another one, after a delay; a receiver that
-/// waits is such a use. Messages that arrived on the old connection are received first. What was lost in between, only
-/// the server can say again: ask for it in the closure `opened`.
+/// waits is such a use. Messages that arrived on the old connection are received first, so that `opened` may run before
+/// them. What was lost in between, only the server can say again: ask for it in `opened`, and drop messages that were
+/// received before.
 ///
-/// A message whose ``send(_:)`` has thrown an error may have reached the server or not. The program decides whether it
-/// is sent again. While there is no connection, a send waits for the next one.
+/// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before
+/// a loss. The program decides what is sent again. While there is no connection, a send waits for the next one;
+/// cancelling it then does no harm.
 ///
 /// When the last reference is released, the connection is closed, and no other one is opened.
 public final class ReconnectingWebSocket: Sendable {
@@ -63,8 +67,11 @@ public final class ReconnectingWebSocket: Sendable {
   private struct Content: Sendable {
     /// The open connection.
     var socket: WebSocket?
-    /// The connection whose messages are being received: an earlier one until its last message.
-    var reading: WebSocket?
+    /// The connections whose messages may be unread, the oldest first.
+    var unread: [WebSocket] = []
+    /// How the last connection was closed, and the error of its loss.
+    var closeFrame: CloseFrame?
+    var loss: HTTPError?
     /// Those who wait for a connection.
     var waiting: [OneShot<WebSocket>] = []
     var connecting: Task<Void, Never>?
@@ -95,8 +102,18 @@ public final class ReconnectingWebSocket: Sendable {
   /// The state of the connection.
   public var state: State { latest.current }
 
-  /// The state of the connection, and its changes until this object is released. A slow reader gets only the latest.
+  /// The state of the connection, and its changes until this object is released: leave the loop at ``State/ended(_:)``.
+  /// A slow reader gets only the latest.
   public var states: AsyncStream<State> { latest.values }
+
+  /// The code with which the server closed the last connection: see ``WebSocket/closeCode``. Nil before that.
+  public var closeCode: WebSocket.CloseCode? { content.withLock { $0.closeFrame }.map(WebSocket.CloseCode.init(of:)) }
+
+  /// The reason that the server gave for closing the last connection; nil if there is none.
+  public var closeReason: String? {
+    guard let reason = content.withLock({ $0.closeFrame })?.reason, !reason.isEmpty else { return nil }
+    return reason
+  }
 
   // MARK: - Messages
 
@@ -120,32 +137,38 @@ public final class ReconnectingWebSocket: Sendable {
   ///   task was cancelled.
   @concurrent public func receive() async throws(HTTPError) -> WebSocket.Message? {
     while true {
-      let reading = content.withLock { $0.reading }
       let socket: WebSocket
-      if let reading {
-        socket = reading
+      if let unread = content.withLock({ $0.unread.first }) {
+        socket = unread
       } else {
         do throws(HTTPError) { socket = try await connection() } catch {
           if content.withLock({ $0.hasEndedInOrder }) { return nil }
           throw error
         }
-        content.withLock { $0.reading = socket }
       }
       do throws(HTTPError) {
         if let message = try await socket.inbox.message() {
           content.withLock { $0.failures = 0 }
           return message
         }
-      } catch { if error.isCancelled { throw error } }
-      content.withLock { if $0.reading === socket { $0.reading = nil } }
+      } catch {
+        // otherwise a task that was cancelled while it sent has closed the connection
+        if error.isCancelled, Task.isCancelled || socket.channel.error == nil { throw error }
+      }
+      content.withLock { content in content.unread.removeAll { $0 === socket } }
       lose(socket)
     }
   }
 
-  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does.
+  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does. Receivers end at once: a program that leaves
+  /// when its receiver ends has to await this method too, so that the server learns of it.
   @concurrent public func close(_ code: WebSocket.CloseCode = .normalClosure, reason: String = "") async {
-    let socket = content.withLock { $0.socket }
     end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), inOrder: true)
+    // after the end: an attempt that succeeds later closes its connection itself
+    let socket = content.withLock { content in
+      content.unread = []
+      return content.socket
+    }
     await socket?.close(code, reason: reason)
   }
 
@@ -162,56 +185,69 @@ public final class ReconnectingWebSocket: Sendable {
       return nil
     }
     if let ready { return try ready.get() }
-    do { return try await wait.wait() } catch { throw HTTPError(wrapping: error) }
+    do { return try await wait.wait() } catch {
+      content.withLock { content in content.waiting.removeAll { $0 === wait } }
+      throw HTTPError(wrapping: error)
+    }
   }
 
   /// Opens a connection, as often as it takes. The task does not keep this object.
   private func connect() -> Task<Void, Never> {
-    Task { [weak self, clock] in
-      var delay: Duration? = self?.delayAfterLoss
+    Task { [weak self, clock, open] in
+      var delay: Duration? = self?.delayAfterLoss()
       while let time = delay {
         if time > .zero { guard (try? await clock.sleep(for: time)) != nil else { return } }
-        delay = await self?.attempt()
+        self?.show(.connecting)
+        let result: Result<WebSocket, HTTPError>
+        do { result = .success(try await open()) } catch { result = .failure(HTTPError(wrapping: error)) }
+        guard let self else {
+          if case .success(let socket) = result { await socket.close(.goingAway) }
+          return
+        }
+        delay = await take(result)
       }
     }
   }
 
   /// The delay before the next connection: none before the first one.
-  private var delayAfterLoss: Duration {
-    let failures = content.withLock { $0.failures }
-    return failures == 0 ? .zero : reconnection.backoff.delay(beforeRetry: failures, fraction: reconnection.random())
+  private func delayAfterLoss() -> Duration {
+    let (failures, loss) = content.withLock { ($0.failures, $0.loss) }
+    guard failures > 0, let loss else { return .zero }
+    let delay = reconnection.backoff.delay(beforeRetry: failures, fraction: reconnection.random())
+    show(.waiting(delay, loss))
+    return delay
   }
 
-  /// Makes an attempt. Returns the delay before the next one; nil if there will be none.
-  private func attempt() async -> Duration? {
-    show(.connecting)
-    do {
-      let socket = try await open()
-      let waiting = content.withLock { content -> [OneShot<WebSocket>]? in
-        guard content.end == nil else { return nil }
-        (content.socket, content.connecting, content.opened) = (socket, nil, Stopwatch(clock))
-        defer { content.waiting = [] }
-        return content.waiting
-      }
-      guard let waiting else {  // closed in the meantime
-        await socket.close()
-        return nil
-      }
-      show(.open)
-      for wait in waiting { wait.answer(.success(socket)) }
-      return nil
-    } catch {
-      return delay(after: HTTPError(wrapping: error), nil)
+  /// Takes the result of an attempt. Returns the delay before the next one; nil if there will be none.
+  private func take(_ result: Result<WebSocket, HTTPError>) async -> Duration? {
+    let socket: WebSocket
+    do throws(HTTPError) { socket = try result.get() } catch { return delay(after: error) }
+    let waiting = content.withLock { content -> [OneShot<WebSocket>]? in
+      guard content.end == nil else { return nil }
+      (content.socket, content.connecting, content.opened) = (socket, nil, Stopwatch(clock))
+      content.unread = content.unread.suffix(Self.unreadLimit - 1) + [socket]
+      defer { content.waiting = [] }
+      return content.waiting
     }
+    guard let waiting else {  // closed in the meantime
+      await socket.close()
+      return nil
+    }
+    show(.open)
+    for wait in waiting { wait.answer(.success(socket)) }
+    return nil
   }
+
+  /// How many connections keep their messages for a program that does not receive.
+  private static let unreadLimit = 4
 
   /// Counts a failure. Returns the delay before the next attempt; nil if the error is final.
-  private func delay(after error: HTTPError, _ code: WebSocket.CloseCode?) -> Duration? {
+  private func delay(after error: HTTPError) -> Duration? {
     let failures = content.withLock { content in
       content.failures += 1
       return content.failures
     }
-    guard reconnection.reconnects(error, code), failures < reconnection.failureLimit ?? .max else {
+    guard reconnection.reconnects(error, nil), failures < reconnection.failureLimit ?? .max else {
       end(error, inOrder: error.kind == .shutDown)
       return nil
     }
@@ -225,21 +261,23 @@ public final class ReconnectingWebSocket: Sendable {
 
   /// A connection is lost.
   private func lose(_ socket: WebSocket) {
-    let isCurrent = content.withLock { content in
-      guard content.socket === socket, content.end == nil else { return false }
+    let error = socket.ended
+    let failures = content.withLock { content -> Int? in
+      guard content.socket === socket, content.end == nil else { return nil }
       if content.opened.elapsed > reconnection.backoff.cap { content.failures = 0 }
       content.failures += 1
-      return true
+      (content.socket, content.loss, content.closeFrame) = (nil, error, socket.channel.closeFrame)
+      return content.failures
     }
-    guard isCurrent else { return }
-    let error = socket.ended
+    guard let failures else { return }
     // this side has closed the connection: a task was cancelled while it sent, or the session shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
-    let failures = content.withLock { $0.failures }
     guard isOwn || reconnection.reconnects(error, socket.closeCode), failures < reconnection.failureLimit ?? .max
     else { return end(error, inOrder: socket.channel.failure == nil) }
-    content.withLock { if $0.socket === socket { $0.socket = nil } }
-    show(.idle)
+    latest.change { state in
+      let isIdle = content.withLock { $0.socket == nil && $0.connecting == nil && $0.end == nil }
+      if isIdle { state = .idle }
+    }
   }
 
   /// There will be no other connection.

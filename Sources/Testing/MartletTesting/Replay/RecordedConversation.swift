@@ -47,10 +47,13 @@ struct RecordedConversation: Sendable {
 
   /// The message without secrets. Texts of JSON are compared by value.
   private func comparable(_ message: WebSocket.Message) -> ComparableMessage {
-    guard case .string(let text) = message else { return .other(message) }
-    let shown = redaction.redacted(Data(text.utf8), type: nil)
-    if let json = try? JSONDecoder().decode(JSONValue.self, from: shown) { return .json(json) }
-    return .other(.string(String(decoding: shown, as: UTF8.self)))
+    switch message {
+    case .data(let data): return .other(.data(redaction.redacted(data, type: nil)))
+    case .string(let text):
+      let shown = redaction.redacted(Data(text.utf8), type: nil)
+      if let json = try? JSONDecoder().decode(JSONValue.self, from: shown) { return .json(json) }
+      return .other(.string(String(decoding: shown, as: UTF8.self)))
+    }
   }
 
   private enum ComparableMessage: Equatable {

@@ -135,7 +135,11 @@ struct NetworkRecorder: Transport {
     do {
       var response = try await base.send(request, in: call)
       recorder.receive(.response(response.head, from: response.url), in: own)
-      if response.isUpgraded { return response }  // the tap receives the messages and the end
+      if response.isUpgraded {
+        // the tap receives the messages and the end, unless the answer is refused
+        call.atEnd { recorder.receive(.finished(nil), in: own) }
+        return response
+      }
       guard response.body.length != 0 else {
         recorder.receiveEnd(after: 0, in: own)
         return response

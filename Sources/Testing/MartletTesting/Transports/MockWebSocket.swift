@@ -20,6 +20,8 @@ public final class MockWebSocket: Sendable {
 
   /// Waits for the next message of the client. Nil after the client closed the WebSocket.
   public func receive() async throws -> WebSocket.Message? {
+    try await channel.receiving.take()
+    defer { channel.receiving.end() }
     var bytes = Data()
     while let piece = try await channel.fromClient.next() {
       bytes.append(piece.bytes)
@@ -82,14 +84,22 @@ final class MockChannel: MessageChannel {
   let fromClient = PieceQueue()
   private let toClient = PieceQueue()
   private let turn = Turn()
+  /// The server's side may be used by several tasks.
+  let receiving = Turn()
+  private let delivering = Turn()
   private let state = Mutex(State())
   private let reporter: MessageReporter
+  private let serve: @Sendable (MockWebSocket) async throws -> Void
 
-  /// Opens a WebSocket that a closure serves.
+  /// Makes a WebSocket that a closure serves.
   init(in call: Call, _ serve: @escaping @Sendable (MockWebSocket) async throws -> Void) {
     reporter = MessageReporter(call)
+    self.serve = serve
+  }
+
+  func start() {
     let server = MockWebSocket(self)
-    let task = Task {
+    let task = Task { [serve] in
       do {
         try await serve(server)
         server.close()
@@ -161,6 +171,8 @@ final class MockChannel: MessageChannel {
   // MARK: - The server's side
 
   func deliver(_ message: WebSocket.Message) async throws {
+    try await delivering.take()
+    defer { delivering.end() }
     if let error { throw error }
     reporter.received(message.piece)
     await toClient.push(message.piece)

@@ -76,6 +76,29 @@ struct MockWebSocketTests {
     #expect(socket.closeCode == .abnormalClosure)
   }
 
+  @Test(arguments: [nil, "other"]) func eventsHaveTheOrderOfANetworks(subprotocol: String?) async throws {
+    let kinds = Awaitable<[Event.Kinds]>([])
+    var configuration = SessionConfiguration()
+    configuration.listeners = [
+      EventHandler([.response, .message, .finished]) { event, _ in
+        let kind: Event.Kinds =
+          switch event {
+          case .response: .response
+          case .message: .message
+          default: .finished
+          }
+        kinds.update { $0.append(kind) }
+      }
+    ]
+    let transport = MockTransport { _ in .webSocket(subprotocol: subprotocol) { try await $0.send(.string("a")) } }
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    let socket = try? await session.webSocket(for: HTTPRequest(.get, "ws://a.example/"))
+    try await socket?.waitUntilClosed()
+    let expected: [Event.Kinds] =
+      subprotocol == nil ? [.response, .message, .message, .finished] : [.response, .finished]
+    #expect(kinds.value == expected)
+  }
+
   @Test func aServerWaitsWhileTheClientDoesNotReceive() async throws {
     let sent = Awaitable(0)
     let socket = try await open { socket in

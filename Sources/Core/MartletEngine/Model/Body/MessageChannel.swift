@@ -4,6 +4,9 @@ package import MartletSemantics
 /// ``DuplexStream``, MartletWebSocket frames messages itself; another transport brings a channel of its own in
 /// ``HTTPResponse/messages``. A channel reports to a ``MessageReporter``.
 package protocol MessageChannel: AnyObject, Sendable {
+  /// Begins to receive. It is called once, when the WebSocket was accepted.
+  func start()
+
   /// Returns the next piece of a message; nil if the WebSocket was closed in order. The peer has to wait while too much
   /// is unread. One task calls it at a time; if that task is cancelled, no piece is lost.
   ///

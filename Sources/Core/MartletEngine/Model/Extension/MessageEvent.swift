@@ -69,6 +69,7 @@ package final class MessageReporter: Sendable {
   /// The messages that have begun.
   private let sent = Mutex<Event.Message?>(nil)
   private let received = Mutex<Event.Message?>(nil)
+  private let hasEnded = Atomic(false)
 
   package init(_ call: Call) {
     self.call = call
@@ -78,12 +79,12 @@ package final class MessageReporter: Sendable {
 
   /// A piece of a message is about to be sent.
   package func sent(_ piece: MessagePiece) {
-    if isListening { report(piece, .sent, in: sent) }
+    if isListening, !isOver { report(piece, .sent, in: sent) }
   }
 
   /// A piece of a message has arrived.
   package func received(_ piece: MessagePiece) {
-    if isListening { report(piece, .received, in: received) }
+    if isListening, !isOver { report(piece, .received, in: received) }
   }
 
   private func report(
@@ -101,7 +102,7 @@ package final class MessageReporter: Sendable {
 
   /// One side closes the WebSocket.
   package func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
-    guard isListening else { return }
+    guard isListening, !isOver else { return }
     let reason = Data(frame.reason.utf8)
     emit(
       .message(Event.Message(direction, .close(code: frame.code.map(Int.init)), payload: reason, count: reason.count)))
@@ -111,9 +112,12 @@ package final class MessageReporter: Sendable {
   ///
   /// - Parameter error: why; nil if either side closed it in order.
   package func ended(_ error: HTTPError?) {
+    hasEnded.store(true, ordering: .relaxed)
     tap?(.finished(error))
     call.end(error)
   }
+
+  private var isOver: Bool { hasEnded.load(ordering: .relaxed) }
 
   private func emit(_ event: Event) {
     tap?(event)

@@ -52,8 +52,9 @@ struct ClosableTransport: Transport {
 extension ClosableTransport {
   /// Registers the messages of a WebSocket until it is closed.
   private func register(_ messages: any MessageChannel) throws(HTTPError) {
-    let number = try gate.begin { messages.abandon() }
-    gate.setLeaving(number) { messages.shutDown() }
+    // it may never be accepted
+    let number = try gate.begin { [weak messages] in messages?.abandon() }
+    gate.setLeaving(number) { [weak messages] in messages?.shutDown() }
     messages.whenClosed { [gate] in gate.end(number) }
   }
 }

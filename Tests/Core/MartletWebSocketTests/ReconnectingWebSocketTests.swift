@@ -283,9 +283,9 @@ struct ReconnectingWebSocketTests {
         _ = try await socket.receive()
       }
     }
+    try await room.send(.string("first"))  // it is open
     let receiver = Task { try await room.receive() }
     let sender = Task { while true { try await room.send(.data(Data(count: 20_000))) } }
-    _ = try await openings.wait { $0 == 1 ? true : nil }
     sender.cancel()
     #expect(try await receiver.value == .string("second"))
     await #expect(throws: HTTPError.self) { try await sender.value }

@@ -16,12 +16,15 @@ import Testing
   @Test func aChartHasABarForEachClientThatTookPart() {
     let chart = Chart(
       title: "a < b", clients: ["C", "ours"],
-      groups: [Chart.Group(name: "small", ratios: [1, 2]), Chart.Group(name: "up", ratios: [1, nil])])
+      groups: [
+        Chart.Group(name: "small", ratios: [Figure(1), Figure([1.5, 2, 2.5])]),
+        Chart.Group(name: "up", ratios: [Figure(1), nil]),
+      ])
 
     let svg = chart.svg
 
-    // two in the legend, three in the groups
-    #expect(svg.split(separator: "<rect ").count - 1 == 2 + 3)
+    // two in the legend, three in the groups, and the range of the one that was measured several times
+    #expect(svg.split(separator: "<rect ").count - 1 == 2 + 3 + 1)
     #expect(svg.contains("a &lt; b"))
   }
 }

@@ -36,9 +36,11 @@ struct Chart {
       y += 10
       elements.append(text(0, y + barHeight * Double(present.count) / 2 + 4, group.name))
       for (index, ratio) in present {
-        let (low, high) = (ratio.low ?? ratio.median, ratio.high ?? ratio.median)
+        let high = ratio.high ?? ratio.median
         elements.append(bar(nameWidth, y, ratio.median * unit, index))
-        elements.append(bar(nameWidth + low * unit, y + barHeight / 2 - 2, (high - low) * unit, nil, height: 2))
+        if let low = ratio.low {
+          elements.append(bar(nameWidth + low * unit, y + barHeight / 2 - 2, (high - low) * unit, nil, height: 2))
+        }
         elements.append(text(nameWidth + high * unit + 5, y + barHeight - 2, String(format: "%.2f", ratio.median), "n"))
         y += barHeight
       }

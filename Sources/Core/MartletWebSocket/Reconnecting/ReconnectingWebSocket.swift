@@ -160,8 +160,8 @@ public final class ReconnectingWebSocket: Sendable {
     }
   }
 
-  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does. Receivers end at once: a program that leaves
-  /// when its receiver ends has to await this method too, so that the server learns of it.
+  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does. Receivers end at once: a program that
+  /// leaves when its receiver ends has to await this method too, so that the server learns of it.
   @concurrent public func close(_ code: WebSocket.CloseCode = .normalClosure, reason: String = "") async {
     end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), inOrder: true)
     // after the end: an attempt that succeeds later closes its connection itself

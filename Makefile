@@ -54,7 +54,7 @@ sap-gateway: build-libraries ## a SAP gateway for curl and apps, whose faults a 
 test: test-libraries ## all tests, with warnings as errors
 	@scripts/test $(tested) -- $(ARGS)
 
-check: test-libraries ## all checks except the tests: format, warnings, imports, documentation and its code, release builds, the rules of CONTRIBUTING.md
+check: test-libraries ## the checks except the tests and the slow ones (ARGS=--full): format, warnings, documentation and its code, the rules
 	@scripts/check $(ARGS)
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots

@@ -54,7 +54,6 @@ let package = Package(
     // Pure values, and the system's libraries.
     .target(
       name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
-    .target(name: "MartletCombine"),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -72,8 +71,7 @@ let package = Package(
     .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
     .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
 
-    // The engine, and the part of Combine that needs all of Foundation.
-    .target(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
+    // The engine.
     .target(
       name: "MartletEngine",
       dependencies: [
@@ -102,6 +100,10 @@ let package = Package(
         "MartletEngine", "MartletSemantics", .target(name: "CZlib", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
+
+    // Publishers.
+    .target(name: "MartletCombine"),
+    .target(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
 
     // The core product.
     .target(

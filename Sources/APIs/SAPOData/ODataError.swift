@@ -31,7 +31,7 @@ public struct ODataError: Error, Sendable {
     public static let responseTooLarge = Kind(description: "responseTooLarge")
     /// A link to the next page leads to another origin, where credentials must not be sent.
     public static let foreignLink = Kind(description: "foreignLink")
-    /// The pages lead in a circle, or there are more than `limits.pages`.
+    /// The pages lead in a cycle, or there are more than `limits.pages`.
     public static let tooManyPages = Kind(description: "tooManyPages")
     /// A request of a batch was not executed, because an earlier one failed or the service left it out.
     public static let notExecuted = Kind(description: "notExecuted")

@@ -122,7 +122,7 @@ package final class CallMeter: EventListener {
     }
     guard attempt.isSent else { return measurements }
     let status = attempt.status.map { "\($0.code)" } ?? ""
-    // the error made from a refusal says less than the refusal's status
+    // The error made from a refusal says less than the refusal's status.
     let error = attempt.status.map { $0.code >= 400 } ?? false ? status : error ?? ""
     let labels =
       [MetricLabel("http.request.method", attempt.method.registeredName)] + origins.labels(of: attempt.origin) + [

@@ -60,7 +60,7 @@ struct CurlCommand {
     guard let user = request.url.user(percentEncoded: false), !request.fields.contains(.authorization) else { return }
     let password = request.url.password(percentEncoded: false) ?? ""
     let hidden = "\(redaction.placeholder):\(redaction.placeholder)"
-    // a session waits for a challenge, and answers with the strongest scheme
+    // A session waits for a challenge, and answers with the strongest scheme.
     groups.append(["--anyauth -u", Self.quoted(redaction.hidesNothing ? "\(user):\(password)" : hidden)])
   }
 
@@ -107,7 +107,7 @@ extension CurlCommand {
 
   private mutating func bodyWords() -> [String] {
     guard !request.body.isEmpty else {
-      // without this, curl would send no Content-Length: 0
+      // Without this, curl would send no Content-Length: 0.
       return [.post, .put, .patch].contains(request.method) ? ["--data-raw", "''"] : []
     }
     switch request.body.storage {
@@ -142,7 +142,7 @@ extension CurlCommand {
     var text = ""
     for byte in bytes {
       switch byte {
-      // a hyphen at the beginning, of a multipart body for example, would be taken for an option
+      // A hyphen at the beginning, of a multipart body for example, would be taken for an option.
       case UInt8(ascii: "-") where text.isEmpty: text += #"\055"#
       case UInt8(ascii: "%"): text += "%%"
       case 32...126 where byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\"):

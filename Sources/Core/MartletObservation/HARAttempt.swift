@@ -180,7 +180,7 @@ extension HAR.Timings {
       receive = max(.zero, marks.end - head).inMilliseconds
       return
     }
-    // phases that a failed attempt did not reach are zero; its last phase lasted until its end
+    // Phases that a failed attempt did not reach are zero; its last phase lasted until its end.
     let wasSent = metrics.requestStart > .zero || metrics.firstByte > .zero
     let resolved = max(metrics.queued, metrics.nameLookup)
     let connected = max(resolved, metrics.connect, metrics.secureConnect)

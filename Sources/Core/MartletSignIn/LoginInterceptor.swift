@@ -84,7 +84,7 @@ public final class LoginInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    call[progress].login = logins.now.number
+    call[progress].login = logins.current.number
     call[progress].failures = failures.withLock { $0.count }
     return .send(request)
   }

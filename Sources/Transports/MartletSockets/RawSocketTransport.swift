@@ -99,7 +99,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
       let exchange = Exchange(
         request, to: destination, heads: (head, try http2Head(of: request, to: destination, head)), body: body,
         limits: limits(of: request, head, in: call))
-      // before the request is sent, so that the connection is closed if the request ends otherwise
+      // Before the request is sent, so that the connection is closed if the request ends otherwise.
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.start(exchange)  // before the request's body can fail
       let source = TransferBody(

@@ -28,7 +28,7 @@ package enum ReceivedHead {
       guard let name = key as? String, let name = try? FieldName(name) else { return nil }
       return (name, String(describing: value))
     }
-    // the order is lost, but after sorting it is the same each time
+    // The order is lost, but after sorting it is the same each time.
     for (name, value) in lines.sorted(by: { $0.0.canonicalName < $1.0.canonicalName }) {
       for line in name == .setCookie ? cookies(in: value) : [value] { head.fields.appendReceived(name, line) }
     }

@@ -48,7 +48,7 @@ struct OutgoingRequest: Sendable {
 
   private static func payload(of body: RequestBody) async throws -> (Payload, Int64?) {
     if let bytes = body.bytes, !bytes.isEmpty { return (.bytes(bytes), Int64(bytes.count)) }
-    // for a file, too: it throws if the file cannot be read
+    // For a file, too: it throws if the file cannot be read.
     guard let opened = try await body.openUnlessEmpty() else { return (.none, 0) }
     if case .file(let url) = body.storage { return (.file(url), opened.length) }
     return try await SpoolFile.collect(opened.source)

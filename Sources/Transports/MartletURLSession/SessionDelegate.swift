@@ -122,7 +122,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     signals.push([signal])
     guard signals.pauseOnceIfFull() else { return }
     task.pauseReceiving()
-    // the reader may have resumed the task before it was paused
+    // The reader may have resumed the task before it was paused.
     if !signals.isPaused { task.resumeReceiving() }
   }
 }

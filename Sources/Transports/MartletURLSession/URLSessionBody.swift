@@ -65,7 +65,7 @@ final class URLSessionBody: BodySource {
       case .head(let head):
         try check(head)
         return head
-      // on Linux the body of a redirect that is not followed comes before its head
+      // On Linux the body of a redirect that is not followed comes before its head.
       case .chunk(let data): state.withLock { $0.keep(data) }
       case .end:
         throw HTTPError(.connectionLost, "\(outgoing.peer): the response has no head", phase: .waiting)

@@ -39,7 +39,7 @@ struct ReadingTests {
     #expect(shop.server.requests.allSatisfy { $0.query?.contains("sap-client=100") == true })
   }
 
-  @Test("Links that lead in a circle, or too far, end the read", arguments: ["same", "new"])
+  @Test("Links that lead in a cycle, or too far, end the read", arguments: ["same", "new"])
   func linksThatLeadInACircleOrTooFarEndTheRead(kind: String) async throws {
     let (provider, server) = try OnlineODataProvider.answered { request in
       let number = kind == "new" ? "\(Int(request.query?.dropFirst(2) ?? "0").map { $0 + 1 } ?? 0)" : "1"

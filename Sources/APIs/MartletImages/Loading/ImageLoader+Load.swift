@@ -150,7 +150,7 @@ extension ImageLoader {
       let image = try await executor.run(load.priority) { [options = configuration.decoding] in
         try file.image(as: rendition, processors, options)
       }
-      if file.mayBeCached, load.identity.instance == 0 { cache(image, as: load.key(rendition), for: load) }
+      if file.mayBeCached, load.identity.isShared { cache(image, as: load.key(rendition), for: load) }
       state.withLock { state in
         state.failures.forget(load.key(rendition))
         state.statistics.add(image, from: image.source, in: stopwatch.elapsed)

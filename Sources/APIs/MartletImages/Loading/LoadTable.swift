@@ -10,8 +10,12 @@ struct LoadTable: Sendable {
   /// The properties that callers must share to share a download.
   struct Identity: Sendable, Hashable {
     let request: RequestIdentity
+    /// 0 for a load that equal requests share, a number of its own for one that belongs to one caller.
     let instance: UInt64
     let policy: CachePolicy
+
+    /// Whether equal requests share the load, and its images may be cached.
+    var isShared: Bool { instance == 0 }
 
     /// Whether the request is sent to the server even if there is a stored response.
     var isReload: Bool { policy == .reloadIgnoringCacheData || policy == .reloadRevalidatingCacheData }
@@ -51,6 +55,7 @@ struct LoadTable: Sendable {
     let identity: Identity
     let priority: PriorityBox
     let work: RunningWork<Void>
+    /// The waiters by number. The one that started the load has the load's own number.
     var waiters: [UInt64: Waiter] = [:]
     var phase = Phase.queued
     /// The lowest priority of the load, whatever its waiters' priorities.
@@ -133,7 +138,7 @@ struct LoadTable: Sendable {
   mutating func markOverdue(_ load: Number) -> [OneShot<LoadedImage?>] {
     guard loads[load]?.phase == .requested else { return [] }
     loads[load]?.phase = .overdue
-    return loads[load]?.waiters.filter { $0.key != load }.values.map(\.result) ?? []  // the first has the load's number
+    return loads[load]?.waiters.filter { $0.key != load }.values.map(\.result) ?? []
   }
 
   func isRunning(_ load: Number) -> Bool { loads[load] != nil }

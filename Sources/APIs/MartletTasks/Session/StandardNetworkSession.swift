@@ -101,12 +101,12 @@ struct EnvironmentInterceptor: ImmediateInterceptor {
   let environment: @Sendable () -> NetworkEnvironment
   let stages = InterceptorStages.prepare
 
-  func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
     let environment = environment()
     guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
       environment.isOrigin(of: request)
     else { return nil }
-    let rest = try DefaultFieldsInterceptor(environment.headers, for: [url]).begin(&request, in: call)
+    let rest = try DefaultFieldsInterceptor(environment.headers, for: [url]).prepareImmediately(&request, in: call)
     guard let signer = environment.signer else { return rest }
     return { [request] in .send(try await signer.sign(request: request)) }
   }

@@ -205,7 +205,7 @@ final class OAuth2Tokens: Sendable {
 
   /// Returns the next token: refreshed or newly obtained.
   func next(for url: URL) async throws -> OAuth2Token {
-    let begun = SignOutMark.now
+    let begun = Call.lastPosition
     let token: OAuth2Token
     if let renewed = try await refreshed(state.withLock { $0.current }) {
       token = renewed

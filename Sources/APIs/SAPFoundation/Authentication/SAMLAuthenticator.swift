@@ -93,7 +93,7 @@ public final class SAMLAuthenticator: SAMLAuthentication, Sendable {
   public func authenticate(
     cookies: [HTTPCookie], completionHandler: @escaping @Sendable ([HTTPCookie]?, (any Error)?) -> Void
   ) {
-    // in the caller's context: requests of the page must not wait for those that wait for the login
+    // In the caller's context: requests of the page must not wait for those that wait for the login.
     Task {
       do { completionHandler(try await newCookies(with: cookies), nil) } catch { completionHandler(nil, error) }
     }

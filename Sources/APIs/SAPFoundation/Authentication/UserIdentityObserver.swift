@@ -98,7 +98,7 @@ private final class UserIdentities: Interceptor {
     else { return .accept }
     let number = call[IdentifiedTransport.certificateInUse]?.number
     guard !call[hasRenewed] else {
-      if let number, entry.renewal.now.number == number {
+      if let number, entry.renewal.current.number == number {
         store.call { try? $0.delete(for: entry.url) }
         entry.renewal.use(nil)
       }
@@ -110,7 +110,7 @@ private final class UserIdentities: Interceptor {
       return try await obtain(for: entry.url, begun: begun)
     }.version
     guard version != nil, attempt.request.body.canBeSent else { return .accept }
-    // a request that failed after the renewal, or a challenge before it, may have kept the refused certificate
+    // A request that failed after the renewal, or a challenge before it, may have kept the refused certificate.
     task.session.removeTLSAnswer(for: origin)
     return .resend(attempt.request, reason: "\(origin) refused the user's certificate")
   }

@@ -28,7 +28,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
         throw HTTPError(.file, "the user has no folder for data: set XDG_DATA_HOME or HOME", phase: .preparing)
       }
       let storage = SAPHTTPCookieStorage(DefaultCookies(try SQLiteCookieStore(at: url)))
-      // an app may empty the shared storage without another request before it ends
+      // An app may empty the shared storage without another request before it ends.
       atexit { DefaultCookies.storage.synchronize() }
       return storage
     } catch {

@@ -240,7 +240,7 @@ open class ConsoleLogHandler: LogHandler {
 
   open func publish(_ record: LogRecord) {
     let line = formatter.format(record).unicodeScalars.map { scalar in
-      // line breaks within a message do not begin new lines
+      // Line breaks within a message do not begin new lines.
       scalar.properties.generalCategory == .control ? " " : Character(scalar)
     }
     output.write(String(line), at: record.logLevel)

@@ -19,7 +19,7 @@ final class InternalRequests: EventListener {
   func makeTask(for request: HTTPRequest, in call: Call) -> SAPURLSessionTask? {
     guard let session = owner.withLock({ $0.session }) else { return nil }
     let asked = ShownRequest(request, of: nil).urlRequest
-    // the task is part of the call, so that its context is the one for which the call was made
+    // The task is part of the call, so that its context is the one for which the call was made.
     let task = call.parent.perform { SAPURLSessionTask(asked, of: session, to: .events) }
     task.mutable.withLock { $0.phase = .running }
     call[made] = task
@@ -33,7 +33,7 @@ final class InternalRequests: EventListener {
   func receive(_ event: Event, in call: Call) {
     guard case .finished(let failure) = event, let task = call[made] else { return }
     let session = task.session
-    // a body that the observer did not read is not a failure
+    // A body that the observer did not read is not a failure.
     let error = failure.flatMap { $0.isCancelled && $0.response != nil ? nil : $0.taskError }
     task.mutable.withLock { ($0.phase, $0.error) = (.completed, error) }
     session.callbacks.add {

@@ -8,7 +8,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
 
   init(_ internalRequests: InternalRequests) { self.internalRequests = internalRequests }
 
-  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     guard let task = call[SAPURLSessionTask.ofCall], task.session.eventHandlers.isEmpty, task.state == .running else {
       return { [request] in try await preparation(of: request, in: call) }
     }
@@ -58,7 +58,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return nil
   }
 
-  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
     let isLocal = (try? outcome.get().networkHead) == nil
     task.mutable.withLock { $0.attempt.isAnsweredLocally = isLocal }
@@ -166,7 +166,7 @@ extension SAPURLSessionTask {
 
   /// Returns the response that the cache stores; nil if a handler forbids storing it.
   func resolveStorage(of response: HTTPResponse) async throws -> HTTPResponse? {
-    // after the task has completed, the cache revalidates in the background
+    // After the task has completed, the cache revalidates in the background.
     guard mutable.withLock({ $0.phase != .completed }) else { return response }
     let data = try await response.body.collect(upTo: .max)
     guard let shown = response.urlResponse else { return nil }

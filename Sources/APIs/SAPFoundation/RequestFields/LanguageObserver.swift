@@ -46,7 +46,7 @@ open class LanguageObserver: SAPURLSessionObserver {
 
   private static func interceptor(for language: String?) throws(HTTPError) -> LanguageInterceptor {
     guard let language else { return LanguageInterceptor() }
-    // the encoding and the modifier of a POSIX locale are not part of the language
+    // The encoding and the modifier of a POSIX locale are not part of the language.
     return try LanguageInterceptor([String(language.prefix { $0 != "." && $0 != "@" })])
   }
 }

@@ -31,7 +31,7 @@ struct SAPTransport: Transport {
       SessionLog.write(
         .warning, nil, "this session runs over Foundation's URLSession, which ignores connection.\(setting.rawValue)")
     }
-    // a guard that does not hold would be worse than none
+    // A guard that does not hold would be worse than none.
     return URLSessionTransport(configuration, refusing: connection.changedSettings.filter { $0 == .addressPolicy })
   }
 }

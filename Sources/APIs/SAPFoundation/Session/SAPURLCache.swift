@@ -139,7 +139,7 @@ final class CacheRemoval: ImmediateInterceptor {
     }
   }
 
-  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if running.withLock({ $0.count == 0 }), failed.withLock({ $0.isEmpty }) { return nil }
     return { [request] in await self.preparation(of: request, in: call) }
   }

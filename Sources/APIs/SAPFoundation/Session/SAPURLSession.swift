@@ -234,7 +234,7 @@ extension SAPURLSession {
       state.observers.removeAll { $0.events === observer }
       state.retire(SessionEventHandler(observer))
     }
-    // the session must not send the observer's passwords any more
+    // The session must not send the observer's passwords any more.
     if observer is any CredentialHolder { acceptedPasswords.removeAll() }
   }
 

@@ -30,7 +30,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
     }
   }
 
-  init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: CallbackDelivery) {
+  init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: ResultReceiver) {
     originalRequest = request
     self.session = session
     self.upload = upload
@@ -91,7 +91,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
       let work = state.parent.perform {
         Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }
       }
-      (state.work, state.begun) = (work, SignOutMark.now)
+      (state.work, state.begun) = (work, Call.lastPosition)
       return (work, state.isCancelled)
     }
     if isCancelled { work.cancel() }
@@ -203,12 +203,12 @@ extension SAPURLSessionTask {
 public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Sendable {
   private let resumption: DownloadResumption?
 
-  init(_ request: URLRequest, of session: SAPURLSession, to delivery: CallbackDelivery) {
+  init(_ request: URLRequest, of session: SAPURLSession, to delivery: ResultReceiver) {
     resumption = nil
     super.init(request, of: session, to: delivery)
   }
 
-  init(resuming data: Data, of session: SAPURLSession, to delivery: CallbackDelivery) {
+  init(resuming data: Data, of session: SAPURLSession, to delivery: ResultReceiver) {
     // A local, because the optimizer of Swift 6.3.1 crashes on a property that is set from an optional decoding.
     let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
     self.resumption = resumption

@@ -66,7 +66,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     let asksAboutServers = task.session.eventHandlers.contains { $0.mayRefuseServers }
     let transport = transport(with: identity, asksAboutServers: asksAboutServers, for: task)
     do { return try await transport.send(request, in: call) } catch {
-      // the next request gets a challenge for another certificate, unless another one is already in use
+      // The next request gets a challenge for another certificate, unless another one is already in use.
       if HTTPError(wrapping: error).isTLSFailure, number(for: origin) == identity?.number {
         removeAnswer(for: origin)
       }
@@ -108,7 +108,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     }
     return try state.withLock { [certificate] state in
       try signOut.check(task.begun)
-      // the certificate may be the one that was refused in the meantime: only this request uses it
+      // The certificate may be the one that was refused in the meantime: only this request uses it.
       let isCurrent = state.removals[origin] == removals
       if isCurrent, let first = state.identities[origin] { return first }
       let identity = certificate.map { state.identity(of: $0) }
@@ -134,7 +134,7 @@ package final class IdentifiedTransport: ChallengingTransport {
       if identity != nil || asksAboutServers {
         made = made.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
       }
-      // not for a certificate that was removed in the meantime: its transport would never be removed
+      // Not for a certificate that was removed in the meantime: its transport would never be removed.
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made
       }

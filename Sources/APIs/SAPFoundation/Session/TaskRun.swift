@@ -25,7 +25,7 @@ struct TaskRun: Sendable {
       notifyOfDownload(failure)
       return finish(data, failure, isFinal: false)
     }
-    // observers are called in a task of its own, because this one may have been cancelled
+    // Observers are called in a task of its own, because this one may have been cancelled.
     let completion = task.mutable.withLock { state in
       let completion = Task { [data, failure] in await complete(data, failure, asking: observers) }
       state.work = completion
@@ -68,7 +68,7 @@ struct TaskRun: Sendable {
       try checkSize(received, of: body)
       return received
     }
-    // observers also get the body, so it is read within the context of the call
+    // Observers also get the body, so it is read within the context of the call.
     return try await task.callContext.perform { try await read(&chunks, of: body, to: delivery) }
   }
 
@@ -102,7 +102,7 @@ struct TaskRun: Sendable {
   /// Reads the body, and calls the handlers for each batch. Returns the bytes for a completion handler that takes the
   /// whole body.
   private func read(
-    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: CallbackDelivery
+    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: ResultReceiver
   ) async throws -> Data? {
     var collected = Data()
     while let chunk = try await chunks.next() {

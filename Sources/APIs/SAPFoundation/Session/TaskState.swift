@@ -21,13 +21,13 @@ struct TaskState {
 
   var phase = Phase.idle
   /// The time at which the task began, in the order of calls and sign-outs.
-  var begun = SignOutMark.now
+  var begun = Call.lastPosition
   var isCancelled = false
   /// Sends the request, and completes the task afterwards.
   var work: Task<Void, Never>?
   var suspensions: [OneShot<Void>] = []
   /// The receiver of the results; `.events` once it got them.
-  var delivery: CallbackDelivery
+  var delivery: ResultReceiver
   /// Whether an async function waits for the result. It needs no queue.
   var isAwaited = false
   /// The task's first request: its original one, or the one that a handler gave for a delayed task.
@@ -50,7 +50,7 @@ struct TaskState {
   var identifier: UUID?
   var contextValues: ContextValues?
 
-  init(_ request: URLRequest?, _ delivery: CallbackDelivery) {
+  init(_ request: URLRequest?, _ delivery: ResultReceiver) {
     begunWith = request
     self.delivery = delivery
   }
@@ -110,8 +110,8 @@ struct TaskState {
   }
 
   /// The outcome of a completed task, for its receiver.
-  struct Result {
-    let delivery: CallbackDelivery
+  struct Completion {
+    let delivery: ResultReceiver
     let isAwaited: Bool
     let download: Download
     let response: URLResponse?
@@ -119,9 +119,9 @@ struct TaskState {
   }
 
   /// Completes the task, and returns the result for its receiver. There is none for a second time.
-  mutating func complete(_ failure: (any Error)?) -> Result {
+  mutating func complete(_ failure: (any Error)?) -> Completion {
     (phase, error, work) = (.completed, failure, nil)
-    let result = Result(
+    let result = Completion(
       delivery: delivery, isAwaited: isAwaited, download: download, response: attempt.response, parent: parent)
     (delivery, download.handlers, parent) = (.events, [], .none)
     return result
@@ -147,97 +147,4 @@ struct TaskState {
     suspensions.append(resumed)
     return resumed
   }
-}
-
-/// The receiver of a task's results.
-enum CallbackDelivery: Sendable {
-  /// None but observers and the delegate.
-  case events
-  /// A handler for the whole body.
-  case whole(@Sendable (Data?, URLResponse?, (any Error)?) -> Void)
-  /// Three handlers, for the response, each batch of the body and the completion.
-  case batches(
-    response: @Sendable (URLResponse) -> Void, data: @Sendable (Data) -> Void,
-    completion: @Sendable ((any Error)?) -> Void)
-  /// A handler for the complete file.
-  case file(@Sendable (URL?, URLResponse?, (any Error)?) -> Void)
-  /// An async sequence, as fast as it is iterated.
-  case stream(ByteStream)
-
-  var collects: Bool {
-    if case .whole = self { true } else { false }
-  }
-
-  /// Calls the completion handler.
-  func finish(_ data: Data?, _ location: URL?, _ response: URLResponse?, _ error: (any Error)?) {
-    switch self {
-    case .events: break
-    case .whole(let handler): handler(error == nil ? data : nil, response, error)
-    case .batches(_, _, let handler): handler(error)
-    case .file(let handler): handler(error == nil ? location : nil, response, error)
-    case .stream(let stream): stream.finish(error)
-    }
-  }
-}
-
-/// A `URLSessionTask` that represents one sending of a task where Foundation's type is needed. Its properties are those
-/// of the task, and `cancel` cancels the task; `resume` and `suspend` do nothing, because no `URLSession` runs it.
-///
-/// SAFETY: the properties are constants, and the task is safe to use from any thread.
-final class BackingTask: URLSessionDataTask, @unchecked Sendable {
-  private let request: URLRequest
-  private let number: Int
-  private weak let task: SAPURLSessionTask?
-
-  init(_ request: URLRequest, number: Int, of task: SAPURLSessionTask) {
-    self.request = request
-    self.number = number
-    self.task = task
-    super.init()
-  }
-
-  override var taskIdentifier: Int {
-    get { number }
-    set {}
-  }
-  override var originalRequest: URLRequest? {
-    get { request }
-    set {}
-  }
-  override var currentRequest: URLRequest? {
-    get { task?.currentRequest ?? request }
-    set {}
-  }
-  override var response: URLResponse? {
-    get { task?.response }
-    set {}
-  }
-  override var state: URLSessionTask.State { task?.state ?? .completed }
-  override var error: (any Error)? {
-    get { task?.error }
-    set {}
-  }
-  override var countOfBytesSent: Int64 {
-    get { task?.countOfBytesSent ?? 0 }
-    set {}
-  }
-  override var countOfBytesReceived: Int64 {
-    get { task?.countOfBytesReceived ?? 0 }
-    set {}
-  }
-  override var countOfBytesExpectedToSend: Int64 {
-    get { task?.countOfBytesExpectedToSend ?? 0 }
-    set {}
-  }
-  override var countOfBytesExpectedToReceive: Int64 {
-    get { task?.countOfBytesExpectedToReceive ?? -1 }
-    set {}
-  }
-  override var priority: Float {
-    get { task?.priority ?? 0.5 }
-    set { task?.priority = newValue }
-  }
-  override func resume() {}
-  override func suspend() {}
-  override func cancel() { task?.cancel() }
 }

@@ -130,7 +130,7 @@ open class SecureKeyValueStore: KeyValueStoreProtocol, DataStoring {
 
   public func get<T: NSCoding>(_ key: String) throws -> T? {
     guard let data = try data(for: key) else { return nil }
-    // classes need not support secure coding: the bytes are authenticated, so this app has written them
+    // Classes need not support secure coding: the bytes are authenticated, so this app has written them.
     let archive = try? NSKeyedUnarchiver(forReadingFrom: data)
     archive?.requiresSecureCoding = false
     guard let value = archive?.decodeObject(forKey: NSKeyedArchiveRootObjectKey) as? T else {

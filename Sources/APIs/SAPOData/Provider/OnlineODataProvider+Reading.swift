@@ -121,7 +121,7 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
       let connection = try self.connection ?? pages.provider.connection()
       self.connection = connection
       if let next, !followed.insert(next).inserted {
-        throw ODataError(.tooManyPages, "the service's links to next pages lead in a circle")
+        throw ODataError(.tooManyPages, "the service's links to next pages lead in a cycle")
       }
       guard followed.count < connection.options.limits.pages else {
         throw ODataError(

@@ -103,7 +103,7 @@ struct ODataRoot: Sendable {
   ///
   /// - Throws: `ODataError` if it leads to another origin.
   func url(_ link: ODataLink, from page: URL? = nil) throws(ODataError) -> URL {
-    // a relative link belongs to the service's root, and one that begins with a slash to the host
+    // A relative link belongs to the service's root, and one that begins with a slash to the host.
     guard let url = URL(string: link.rawValue, relativeTo: URL(string: base))?.absoluteURL else {
       throw ODataError(.invalidResponse, "a link of the service is no URL")
     }

@@ -16,8 +16,8 @@ public struct Netrc: Sendable, Hashable {
 
   /// Parses the text of a file. `Netrc.file(_:)` reads the user's own.
   ///
-  /// - Throws: ``NetrcError`` with the first line that is not valid.
-  public init(parsing text: String) throws(NetrcError) {
+  /// - Throws: ``FileProblem`` with the first line that is not valid.
+  public init(parsing text: String) throws(FileProblem) {
     var reader = NetrcReader(text)
     var entry: (host: String?, user: String, password: String)?
     while let word = try reader.next(isKeyword: true) {
@@ -32,10 +32,10 @@ public struct Netrc: Sendable, Hashable {
       case "password": entry?.password = try reader.value(of: word)
       case "account": _ = try reader.value(of: word)
       case "macdef": reader.skipMacro()
-      default: throw NetrcError(line: reader.line, reason: "unknown keyword")
+      default: throw FileProblem(line: reader.line, reason: "unknown keyword")
       }
       if entry == nil, word != "macdef" {
-        throw NetrcError(line: reader.line, reason: "'\(word)' before the first 'machine'")
+        throw FileProblem(line: reader.line, reason: "'\(word)' before the first 'machine'")
       }
     }
     add(entry)
@@ -66,17 +66,6 @@ extension Netrc: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A syntax error in a `.netrc` file. It contains nothing of the file's text.
-public struct NetrcError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The line number; the first line is 1.
-  public let line: Int
-  /// The problem of the line.
-  public let reason: String
-
-  /// The line number and the reason.
-  public var description: String { "line \(line): \(reason)" }
-}
-
 /// Splits the text of a file into words.
 private struct NetrcReader {
   private var rest: Substring.UTF8View
@@ -86,7 +75,7 @@ private struct NetrcReader {
 
   /// Returns the next word; nil at the end. Comments are skipped only where a keyword is expected: a password may begin
   /// with `#`.
-  mutating func next(isKeyword: Bool) throws(NetrcError) -> String? {
+  mutating func next(isKeyword: Bool) throws(FileProblem) -> String? {
     while let byte = rest.first {
       if Self.isSpace(byte) {
         take()
@@ -103,9 +92,9 @@ private struct NetrcReader {
     return nil
   }
 
-  mutating func value(of keyword: String) throws(NetrcError) -> String {
+  mutating func value(of keyword: String) throws(FileProblem) -> String {
     guard let value = try next(isKeyword: false) else {
-      throw NetrcError(line: line, reason: "the value of '\(keyword)' is missing")
+      throw FileProblem(line: line, reason: "the value of '\(keyword)' is missing")
     }
     return value
   }
@@ -119,7 +108,7 @@ private struct NetrcReader {
     }
   }
 
-  private mutating func quoted() throws(NetrcError) -> String {
+  private mutating func quoted() throws(FileProblem) -> String {
     let start = line
     take()
     var bytes: [UInt8] = []
@@ -137,7 +126,7 @@ private struct NetrcReader {
       default: bytes.append(byte)
       }
     }
-    throw NetrcError(line: start, reason: "the quotes are not closed")
+    throw FileProblem(line: start, reason: "the quotes are not closed")
   }
 
   @discardableResult

@@ -15,7 +15,7 @@ package enum CachePlan: Sendable, Hashable {
   case forward(RequestHead)
   /// Answer 504 (§5.2.1.7): the request has `only-if-cached`, and no stored response can be used.
   case answerGatewayTimeout
-  /// Fail: the policy forbids network access, and no response is stored.
+  /// Fail: the policy forbids network access, and no stored response can be used.
   case failNotCached
 
   /// The reason why a stored response may be used.
@@ -51,7 +51,7 @@ package enum CachePlan: Sendable, Hashable {
     return plan.withoutNetwork(policy: policy, directives: directives)
   }
 
-  /// Returns the request to send if no response is stored. A reload also asks other caches for a fresh response.
+  /// Returns the request to send if no stored response matches. A reload also asks other caches for a fresh response.
   private static func reloading(_ request: RequestHead, policy: CachePolicy) -> RequestHead {
     switch policy {
     case .reloadIgnoringCacheData: endToEnd(request, "no-cache")
@@ -96,12 +96,10 @@ package enum CachePlan: Sendable, Hashable {
     for request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
     among stored: [(response: StoredResponse, length: Int64)]
   ) -> Int? {
-    guard !stored.isEmpty, usesStored(request, policy: policy, directives: directives),
-      let index = VaryRule.select(
-        for: request.fields, among: stored, in: partition,
-        where: { StoredAnswer.canAnswer(request, with: $0.response, length: $0.length) })
-    else { return nil }
-    return index
+    guard !stored.isEmpty, usesStored(request, policy: policy, directives: directives) else { return nil }
+    return VaryRule.select(
+      for: request.fields, among: stored, in: partition,
+      where: { StoredAnswer.canAnswer(request, with: $0.response, length: $0.length) })
   }
 
   /// Returns the plan if the caller forbids network access.
@@ -152,7 +150,7 @@ private struct Decision {
     }
     if freshness.isFresh { return .serve(index, .fresh) }
     guard !control.contains("must-revalidate") else { return .validate(index, validation) }
-    if allowsStale(by: freshness.staleness) { return .serve(index, .stale) }
+    if let allowedStaleness, freshness.staleness <= allowedStaleness { return .serve(index, .stale) }
     if let window = control.validSeconds("stale-while-revalidate"), freshness.staleness <= Double(window) {
       return .serve(index, .staleWhileRevalidating(validation))
     }
@@ -178,7 +176,7 @@ private struct Decision {
     switch directives.seconds("max-age") {
     case nil: break
     case .value(let limit):
-      if freshness.age > Double(limit) + tolerance(freshness) { return true }
+      if freshness.age > Double(limit) + (allowedStaleness ?? 0) { return true }
     case .invalid, .unlimited: return true
     }
     switch directives.seconds("min-fresh") {
@@ -188,21 +186,13 @@ private struct Decision {
     }
   }
 
-  /// The additional age that `max-stale` allows beyond `max-age` (§5.2.1.1).
-  private func tolerance(_ freshness: Freshness) -> Double {
+  /// The staleness in seconds that `max-stale` allows (§5.2.1.2), and by which a response may exceed `max-age`
+  /// (§5.2.1.1); nil if it allows none.
+  private var allowedStaleness: Double? {
     switch directives.seconds("max-stale") {
     case .unlimited: .infinity
     case .value(let seconds): Double(seconds)
-    case .invalid, nil: 0
-    }
-  }
-
-  /// Whether `max-stale` allows the staleness (§5.2.1.2).
-  private func allowsStale(by staleness: Double) -> Bool {
-    switch directives.seconds("max-stale") {
-    case .unlimited: true
-    case .value(let seconds): staleness <= Double(seconds)
-    case .invalid, nil: false
+    case .invalid, nil: nil
     }
   }
 }

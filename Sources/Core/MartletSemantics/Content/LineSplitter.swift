@@ -31,7 +31,7 @@ package struct LineSplitter: Sendable {
   package mutating func next() throws(LineTooLong) -> ArraySlice<UInt8>? {
     guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
       searched = bytes.count
-      // the last byte may be the CR of an ending
+      // The last byte may be the CR of an ending.
       if bytes.count - start > limit, bytes.count - start > limit + 1 || bytes.last != UInt8(ascii: "\r") {
         throw LineTooLong(number: count + 1)
       }

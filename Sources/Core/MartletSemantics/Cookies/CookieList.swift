@@ -163,7 +163,7 @@ extension Cookie {
     /// requires of a user agent. A service with many users in one jar needs more.
     public var total: Int
 
-    /// Creates limits; the minimum of each is 1.
+    /// Makes limits; the minimum of each is 1.
     public init(perDomain: Int = 180, total: Int = 3000) {
       self.perDomain = max(1, perDomain)
       self.total = max(1, total)

@@ -15,13 +15,13 @@ package enum NetscapeCookieFile {
   ///   - now: the creation time of the cookies. They expire at most 400 days later, like all cookies.
   /// - Returns: the cookies, including expired ones, and the problems of invalid lines.
   package static func parse(_ text: String, now: Date) -> (
-    cookies: [(line: Int, cookie: Cookie)], problems: [Cookie.FileProblem]
+    cookies: [(line: Int, cookie: Cookie)], problems: [FileProblem]
   ) {
     var cookies: [(line: Int, cookie: Cookie)] = []
-    var problems: [Cookie.FileProblem] = []
+    var problems: [FileProblem] = []
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
-      do throws(Cookie.FileProblem) {
+      do throws(FileProblem) {
         guard let cookie = try cookie(Substring(line), number: index + 1, now: now) else { continue }
         cookies.append((index + 1, cookie))
       } catch { problems.append(error) }
@@ -32,7 +32,7 @@ package enum NetscapeCookieFile {
   private static let httpOnlyMark = "#HttpOnly_"
 
   /// Returns the cookie of a line; nil if the line is empty or a comment.
-  private static func cookie(_ line: Substring, number: Int, now: Date) throws(Cookie.FileProblem) -> Cookie? {
+  private static func cookie(_ line: Substring, number: Int, now: Date) throws(FileProblem) -> Cookie? {
     var line = line.utf8.last == 13 ? Substring(line.utf8.dropLast()) : line
     if number == 1, line.hasPrefix("\u{FEFF}") { line = line.dropFirst() }
     let isHTTPOnly = line.hasPrefix(httpOnlyMark)
@@ -41,15 +41,18 @@ package enum NetscapeCookieFile {
 
     let fields = try fields(of: line, number)
     guard let isForHosts = flag(fields[1]), let isSecure = flag(fields[3]) else {
-      throw Cookie.FileProblem(number, "fields 2 and 4 must be TRUE or FALSE")
+      throw FileProblem(line: number, reason: "fields 2 and 4 must be TRUE or FALSE")
     }
     // Browsers write fractions, and -1 for session cookies.
     guard let end = TimeInterval(fields[4]), end.isFinite else {
-      throw Cookie.FileProblem(number, "field 5 must be the expiry in seconds since 1970, or 0 for a session cookie")
+      throw FileProblem(
+        line: number, reason: "field 5 must be the expiry in seconds since 1970, or 0 for a session cookie")
     }
-    guard let domain = domain(fields[0]) else { throw Cookie.FileProblem(number, "field 1 must be the host or domain") }
+    guard let domain = domain(fields[0]) else {
+      throw FileProblem(line: number, reason: "field 1 must be the host or domain")
+    }
     guard fields[2].utf8.first == UInt8(ascii: "/") else {
-      throw Cookie.FileProblem(number, "field 3 must be a path that begins with '/'")
+      throw FileProblem(line: number, reason: "field 3 must be a path that begins with '/'")
     }
     return Cookie(
       name: String(fields[5]), value: String(fields[6]), domain: domain, isHostOnly: !isForHosts,
@@ -58,13 +61,14 @@ package enum NetscapeCookieFile {
       isSecure: isSecure, isHTTPOnly: isHTTPOnly, created: now)
   }
 
-  private static func fields(of line: Substring, _ number: Int) throws(Cookie.FileProblem) -> [Substring] {
+  private static func fields(of line: Substring, _ number: Int) throws(FileProblem) -> [Substring] {
     let tab = UInt8(ascii: "\t")
     var fields = line.utf8.split(separator: tab, omittingEmptySubsequences: false).map { Substring($0) }
     if fields.count > 7 { fields = fields.filter { !$0.isEmpty } }
     if fields.count == 6 { fields.append("") }
     guard fields.count == 7 else {
-      throw Cookie.FileProblem(number, "it has \(fields.count) fields: write seven, with one tab (no spaces) between")
+      throw FileProblem(
+        line: number, reason: "it has \(fields.count) fields: write seven, with one tab (no spaces) between")
     }
     return fields
   }
@@ -111,24 +115,5 @@ extension NetscapeCookieFile {
   private static func end(of cookie: Cookie) -> String {
     guard let expires = cookie.expires?.timeIntervalSince1970 else { return "0" }
     return String(Int64(min(max(1, expires.rounded(.up)), 253_402_300_799)))
-  }
-}
-
-extension Cookie {
-  /// An invalid line of a `cookies.txt` file, with the reason. Its text is not included, because it may contain a
-  /// secret.
-  public struct FileProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The number of the line, starting at 1.
-    public let line: Int
-    /// The problem, and how to fix it.
-    public let reason: String
-
-    package init(_ line: Int, _ reason: String) {
-      self.line = line
-      self.reason = reason
-    }
-
-    /// The line and the reason.
-    public var description: String { "line \(line) of the cookie file was skipped: \(reason)" }
   }
 }

@@ -155,7 +155,7 @@ extension WrittenHead {
 }
 
 extension HTTPFields {
-  /// Creates fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made on access, unless
+  /// Makes fields from raw lines that a ``ResponseHeadReader`` has accepted. Strings are made on access, unless
   /// something has to be corrected. A folded value becomes one line (RFC 9112 §5.2), surrounding white space is
   /// removed, and control characters become spaces (RFC 9110 §5.5).
   package init(lines: ArraySlice<UInt8>) {
@@ -168,7 +168,7 @@ extension HTTPFields {
     }
   }
 
-  /// Creates fields from raw lines that contain valid names; nil if a value is folded, or contains characters other
+  /// Makes fields from raw lines that contain valid names; nil if a value is folded, or contains characters other
   /// than visible ASCII and spaces.
   package init?(plainLines lines: ArraySlice<UInt8>) {
     guard let received = Self.received(lines) else { return nil }

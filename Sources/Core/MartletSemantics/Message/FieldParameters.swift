@@ -69,7 +69,7 @@ extension FieldParameters: Sequence {
 }
 
 extension FieldParameters: ExpressibleByDictionaryLiteral {
-  /// Creates parameters from a literal such as `["charset": "utf-8"]`. Order and repeated names are kept.
+  /// Makes parameters from a literal such as `["charset": "utf-8"]`. Order and repeated names are kept.
   public init(dictionaryLiteral elements: (FieldName, String)...) {
     parameters = elements.map { Parameter(name: $0.0, value: $0.1) }
   }

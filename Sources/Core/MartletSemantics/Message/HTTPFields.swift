@@ -33,7 +33,7 @@ public struct HTTPFields: Sendable {
   /// Makes an empty collection.
   public init() {}
 
-  /// Creates fields of a received message.
+  /// Makes fields of a received message.
   init(_ received: ReceivedFields) { content = .received(received) }
 
   /// The error of the first refused field; nil if all were accepted.
@@ -188,18 +188,10 @@ public struct HTTPFields: Sendable {
 }
 
 extension HTTPFields: Sequence {
-  /// Iterates over the lines in order.
-  public struct Iterator: IteratorProtocol {
-    fileprivate var lines: IndexingIterator<[Line]>
-
-    public mutating func next() -> (name: FieldName, value: String)? {
-      guard let line = lines.next() else { return nil }
-      return (line.name, line.value)
-    }
-  }
-
   /// The lines in order, each as a name and a value.
-  public func makeIterator() -> Iterator { Iterator(lines: lines.makeIterator()) }
+  public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
+    lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
+  }
 
   /// The number of lines.
   public var count: Int {
@@ -227,7 +219,7 @@ extension HTTPFields: Hashable {
 }
 
 extension HTTPFields: ExpressibleByDictionaryLiteral {
-  /// Creates fields from a literal such as `[.accept: "text/html", "X-Tag": "a", "X-Tag": "b"]`. Order and repeated
+  /// Makes fields from a literal such as `[.accept: "text/html", "X-Tag": "a", "X-Tag": "b"]`. Order and repeated
   /// names are kept.
   public init(dictionaryLiteral elements: (FieldName, String)...) {
     for (name, value) in elements { append(value, for: name) }

@@ -5,7 +5,7 @@ package enum ByteScan {
     var index = start
     while index + 8 <= bytes.count {
       let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian ^ (ones &* 10)
-      // the lowest marked byte is exact: borrows only reach the bytes above it
+      // The lowest marked byte is exact: borrows only reach the bytes above it.
       let zeros = (word &- ones) & ~word & tops
       if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 + 1 }
       index += 8

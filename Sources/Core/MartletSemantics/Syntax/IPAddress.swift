@@ -180,7 +180,7 @@ extension IPAddress: CustomStringConvertible {
     var longest = 0..<0
     var start = 0
     for index in 0...8 where index == 8 || groups[index] != 0 {
-      // the first of equally long runs, and none of a single group (RFC 5952 §4.2)
+      // The first of equally long runs, and none of a single group (RFC 5952 §4.2).
       if index - start > max(1, longest.count) { longest = start..<index }
       start = index + 1
     }

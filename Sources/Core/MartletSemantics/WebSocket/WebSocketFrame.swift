@@ -126,7 +126,7 @@ extension WebSocketFrameHeader {
     withUnsafeBytes(of: &head) { frame.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<headSize])) }
     let body = UnsafeMutableRawBufferPointer(rebasing: frame[headSize...])
     if let mask { WebSocketMask.apply(mask, to: payload, into: body) } else { body.copyMemory(from: payload) }
-    // not Data(count:), which fills the memory with zeros first
+    // Not Data(count:), which fills the memory with zeros first.
     guard let start = frame.baseAddress else { return Data() }
     return Data(bytesNoCopy: start, count: count, deallocator: .custom { memory, _ in memory.deallocate() })
   }

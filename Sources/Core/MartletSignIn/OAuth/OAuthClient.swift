@@ -115,7 +115,7 @@ public struct OAuthClient: Sendable {
     }
     let signOut = SignOutMark()
     return TokenSource(try await stored(), for: scope, signOut: signOut) { old in
-      let begun = SignOutMark.now
+      let begun = Call.lastPosition
       // After a sign-out there is no old token.
       let last = old == nil && signOut.last > 0 ? nil : try await stored()
       if let last, last.replaces(old) { return last }

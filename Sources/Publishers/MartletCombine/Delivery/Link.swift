@@ -117,7 +117,10 @@ final class Link<Input, Failure: Error, Downstream: Subscriber>: Subscriber, Sub
   }
 
   private func fail(_ error: any Error) -> Subscribers.Demand {
-    guard let failure = error as? Downstream.Failure else { return .none }  // Other operators' steps do not throw.
+    guard let failure = error as? Downstream.Failure else {
+      assertionFailure("\(self): its step threw \(type(of: error)), but it fails with \(Downstream.Failure.self)")
+      return .none
+    }
     return complete(.failure(failure))
   }
 

@@ -37,7 +37,7 @@ struct LinkState: ~Copyable, Sendable {
     return Flags(rawValue: old & (Self.call - 1))
   }
 
-  /// Begins a call, unless one of these flags is set or the link isn't open. Each success needs a ``leave()``.
+  /// Begins a call, unless one of these flags is set or the link is not open. Each success needs a ``leave()``.
   func enter(unless flags: Flags) -> Bool {
     var old = word.load(ordering: .relaxed)
     while old & flags.rawValue == 0, old & Flags.open.rawValue != 0 {

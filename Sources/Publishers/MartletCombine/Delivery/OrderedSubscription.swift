@@ -7,7 +7,7 @@ import Combine
 struct DeliveryTurn {
   /// The receiver of the subscription.
   fileprivate let receiver: AnyObject
-  fileprivate let position: DeliveryOrder.Turn
+  fileprivate let position: DeliveryOrder.Position
 }
 
 /// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
@@ -84,9 +84,9 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   /// Gives the subscription to the subscriber, and then delivers what other threads have put in line.
   final func start() {
     let turn = lock.withLock { () -> Turn? in
-      guard stage == .new, let receiver, let turn = order.begin() else { return nil }
+      guard stage == .new, let receiver, let position = order.begin() else { return nil }
       stage = .open
-      return Turn(receiver: receiver, position: turn)
+      return Turn(receiver: receiver, position: position)
     }
     guard let turn else { return }
     downstream(of: turn).receive(subscription: self)
@@ -112,12 +112,10 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   final func offer(_ value: Downstream.Input) -> Turn? {
     guard stage == .open, demand > .none, let receiver else { return nil }
     demand -= 1
-    if let turn = order.beginWithNewEvent() { return Turn(receiver: receiver, position: turn) }
-    putInLine(value)
+    if let position = order.beginWithNewEvent() { return Turn(receiver: receiver, position: position) }
+    line.append(.value(value))
     return nil
   }
-
-  private func putInLine(_ value: Downstream.Input) { line.append(.value(value)) }
 
   /// Delivers a value that was accepted, passes on the demand that the subscriber returns, if any, and delivers the
   /// events that have come into line meanwhile.
@@ -129,7 +127,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     deliverLine(turn.position)
   }
 
-  /// Delivers stored values: as many as the closure returns, which is called while ``lock`` is held and looks at
+  /// Delivers stored values until the closure returns nil. The closure is called while ``lock`` is held, and looks at
   /// ``demand``. It is iterative: a request that comes meanwhile is served by the same loop.
   final func drain(_ next: () -> Downstream.Input?, delivered: () -> Void = {}) {
     guard lock.withLock({ beginDraining() }) else { return }
@@ -156,15 +154,15 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     return !isDraining
   }
 
-  /// Puts a value in line. Call this while ``lock`` is held, and ``deliver()`` afterwards: so the order of values is
-  /// the order of the changes that caused them.
+  /// Puts a value in line, for a caller that cannot deliver it yet. Call this while ``lock`` is held, and ``deliver()``
+  /// afterwards: so the order of values is the order of the changes that caused them.
   ///
   /// - Returns: whether the value was requested. One that was not is dropped.
   @discardableResult
   final func enqueue(_ value: Downstream.Input) -> Bool {
     guard isOpen, demand > .none else { return false }
     demand -= 1
-    order.wait()
+    order.addedToLine()
     line.append(.value(value))
     return true
   }
@@ -172,7 +170,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   /// Puts the completion in line. Call this while ``lock`` is held, and ``deliver()`` afterwards.
   final func enqueue(_ completion: Subscribers.Completion<Downstream.Failure>) {
     guard !isClosed else { return }
-    order.wait()
+    order.addedToLine()
     line.append(.completion(completion))
     if isOpen { stage = .ending }
   }
@@ -194,15 +192,16 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
 
   /// Delivers the events in line. If another thread is delivering, that thread does it.
   final func deliver() {
-    if let turn = lock.withLock({ order.waiting == 0 || stage == .new ? nil : order.begin() }) { deliverLine(turn) }
+    guard let position = lock.withLock({ order.waiting == 0 || stage == .new ? nil : order.begin() }) else { return }
+    deliverLine(position)
   }
 
-  private func deliverLine(_ turn: DeliveryOrder.Turn) {
-    if !lock.withLock({ order.endIfIdle(turn) }) { deliverWaiting(turn) }
+  private func deliverLine(_ position: DeliveryOrder.Position) {
+    if !lock.withLock({ order.endIfIdle(position) }) { deliverWaiting(position) }
   }
 
-  private func deliverWaiting(_ turn: DeliveryOrder.Turn) {
-    while let (receiver, event) = next(turn) {
+  private func deliverWaiting(_ position: DeliveryOrder.Position) {
+    while let (receiver, event) = next(position) {
       switch event {
       case .value(let value):
         let more = receiver.downstream.receive(value)
@@ -214,10 +213,10 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     }
   }
 
-  private func next(_ turn: DeliveryOrder.Turn) -> (Receiver, Event)? {
+  private func next(_ position: DeliveryOrder.Position) -> (Receiver, Event)? {
     lock.withLock {
       // A closed subscription has an empty line.
-      guard order.next(turn), let event = line.popFirst(), let receiver else { return nil }
+      guard order.next(position), let event = line.popFirst(), let receiver else { return nil }
       return (receiver, event)
     }
   }

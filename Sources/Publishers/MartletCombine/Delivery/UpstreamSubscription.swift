@@ -57,8 +57,12 @@ class UpstreamSubscription: Subscription, CustomStringConvertible {
 
   /// Like ``end()``, for an upstream that must have sent its subscription before.
   final func endIfAttached() -> Bool {
-    let isAwaited = lock.withLock { if case .awaited = state { true } else { false } }
-    return !isAwaited && end()
+    let ended = lock.withLock { () -> (any Subscription)? in
+      guard case .attached(let subscription) = state else { return nil }
+      state = .ended
+      return subscription  // Released outside the lock, because deinitializers may call other code.
+    }
+    return ended != nil
   }
 
   private func take() -> (subscription: (any Subscription)?, isFirst: Bool) {

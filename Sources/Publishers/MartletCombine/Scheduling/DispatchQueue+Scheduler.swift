@@ -42,7 +42,7 @@ extension DispatchQueue: Scheduler {
     /// The group of the work item.
     public var group: DispatchGroup?
 
-    /// Creates options.
+    /// Makes options.
     public init(qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], group: DispatchGroup? = nil) {
       self.qos = qos
       self.flags = flags

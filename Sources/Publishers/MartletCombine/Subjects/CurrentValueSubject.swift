@@ -2,8 +2,9 @@
 /// Stores a current value, which every new subscriber receives first. A subscriber that has requested nothing receives
 /// only the newest value when it does.
 ///
-/// Subjects may be used on any thread: all subscribers receive the values in one order, and the last one is the current
-/// value.
+/// Subjects may be used on any thread: all subscribers receive the values of different threads in one order. As in
+/// Combine, a value that a subscriber sends while it receives one is delivered at once: the other subscribers receive
+/// it before the one that caused it.
 public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendable {
   private let hub: SubjectHub<Output, Failure>
   private let name: String

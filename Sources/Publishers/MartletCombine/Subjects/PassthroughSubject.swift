@@ -1,8 +1,11 @@
 #if !canImport(Darwin)
 /// Delivers values to the subscribers that have requested them at that time, and does not store them.
 ///
-/// Values of an attached publisher are requested when the first subscriber requests one. Subjects may be used on any
-/// thread: all subscribers receive the values in one order.
+/// Values of an attached publisher are requested when the first subscriber requests one.
+///
+/// Subjects may be used on any thread: all subscribers receive the values of different threads in one order. As in
+/// Combine, a value that a subscriber sends while it receives one is delivered at once: the other subscribers receive
+/// it before the one that caused it.
 public final class PassthroughSubject<Output, Failure: Error>: Subject, Sendable {
   private let hub = SubjectHub<Output, Failure>(requestsAll: false)
   private let name: String

@@ -71,42 +71,40 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     var receivers: [AnyObject?] = []
     var replaced: AnyObject?
     var number = 0
-    let (isOpen, turn) = lock.withLock { () -> (Bool, DeliveryOrder.Turn?) in
+    let (isOpen, position) = lock.withLock { () -> (Bool, DeliveryOrder.Position?) in
       guard !isOver else { return (false, nil) }
       if let stored { (replaced, current) = (current, stored) }
       count += 1
       (receivers, number) = (members, count)
-      if let turn = order.beginWithNewEvent() { return (true, turn) }
-      putInLine(value)
+      if let position = order.beginWithNewEvent() { return (true, position) }
+      line.append(.value(value, number: count))
       return (true, nil)
     }
     withExtendedLifetime(replaced) {}  // Released outside the lock, because deinitializers may call other code.
-    guard let turn else { return isOpen }
+    guard let position else { return isOpen }
     deliver(value, number, to: receivers)
-    deliverLine(turn)
+    deliverLine(position)
     return true
   }
 
-  private func putInLine(_ value: Output) { line.append(.value(value, number: count)) }
-
   /// Completes for all members. Later calls have no effect.
   func send(completion: Completion) {
-    let turn = lock.withLock { () -> DeliveryOrder.Turn? in
+    let position = lock.withLock { () -> DeliveryOrder.Position? in
       guard !isOver else { return nil }
       (isOver, self.completion) = (true, completion)
-      order.wait()
+      order.addedToLine()
       line.append(.completion(completion))
       return order.begin()
     }
-    if let turn { deliverLine(turn) }
+    if let position { deliverLine(position) }
   }
 
-  private func deliverLine(_ turn: DeliveryOrder.Turn) {
-    if !lock.withLock({ order.endIfIdle(turn) }) { deliverWaiting(turn) }
+  private func deliverLine(_ position: DeliveryOrder.Position) {
+    if !lock.withLock({ order.endIfIdle(position) }) { deliverWaiting(position) }
   }
 
-  private func deliverWaiting(_ turn: DeliveryOrder.Turn) {
-    while let (event, receivers) = next(turn) {
+  private func deliverWaiting(_ position: DeliveryOrder.Position) {
+    while let (event, receivers) = next(position) {
       switch event {
       case .value(let value, let number): deliver(value, number, to: receivers)
       case .completion(let completion):
@@ -119,9 +117,9 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     for case let receiver? in receivers { unsafeDowncast(receiver, to: Member.self).receive(value, number) }
   }
 
-  private func next(_ turn: DeliveryOrder.Turn) -> (Event, [AnyObject?])? {
+  private func next(_ position: DeliveryOrder.Position) -> (Event, [AnyObject?])? {
     lock.withLock {
-      guard order.next(turn), let event = line.popFirst() else { return nil }
+      guard order.next(position), let event = line.popFirst() else { return nil }
       guard case .completion = event else { return (event, members) }
       defer { (members, left) = ([], 0) }
       return (event, members)

@@ -111,7 +111,7 @@ final class CookieFile: Sendable {
       copy.replace(stored, besideSessionCookies: besideSessionCookies)
       copy.isChanging = false
     }
-    // a file that cannot be read: its next reader gets the error
+    // A file that cannot be read: its next reader gets the error.
     copy.withLock { copy in
       guard copy.isChanging else { return }
       change(&copy.cookies)

@@ -136,7 +136,7 @@ struct NetworkRecorder: Transport {
       var response = try await base.send(request, in: call)
       recorder.receive(.response(response.head, from: response.url), in: own)
       if response.isUpgraded {
-        // the tap receives the messages and the end, unless the answer is refused
+        // The tap receives the messages and the end, unless the answer is refused.
         call.atEnd { recorder.receive(.finished(nil), in: own) }
         return response
       }

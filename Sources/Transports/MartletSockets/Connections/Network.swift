@@ -81,7 +81,7 @@ final class Network {
     pool = PoolState(
       PoolState.Limits(
         perHost: configuration.connectionsPerHost, total: configuration.connections,
-        idle: configuration.idleConnections, idleLifetime: configuration.idleLifetime.wholeSeconds))
+        idle: configuration.idleConnections, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
   }
 
   /// Works until ``shutDown()``.

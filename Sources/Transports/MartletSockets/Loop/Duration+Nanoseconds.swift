@@ -1,7 +1,7 @@
 #if os(Linux)
 extension Duration {
-  /// The nanoseconds, rounded down to whole seconds.
-  var wholeSeconds: UInt64 { nanoseconds / 1_000_000_000 * 1_000_000_000 }
+  /// Nanoseconds, rounded down to whole seconds.
+  var nanosecondsOfWholeSeconds: UInt64 { nanoseconds / 1_000_000_000 * 1_000_000_000 }
 
   /// Nanoseconds; 0 for a negative duration, and no more than what fits into a timer.
   var nanoseconds: UInt64 {

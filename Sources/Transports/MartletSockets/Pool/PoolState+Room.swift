@@ -160,10 +160,10 @@ extension PoolState {
   }
 
   /// How long a connection may be idle: no longer than its server allows.
-  func idleLifetime(of state: PoolConnection) -> UInt64 { min(limits.idleLifetime, state.idleLimit) }
+  func idleNanoseconds(of state: PoolConnection) -> UInt64 { min(limits.idleNanoseconds, state.idleLimit) }
 
   func isExpired(_ state: PoolConnection, _ now: UInt64) -> Bool {
-    guard let since = state.idleSince, now >= since, now - since >= idleLifetime(of: state) else { return false }
+    guard let since = state.idleSince, now >= since, now - since >= idleNanoseconds(of: state) else { return false }
     // A newly opened connection may be used once, whatever the lifetime.
     return state.useCount > 0 || now > since
   }
@@ -186,7 +186,7 @@ extension PoolState {
   /// Gives free room to blocked keys, and closes idle connections beyond the limit.
   mutating func settle(_ now: UInt64, _ actions: inout [Action]) {
     if !blocked.isEmpty { serveBlocked(&actions) }
-    let most = limits.idleLifetime == 0 ? 0 : max(0, limits.idle)
+    let most = limits.idleNanoseconds == 0 ? 0 : max(0, limits.idle)
     guard idleCount > most else { return }
     while idleCount > most, let connection = longestIdle(of: nil) { close(connection, &actions) }
     if !blocked.isEmpty { serveBlocked(&actions) }

@@ -37,10 +37,10 @@ struct PoolState<Key: PoolKey>: Sendable {
     var perHost: Int?
     /// The maximum number of connections in all; nil for no limit. Values below 1 count as 1.
     var total: Int?
-    /// The most idle connections.
+    /// The maximum number of idle connections.
     var idle: Int
     /// How long a connection may be idle, in nanoseconds; with 0 no connection is used again.
-    var idleLifetime: UInt64
+    var idleNanoseconds: UInt64
   }
 
   /// The actions for the caller.
@@ -178,7 +178,7 @@ extension PoolState {
   /// make room, and no more are opened than may be idle. Once they are open, if all keys together exceed the limit of
   /// idle connections, the longest-idle connection is closed.
   mutating func expect(_ requests: Int, for key: Key, now: UInt64) -> [Action] {
-    guard !isShutDown, limits.idleLifetime > 0 else { return [] }
+    guard !isShutDown, limits.idleNanoseconds > 0 else { return [] }
     let entry = index(of: key) ?? addEntry(for: key)
     var missing = min(max(0, requests), max(0, limits.idle))
     for connection in entries[entry].idle + entries[entry].shared {
@@ -193,7 +193,7 @@ extension PoolState {
   /// Whether connections of a key are being opened ahead of requests.
   func isExpecting(_ key: Key) -> Bool { indices[key].map { entries[$0].expected > 0 } ?? false }
 
-  /// Forgets keys that are not in use, once there are many.
+  /// Adds an entry for a key, and returns its index. Once there are many, keys that are not in use are forgotten first.
   private mutating func addEntry(for key: Key) -> Int {
     if indices.count >= mostEntries {
       for (key, index) in indices where entries[index].isUnused && !entries[index].isBlocked {
@@ -348,7 +348,7 @@ extension PoolState {
     guard idleCount > 0 else { return nil }
     return connections.values.compactMap { state in
       guard let since = state.idleSince else { return nil }
-      let (expiry, overflows) = since.addingReportingOverflow(idleLifetime(of: state))
+      let (expiry, overflows) = since.addingReportingOverflow(idleNanoseconds(of: state))
       return overflows ? .max : expiry
     }.min()
   }

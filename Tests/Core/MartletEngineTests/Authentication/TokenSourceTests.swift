@@ -77,15 +77,16 @@ struct TokenSourceTests {
     let call = Call()
     var request = HTTPRequest(.get, origin)
 
-    #expect(interceptor.begin(&request, in: call) == nil)
+    #expect(interceptor.prepareImmediately(&request, in: call) == nil)
 
     #expect(request.fields[.authorization] == "Bearer abc")
     let attempt = Attempt(number: 1, request: HTTPRequest(.get, origin), sent: request, history: [])
-    #expect(interceptor.judge(.success(HTTPResponse(status: .ok, url: origin)), of: attempt, in: call) == nil)
+    #expect(
+      interceptor.reviewImmediately(.success(HTTPResponse(status: .ok, url: origin)), of: attempt, in: call) == nil)
     let refused = HTTPResponse(status: .unauthorized, url: origin)
-    #expect(interceptor.judge(.success(refused), of: attempt, in: call) != nil)
+    #expect(interceptor.reviewImmediately(.success(refused), of: attempt, in: call) != nil)
     var foreign = HTTPRequest(.get, url("http://b.example/"))
-    #expect(interceptor.begin(&foreign, in: call) == nil)
+    #expect(interceptor.prepareImmediately(&foreign, in: call) == nil)
     #expect(!foreign.fields.contains(.authorization))
   }
 
@@ -100,7 +101,7 @@ struct TokenSourceTests {
     ]
     for (sources, url, sent) in cases {
       var request = HTTPRequest(.get, url)
-      let work = try #require(AuthenticationInterceptor(sources).begin(&request, in: Call()))
+      let work = try #require(AuthenticationInterceptor(sources).prepareImmediately(&request, in: Call()))
       guard case .send(let prepared) = try await work() else {
         Issue.record("a source responds")
         continue

@@ -114,7 +114,7 @@ struct InterceptorChainTests {
     let isAtOnce: Bool
     let seen: Log<String>
 
-    func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+    func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
       request.fields.append(name, for: "X-Names")
       if isAtOnce { return nil }
       return { [request] in
@@ -124,7 +124,7 @@ struct InterceptorChainTests {
       }
     }
 
-    func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
       seen.append(name)
       if isAtOnce { return nil }
       return {

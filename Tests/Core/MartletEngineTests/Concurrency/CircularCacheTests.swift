@@ -4,7 +4,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-/// Calls that need a response that waits for them. The clock does not advance by itself, so a circle of waits would
+/// Calls that need a response that waits for them. The clock does not advance by itself, so a cycle of waits would
 /// never end.
 @Suite("No call waits for itself: answers of a cache", .timeLimit(.minutes(5)))
 struct CircularCacheTests {

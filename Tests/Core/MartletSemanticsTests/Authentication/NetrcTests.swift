@@ -46,7 +46,7 @@ struct NetrcTests {
     ("machine a\nlogin \"hidden\n\n", 2), ("machine a login b password \"hidden\\", 1),
   ])
   func aSyntaxErrorHasItsLineNumber(_ text: String, line: Int) {
-    let error = #expect(throws: NetrcError.self) { try Netrc(parsing: text) }
+    let error = #expect(throws: FileProblem.self) { try Netrc(parsing: text) }
     #expect(error?.line == line)
     #expect(error?.description.contains("hidden") == false)
   }

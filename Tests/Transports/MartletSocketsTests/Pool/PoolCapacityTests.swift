@@ -28,7 +28,7 @@ struct PoolCapacityTests {
   /// However the connection that allows no requests ends, another one is opened.
   @Test func thoseThatWaitForAConnectionWithoutCapacityGetAnother() {
     for end in 0..<4 {
-      var pool = TestPool(.wide(total: 1, idleLifetime: 100))
+      var pool = TestPool(.wide(total: 1, idleNanoseconds: 100))
       _ = pool.request(1, for: "A", now: 0)
       _ = pool.opened(1, capacity: 100, now: 0)
       _ = pool.released(1, now: 1)

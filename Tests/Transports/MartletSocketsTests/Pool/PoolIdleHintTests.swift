@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct PoolIdleHintTests {
   @Test func serversShortenTheIdleLifetimeOfTheirConnections() {
-    var pool = TestPool(.wide(idleLifetime: 10))
+    var pool = TestPool(.wide(idleNanoseconds: 10))
     for waiter in 1...4 { _ = pool.request(waiter, for: "a", now: 0) }
     for connection in 1...4 { _ = pool.opened(connection, capacity: 1, now: 0) }
     pool.limitIdling(of: 1, to: 100)  // never longer than the pool's own

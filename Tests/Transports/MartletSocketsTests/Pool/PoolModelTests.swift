@@ -10,7 +10,7 @@ struct PoolModelTests {
   @Test(
     arguments: [
       TestPool.Limits.wide(), .wide(perHost: 2), .wide(total: 3), .wide(perHost: 2, total: 4, idle: 1),
-      .wide(total: 1), .wide(perHost: 3, total: 5, idle: 0), .wide(perHost: 3, idleLifetime: 0),
+      .wide(total: 1), .wide(perHost: 3, total: 5, idle: 0), .wide(perHost: 3, idleNanoseconds: 0),
     ], [1, 2, 3] as [UInt64])
   func invariantsHold(_ limits: TestPool.Limits, seed: UInt64) {
     var model = PoolModel(limits, seed: seed)

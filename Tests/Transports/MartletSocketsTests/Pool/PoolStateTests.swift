@@ -25,9 +25,9 @@ typealias TestPool = PoolState<TestKey>
 extension PoolState.Limits {
   /// Limits that do not matter.
   static func wide(
-    perHost: Int? = nil, total: Int? = nil, idle: Int = 100, idleLifetime: UInt64 = 1_000_000
+    perHost: Int? = nil, total: Int? = nil, idle: Int = 100, idleNanoseconds: UInt64 = 1_000_000
   ) -> Self {
-    Self(perHost: perHost, total: total, idle: idle, idleLifetime: idleLifetime)
+    Self(perHost: perHost, total: total, idle: idle, idleNanoseconds: idleNanoseconds)
   }
 }
 
@@ -48,7 +48,7 @@ struct PoolStateTests {
   }
 
   @Test func aReadyConnectionIsGivenWithoutAWait() {
-    var pool = TestPool(.wide(idleLifetime: 100))
+    var pool = TestPool(.wide(idleNanoseconds: 100))
     #expect(pool.useAvailable(for: "a", now: 0) == nil)
     _ = pool.request(1, for: "a", now: 0)
     #expect(pool.useAvailable(for: "a", now: 0) == nil)
@@ -263,7 +263,7 @@ struct PoolStateTests {
   }
 
   @Test func idleConnectionsExpire() {
-    var pool = TestPool(.wide(idleLifetime: 10))
+    var pool = TestPool(.wide(idleNanoseconds: 10))
     for waiter in 1...3 { _ = pool.request(waiter, for: "a", now: 0) }
     for connection in 1...3 { _ = pool.opened(connection, capacity: 1, now: 0) }
     #expect(pool.nextExpiry == nil)
@@ -281,7 +281,7 @@ struct PoolStateTests {
   }
 
   @Test func withoutAnIdleLifetimeNoConnectionIsUsedAgain() {
-    var pool = TestPool(.wide(idleLifetime: 0))
+    var pool = TestPool(.wide(idleNanoseconds: 0))
     _ = pool.request(1, for: "a", now: 0)
     #expect(pool.opened(1, capacity: 1, now: 5) == [.use(connection: 1, waiter: 1)])
     #expect(pool.request(2, for: "a", now: 5) == [.open(connection: 2, key: "a")])
@@ -291,7 +291,7 @@ struct PoolStateTests {
   }
 
   @Test func extremeTimesDoNotOverflow() {
-    var pool = TestPool(.wide(idleLifetime: .max))
+    var pool = TestPool(.wide(idleNanoseconds: .max))
     _ = pool.request(1, for: "a", now: .max)
     _ = pool.opened(1, capacity: .max, now: .max)
     _ = pool.released(1, now: .max)

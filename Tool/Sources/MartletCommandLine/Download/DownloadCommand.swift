@@ -83,7 +83,7 @@ struct DownloadCommand {
         return file
       }
       if errno == EEXIST { continue }
-      // a file system without hard links
+      // A file system without hard links.
       guard errno == EPERM || errno == ENOTSUP, access(file.path, F_OK) != 0,
         rename(destination.path, file.path) == 0
       else { throw failure(file) }

@@ -116,7 +116,7 @@ enum BodyKind: Sendable, Hashable {
     let beginning = bytes.prefix(4096)
     let controls = beginning.count { $0 < 32 && ![9, 10, 12, 13, 27].contains($0) }
     guard !beginning.contains(0), controls * 20 <= beginning.count else { return false }
-    // the last character may be incomplete
+    // The last character may be incomplete.
     for cut in 0..<min(4, beginning.count + 1)
     where String(validating: beginning.dropLast(cut), as: UTF8.self) != nil { return true }
     return beginning.count { $0 >= 0x80 } * 10 <= beginning.count

@@ -39,7 +39,7 @@ struct OutputFile: Sendable {
 
     func complete() throws {
       if let file {
-        // it may have appeared in the meantime
+        // It may have appeared in the meantime.
         guard target.overwrites || access(target.url.path, F_OK) != 0 else { throw target.exists }
         try file.complete()
       }

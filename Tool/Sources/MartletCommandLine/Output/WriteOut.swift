@@ -88,7 +88,7 @@ struct WriteOut: Sendable {
   }
 
   /// Returns the text for a call that has ended.
-  func text(_ measurements: CallMeter.Measurements, of request: HTTPRequest, endedBy failure: Failure?) -> String {
+  func text(_ measurements: FirstCallMeter.Measurements, of request: HTTPRequest, endedBy failure: Failure?) -> String {
     pieces.map { piece in
       switch piece {
       case .text(let text): text
@@ -99,10 +99,10 @@ struct WriteOut: Sendable {
   }
 
   private static func value(
-    _ variable: Variable, _ measurements: CallMeter.Measurements, _ request: HTTPRequest, _ failure: Failure?
+    _ variable: Variable, _ measurements: FirstCallMeter.Measurements, _ request: HTTPRequest, _ failure: Failure?
   ) -> String {
     let (attempt, url) = (measurements.attempt, measurements.url ?? request.url)
-    let seconds = { (duration: Duration) in CallMeter.Measurements.seconds(duration) }
+    let seconds = { (duration: Duration) in FirstCallMeter.Measurements.seconds(duration) }
     return switch variable {
     case .httpCode, .responseCode: measurements.response.map { "\($0.status.code)" } ?? "000"
     case .httpVersion: attempt.version.map { $0.rawValue.replacing("HTTP/", with: "") } ?? "0"

@@ -15,17 +15,21 @@ struct CallCommand {
     .download, .output, .remoteName, .har, .replay, .timeline, .image, .writeOut, .csrf, .curl,
   ]
 
+  /// Options, each with those that it excludes.
+  private static let exclusive: [(OptionName, [OptionName])] = [
+    (.image, [.output, .download]), (.remoteName, [.output, .download, .image]),
+  ]
+
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     self.arguments = arguments
     self.surroundings = surroundings
     if arguments.has(.image), surroundings.drawing == nil {
       throw UsageError("this program was installed without images: --output FILE writes one to a file")
     }
-    for other in [OptionName.output, .download] where arguments.has(.image) && arguments.has(other) {
-      throw UsageError("--image and --\(other.rawValue) exclude each other: leave one out")
-    }
-    for other in [OptionName.output, .download, .image] where arguments.has(.remoteName) && arguments.has(other) {
-      throw UsageError("--remote-name and --\(other.rawValue) exclude each other: leave one out")
+    for (option, others) in Self.exclusive where arguments.has(option) {
+      for other in others where arguments.has(other) {
+        throw UsageError("--\(option.rawValue) and --\(other.rawValue) exclude each other: leave one out")
+      }
     }
     if arguments.has(.continuing), !arguments.has(.download) {
       throw UsageError("--continue needs --download, which continues what was interrupted in any case")

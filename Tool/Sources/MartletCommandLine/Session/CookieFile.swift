@@ -15,7 +15,7 @@ struct CookieFile: Sendable {
     for problem in try await Self.read(file, into: jar) {
       // Well written, and no cookie that could be sent.
       guard arguments.has(.overwrite) else { throw file.refusal("has a cookie that is refused, line \(problem.line)") }
-      surroundings.report("martlet: '\(file.path)': \(problem)")
+      surroundings.report("martlet: '\(file.path)' is read without \(problem)")
     }
     cookies = try await jar.allCookies()
   }
@@ -32,7 +32,7 @@ struct CookieFile: Sendable {
     }
   }
 
-  private static func read(_ file: OwnFile, into jar: CookieJar) async throws -> [Cookie.FileProblem] {
+  private static func read(_ file: OwnFile, into jar: CookieJar) async throws -> [FileProblem] {
     guard FileManager.default.fileExists(atPath: file.url.path) else { return [] }
     guard let data = try? Data(contentsOf: file.url) else { throw UsageError("'\(file.path)' cannot be read") }
     return try await jar.importNetscape(String(decoding: data, as: UTF8.self))

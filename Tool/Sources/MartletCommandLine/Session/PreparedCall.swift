@@ -25,7 +25,7 @@ struct PreparedCall: Sendable {
   }
 
   /// What was measured of the call.
-  var measurements: CallMeter.Measurements { records.meter?.measurements ?? CallMeter.Measurements() }
+  var measurements: FirstCallMeter.Measurements { records.meter?.measurements ?? FirstCallMeter.Measurements() }
 
   /// - Parameter listeners: receive the events, in addition to those of the options.
   init(
@@ -117,7 +117,7 @@ private struct CallRecords: Sendable {
   let redaction: Redaction
   let listeners: [any EventListener]
   let sent: RequestRecorder?
-  let meter: CallMeter?
+  let meter: FirstCallMeter?
   private let archive: (recorder: HARRecorder, file: OwnFile)?
   private let timeline: (recorder: TimelineRecorder, file: OwnFile)?
 
@@ -126,7 +126,7 @@ private struct CallRecords: Sendable {
     let (errors, clock) = (surroundings.errors, surroundings.clock)
     self.redaction = redaction
     sent = choice.parts.contains(.requestHead) || arguments.has(.all) ? RequestRecorder() : nil
-    meter = choice.parts.contains(.metadata) || arguments.has(.writeOut) ? CallMeter(clock: clock) : nil
+    meter = choice.parts.contains(.metadata) || arguments.has(.writeOut) ? FirstCallMeter(clock: clock) : nil
     archive = try OwnFile(.har, .archive, arguments, surroundings).map {
       (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), $0)
     }

@@ -38,7 +38,7 @@ struct WebSocketCommand {
 
   private func converse(_ socket: WebSocket) async throws -> ExitCode {
     let inputError = Mutex<(any Error)?>(nil)
-    // reading standard input cannot be cancelled: the program may end before it
+    // Reading standard input cannot be cancelled: the program may end before it.
     let sender = Task {
       do { try await send(to: socket) } catch {
         inputError.withLock { $0 = error }

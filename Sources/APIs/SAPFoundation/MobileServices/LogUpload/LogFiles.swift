@@ -103,7 +103,7 @@ private final class LogFileWriter {
 
   func complete() {
     guard let ended = current.take() else { return }
-    // a child process may have the file for a moment, and the lock with it, so closing alone may not end that
+    // A child process may have the file for a moment, and the lock with it, so closing alone may not end that.
     flock(ended.fileDescriptor, LOCK_UN)
     try? ended.close()
   }
@@ -111,7 +111,7 @@ private final class LogFileWriter {
   private func begin(at date: Date) {
     lastNumber += 1
     let time = Self.padded(Int(date.timeIntervalSince1970 * 1_000), 15)
-    // another process may begin a file in the same millisecond
+    // Another process may begin a file in the same millisecond.
     let name = "\(time)-\(Self.padded(lastNumber, 6))-\(UInt32.random(in: 0 ... .max)).log"
     let file = folder.appending(path: name)
     let unlocked = file.appendingPathExtension("new")

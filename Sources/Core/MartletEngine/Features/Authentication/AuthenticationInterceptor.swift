@@ -38,7 +38,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }
 
-  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     request = urlCredentials.extract(from: request, in: call)
     guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return nil }
     var progress = call[progress]
@@ -51,13 +51,16 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 
   /// Asks the sources one after another until one of them authorizes the request.
+  ///
+  /// The loop asks those that answer immediately. At the first that has to be awaited, the rest becomes the returned
+  /// work: it awaits that source, and continues with those after it.
   private func authorize(
     _ request: inout HTTPRequest, by candidates: ArraySlice<Int>, _ before: Progress, in call: Call
   ) -> Later<Preparation>? {
     var progress = before
     for position in candidates.indices {
       let index = candidates[position]
-      if let work = begin(&request, by: index, in: call) {
+      if let work = authorizeImmediately(&request, by: index, in: call) {
         return { [request, progress] in
           var (request, progress, rest) = (request, progress, candidates[(position + 1)...])
           do { request = try await work() } catch {
@@ -76,12 +79,12 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return nil
   }
 
-  private func begin(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
-    if let source = immediate[index] { return source.begin(&request, in: call) }
+  private func authorizeImmediately(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
+    if let source = immediate[index] { return source.authorizeImmediately(&request, in: call) }
     return { [request] in try await sources[index].authorize(request, in: call) }
   }
 
-  package func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  package func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     guard let status = outcome.status else { return nil }
     let progress = call[progress]
     guard progress.origin != nil, case .success(let response) = outcome else { return nil }

@@ -78,17 +78,17 @@ public protocol CredentialSource: Sendable {
   func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws
 }
 
-/// A source that can authorize most requests immediately. The engine calls `begin` in place of `authorize`, whose
-/// default implementation uses it.
+/// A source that can authorize most requests immediately. The engine calls `authorizeImmediately` in place of
+/// `authorize`, whose default implementation uses it.
 package protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns work that does so.
-  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
+  func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
 }
 
 extension ImmediateCredentialSource {
   public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
     var request = request
-    return try await begin(&request, in: call)?() ?? request
+    return try await authorizeImmediately(&request, in: call)?() ?? request
   }
 }
 

@@ -29,7 +29,7 @@ extension Netrc {
     do {
       return try Netrc(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self))
     } catch {
-      let reason = (error as? NetrcError).map { "is not a valid netrc file: \($0)" } ?? "cannot be read"
+      let reason = (error as? FileProblem).map { "is not a valid netrc file: \($0)" } ?? "cannot be read"
       throw HTTPError(.file, "'\(path)' \(reason)", phase: .preparing, underlying: error)
     }
   }

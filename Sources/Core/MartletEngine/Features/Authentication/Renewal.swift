@@ -30,7 +30,9 @@ package final class Renewal<Value: Sendable>: Sendable {
   package init(_ value: Value?) { state = Mutex(State(value)) }
 
   /// The number of the current value, and the running renewal; each is nil if there is none.
-  package var now: (number: Int?, running: RunningWork<Version?>?) { state.withLock { ($0.number, $0.runningWork) } }
+  package var current: (number: Int?, running: RunningWork<Version?>?) {
+    state.withLock { ($0.number, $0.runningWork) }
+  }
 
   /// Returns the value if it can be used at once; nil if it has to be renewed or awaited.
   func usable(where isUsable: (Version) -> Bool) -> Version? { state.withLock { $0.usable(where: isUsable) } }

@@ -122,7 +122,7 @@ public final class TokenSource: ImmediateCredentialSource {
     renewal.forget()
   }
 
-  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+  package func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
     let date = now()
     guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
       return { [request] in try await self.authorized(request, in: call) }
@@ -134,7 +134,7 @@ public final class TokenSource: ImmediateCredentialSource {
 
   /// Returns the request with a token that may have to be renewed first.
   private func authorized(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    let (number, running) = renewal.now
+    let (number, running) = renewal.current
     if let running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
     let outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew)
@@ -155,7 +155,7 @@ public final class TokenSource: ImmediateCredentialSource {
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
     let progress = call[progress]
     guard refresh != nil, !progress.hasRenewed, Self.newTokenMayHelp(after: rejection.challenges) else { return false }
-    if let running = renewal.now.running, Self.obtainsToken(rejection.request, for: running, in: call) {
+    if let running = renewal.current.running, Self.obtainsToken(rejection.request, for: running, in: call) {
       return false
     }
     call[self.progress].hasRenewed = true

@@ -28,7 +28,7 @@ extension CachingTransport {
   ) async throws -> HTTPResponse {
     guard let part = entry.response.part,
       let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: flight.call)
-    else { return try await fetchAgain(instead: response, for: flight) }
+    else { return try await fetchAgain(insteadOf: response, for: flight) }
     let missing = part.size - Int64(part.range.count)
     let rest = ExactLengthSource(response.body.source, length: missing) { found in
       let message = "the body of the part has \(found), but its Content-Range says \(missing)"

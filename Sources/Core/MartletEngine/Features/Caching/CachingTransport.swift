@@ -45,7 +45,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let step = try decide(for: flight, among: entries, since: storedCount)
     guard case .serve(let entry, .fresh) = step,
-      case .now(let response?) = response(from: entry, as: .cache, to: flight)
+      case .now(let response?) = immediateResponse(from: entry, as: .cache, to: flight)
     else { return step }
     return .answer(response)
   }
@@ -95,7 +95,7 @@ struct CachingTransport: Transport, DeadlineAware {
     case .failNotCached:
       throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
     }
-    return switch flight.start(since: storedCount) {
+    return switch flight.joinOrRegister(since: storedCount) {
     case .started: flight.asksFleet ? .ask(sent) : .send(sent)
     case .outdated: .lookUp
     case .joined(let result): .wait(result)
@@ -107,43 +107,44 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Returns the stored response, immediately if the store can read its body so; nil if the body cannot be read.
   ///
   /// - Parameter received: the response that it replaces.
-  private func response(
+  private func immediateResponse(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) -> Immediate<HTTPResponse?> {
-    let answer = answer(with: entry, as: source, to: flight)
-    if answer.range.isEmpty { return .now(response(answer, .empty, as: source, to: flight, replacing: received)) }
+    let answer = storedAnswer(from: entry, as: source, to: flight)
+    if answer.range.isEmpty { return .now(makeResponse(answer, .empty, as: source, to: flight, replacing: received)) }
     if let bytes = cache.immediate?.immediateBytes(of: entry.id, range: answer.range) {
-      return .now(response(answer, ResponseBody(bytes), as: source, to: flight, replacing: received))
+      return .now(makeResponse(answer, ResponseBody(bytes), as: source, to: flight, replacing: received))
     }
     return .later {
       guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: flight.call) else {
         return nil
       }
       let body = ResponseBody(length: Int64(answer.range.count), from: stored)
-      return response(answer, body, as: source, to: flight, replacing: received)
+      return makeResponse(answer, body, as: source, to: flight, replacing: received)
     }
   }
 
-  /// Does the same with an `await`. The body of the replaced response is discarded.
+  /// Returns the stored response, after a wait for its body if necessary; nil if it cannot be read. The body of the
+  /// response that it replaces is discarded.
   private func readableResponse(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
-    let response = try? await response(from: entry, as: source, to: flight, replacing: received).value()
+    let response = try? await immediateResponse(from: entry, as: source, to: flight, replacing: received).value()
     if response != nil { await received?.discardBody() }
     return response
   }
 
-  private func answer(
-    with entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest
+  private func storedAnswer(
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest
   ) -> StoredAnswer {
     StoredAnswer(
       of: entry.response, length: entry.length ?? 0, to: flight.request.head, at: cache.now(),
       isConfirmed: source == .revalidated)
   }
 
-  private func response(
+  private func makeResponse(
     _ answer: StoredAnswer, _ body: ResponseBody, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse?
   ) -> HTTPResponse {
@@ -161,7 +162,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
     call.takeLocals(of: flight.call)
     let background = InFlightRequest(flight.request, in: call, of: cache)
-    background.start()  // now, so that a later removal includes its response
+    background.register()  // now, so that a later removal includes its response
     Task {
       defer { cache.endRevalidation(of: entry.id) }
       guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
@@ -188,7 +189,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
     guard case .ignore = update else { return try await apply(update, of: response, to: sent, for: flight) }
-    flight.finish(.unstorable, after: response.status)
+    flight.finish(.unstorable, afterStatus: response.status)
     cache.count { $0.misses += 1 }
     return response
   }
@@ -198,7 +199,7 @@ struct CachingTransport: Transport, DeadlineAware {
     _ entry: CacheEntry?, insteadOf error: any Error, to flight: InFlightRequest
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
-    flight.finish(after: failure)
+    flight.fail(with: failure)
     guard let entry, let use = flight.staleUse(of: entry, after: failure),
       let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight)
     else { throw error }
@@ -227,9 +228,9 @@ struct CachingTransport: Transport, DeadlineAware {
       return try await confirm(sent.offered[index], as: merged, by: response, for: flight)
     case (.repeatWithoutConditions, let entry):
       if let entry { await cache.remove(.entry(entry.id), for: flight) }
-      return try await fetchAgain(instead: response, for: flight)
+      return try await fetchAgain(insteadOf: response, for: flight)
     case (.serveStale(let use), let entry?):
-      flight.finish(.unshared, after: response.status)
+      flight.finish(.unshared, afterStatus: response.status)
       let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight, replacing: response)
       if let stale { return stale }
     case (.update(let updated), let entry?):
@@ -237,9 +238,9 @@ struct CachingTransport: Transport, DeadlineAware {
       flight.finish(.unshared)
     case (.remove, let entry?):
       await cache.remove(.entry(entry.id), for: flight)
-      flight.finish(.unstorable, after: response.status)
+      flight.finish(.unstorable, afterStatus: response.status)
     default:
-      flight.finish(.unstorable, after: response.status)
+      flight.finish(.unstorable, afterStatus: response.status)
     }
     cache.count { $0.misses += 1 }
     return response
@@ -251,13 +252,13 @@ struct CachingTransport: Transport, DeadlineAware {
   ) async throws -> HTTPResponse {
     let updated = await cache.update(entry, to: merged, for: flight)
     guard let confirmed = await readableResponse(from: updated, as: .revalidated, to: flight, replacing: response)
-    else { return try await fetchAgain(instead: response, for: flight) }
+    else { return try await fetchAgain(insteadOf: response, for: flight) }
     flight.finish(.stored)
     return confirmed
   }
 
   /// Sends the caller's request, without the cache's conditions and range, in place of an unusable response.
-  func fetchAgain(instead response: HTTPResponse, for flight: InFlightRequest) async throws -> HTTPResponse {
+  func fetchAgain(insteadOf response: HTTPResponse, for flight: InFlightRequest) async throws -> HTTPResponse {
     await response.discardBody()
     return try await fetch(OriginRequest(flight.request.head), for: flight)
   }
@@ -305,7 +306,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let request = flight.request.head
     let requestTime = cache.now()
     // Started now, so that a later removal includes its response.
-    if request.method == .post, !flight.hasForeignHost { flight.start() }
+    if request.method == .post, !flight.hasForeignHost { flight.register() }
     let response = try await base.send(flight.request, in: flight.call)
     for key in InvalidationRule.keys(after: response.head, to: request, partition: flight.key.partition) {
       await cache.remove(.key(key), for: flight)

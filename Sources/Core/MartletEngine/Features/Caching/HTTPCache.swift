@@ -174,7 +174,7 @@ extension HTTPCache {
     /// Operations of the store that failed. They do not fail a request.
     public var storeFailures = 0
 
-    /// Creates statistics with all counts 0.
+    /// Makes statistics with all counts 0.
     public init() {}
 
     /// Counts a request that was answered with a stored response.

@@ -6,8 +6,8 @@ import Synchronization
 /// | state | begins with | identical requests | a removal from the cache |
 /// | --- | --- | --- | --- |
 /// | new | `init` | do not see it | does not concern it |
-/// | joinable | ``start(since:)``, if it is shareable | wait for it | also prevents that its response is stored |
-/// | alone | ``start(since:)``, ``start()``, ``releaseJoined(_:)`` | are sent | the same |
+/// | joinable | ``joinOrRegister(since:)``, if it is shareable | wait for it | removes stored responses, and keeps its own from being stored |
+/// | alone | ``joinOrRegister(since:)``, ``register()``, ``releaseJoined(_:)`` | are sent | removes stored responses, and keeps its own from being stored |
 /// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
 ///
 /// A new request may itself ``wait(for:on:)`` for an identical one. One that is deallocated without an outcome is
@@ -145,10 +145,10 @@ final class InFlightRequest: Sendable {
   /// Registers the request before it is sent, unless an identical request is in progress.
   ///
   /// - Parameter storedCount: ``InFlightTable/storedCount`` before the lookup.
-  func start(since storedCount: Int) -> Start {
+  func joinOrRegister(since storedCount: Int) -> Start {
     guard case .new(let mayJoin) = state.withLock({ $0.stage }) else { return .started }
     guard isShareable, mayJoin, !cache.inFlight.isUnstorable(key) else {
-      start()
+      register()
       return .started
     }
     let identity = RequestIdentity(key, request.fields)
@@ -178,7 +178,7 @@ final class InFlightRequest: Sendable {
   }
 
   /// Registers the request even if there are identical ones, unless it is already registered.
-  func start() {
+  func register() {
     guard case .new = state.withLock({ $0.stage }) else { return }
     let registration = cache.inFlight.register(key)
     state.withLock { $0.stage = .alone(registration) }
@@ -216,7 +216,7 @@ final class InFlightRequest: Sendable {
 
   /// Finishes a request whose response is not stored. After a refusal or a temporary error, another process may
   /// succeed.
-  func finish(_ outcome: Outcome, after status: HTTPStatus) {
+  func finish(_ outcome: Outcome, afterStatus status: HTTPStatus) {
     finish(outcome, for: FleetOutcome(outcome, after: status))
   }
 
@@ -233,7 +233,7 @@ final class InFlightRequest: Sendable {
 
   /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent
   /// again, one of the waiting requests is sent in its place.
-  func finish(after error: HTTPError) {
+  func fail(with error: HTTPError) {
     finish(error.isCancellationOrDeadline || error.delivery == .staleConnection ? .abandoned : .unshared, for: .failed)
   }
 
@@ -251,6 +251,7 @@ final class InFlightRequest: Sendable {
   /// - Throws: `CancellationError` if the task is cancelled.
   func shouldLookUpAgain(on clock: any Clock<Duration>) async throws -> Bool {
     switch try await askFleet() {
+    // With the lease, look once more: another process may have stored the response meanwhile.
     case .send, nil: return state.withLock { $0.lease.held != nil }
     case .wait(let longest):
       let pause = state.withLock { $0.lease.nextPause(longest, on: clock) }

@@ -114,7 +114,7 @@ extension CookieJar {
   /// - Parameter text: the text of the file.
   /// - Returns: the lines whose cookies were not stored, with the reasons; empty if all were stored.
   /// - Throws: the error of the store.
-  public func importNetscape(_ text: String) async throws -> [Cookie.FileProblem] {
+  public func importNetscape(_ text: String) async throws -> [FileProblem] {
     let moment = now()
     var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
     lines.removeAll { $0.cookie.isExpired(at: moment) }
@@ -127,7 +127,7 @@ extension CookieJar {
         if publicSuffixes.contains(cookie.domain) { cookie.isHostOnly = true }
         cookie = try cookie.checked(publicSuffixes)
         sites[place(of: cookie.domain), default: []].append(cookie)
-      } catch { problems.append(Cookie.FileProblem(number, error.description)) }
+      } catch { problems.append(FileProblem(line: number, reason: error.description)) }
     }
     for (site, cookies) in sites {
       try await change(site) { list, limits in

@@ -23,7 +23,7 @@ extension CookieJar {
   /// - Returns: the refused cookies.
   func store(
     from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
-    begun: UInt64 = SignOutMark.now
+    begun: UInt64 = Call.lastPosition
   ) async throws -> [Cookie.Refusal] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()

@@ -66,7 +66,7 @@ public struct CorrelationInterceptor: ImmediateInterceptor {
   /// Returns a random UUID in lower case (RFC 9562).
   @Sendable public static func makeRandomID() -> String { UUID.random().lowercaseText }
 
-  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     let given = request.fields[field]
     let known = call.correlationID
     let id = given ?? known ?? makeID()

@@ -50,7 +50,7 @@ public struct DefaultFieldsInterceptor: ImmediateInterceptor {
     origins = nil
   }
 
-  package func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
+  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
     guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return nil }
     if let refusal = fields.refusal { throw refusal }
     let own = request.fields
@@ -83,7 +83,7 @@ struct UserAgentInterceptor: ImmediateInterceptor {
   let value: String
   var stages: InterceptorStages { .prepare }
 
-  func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if !request.fields.contains(.userAgent) { request.fields[.userAgent] = value }
     return nil
   }

@@ -35,7 +35,7 @@ public struct LanguageInterceptor: ImmediateInterceptor {
     value = tags.isEmpty ? nil : LanguageTag.acceptLanguage(tags)
   }
 
-  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if let value { request.fields[.acceptLanguage] = value }
     return nil
   }

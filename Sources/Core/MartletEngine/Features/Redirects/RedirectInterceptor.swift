@@ -8,7 +8,7 @@ import MartletSemantics
 struct RedirectInterceptor: ImmediateInterceptor {
   var stages: InterceptorStages { .review }
 
-  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     guard outcome.status?.isRedirection == true, case .success(let response) = outcome,
       attempt.request.options.redirectPolicy.scope != .none
     else { return nil }

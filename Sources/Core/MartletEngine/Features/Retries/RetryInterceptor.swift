@@ -53,7 +53,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     self.now = now
   }
 
-  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     if attempt.number == 1 { budget.deposit() }
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return nil }

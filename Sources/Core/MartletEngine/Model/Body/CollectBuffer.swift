@@ -68,7 +68,7 @@ struct CollectBuffer: ~Copyable {
     let inAdvance = min(announced ?? 0, Self.mostInAdvance)
     var target = max(needed, capacity * 2, inAdvance)
     if let announced, needed <= announced { target = min(target, announced) }
-    // without memory in advance, that which is needed may still be there
+    // Without memory in advance, that which is needed may still be there.
     do { try setCapacity(target) } catch { try setCapacity(needed) }
   }
 

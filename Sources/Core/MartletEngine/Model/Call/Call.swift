@@ -29,7 +29,8 @@ public final class Call: Work {
   private let attempt = Atomic(0)
   /// After `.finished` no event is reported, not even by work that a deadline has abandoned.
   private let isFinished = Atomic(false)
-  static let lastID = Atomic<UInt64>(0)
+  /// The last number of a call or of a sign-out: both are in one order.
+  private static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
   private let hasEndings = Atomic(false)
   private let endings = Mutex<[@Sendable () -> Void]>([])
@@ -86,7 +87,7 @@ public final class Call: Work {
     return try await deadline.holding(work)
   }
 
-  /// Removes the deadline: the call has opened a connection, which may last.
+  /// Removes the deadline: the call has ended, or has opened a connection, which may last.
   func releaseDeadline() { if hasDeadline { _ = deadline.withLock { $0.take() } } }
 
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
@@ -211,8 +212,11 @@ extension Call {
 
   package var owner: UniqueID? { nil }
 
-  /// The number of the last call that began.
-  static var lastNumber: UInt64 { lastID.load(ordering: .relaxed) }
+  /// The last number of a call or of a sign-out: a call with a greater one began later.
+  package static var lastPosition: UInt64 { lastID.load(ordering: .sequentiallyConsistent) }
+
+  /// Takes the next number, for a sign-out: calls with a smaller one began before it.
+  static func takeNextPosition() -> UInt64 { lastID.add(1, ordering: .sequentiallyConsistent).newValue }
 
   /// The longest time that the call waits for work that may be waiting for the call itself without a visible sign: a
   /// multiple of the response timeout.

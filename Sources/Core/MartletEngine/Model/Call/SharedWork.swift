@@ -87,7 +87,7 @@ package final class RunningWork<Value: Sendable>: Work {
   /// The call that does the work; nil for work in a separate task.
   private let call: Call?
   /// The number of the last call that began before the work did.
-  private let lastCall = Call.lastNumber
+  private let lastCall = Call.lastPosition
   private let state = Mutex(State())
 
   private struct State {

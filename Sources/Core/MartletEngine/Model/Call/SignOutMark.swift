@@ -11,18 +11,16 @@ package final class SignOutMark: Sendable {
 
   package init() {}
 
-  /// The position of a call that begins now. The position of a call is its ``Call/id``.
-  package static var now: UInt64 { Call.lastID.load(ordering: .sequentiallyConsistent) }
-
   /// The position of the last sign-out; 0 if there was none.
   package var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
 
   /// Records a sign-out.
   package func set() {
-    position.store(Call.lastID.add(1, ordering: .sequentiallyConsistent).newValue, ordering: .sequentiallyConsistent)
+    position.store(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
   }
 
-  /// Whether there was a sign-out after that position.
+  /// Whether there was a sign-out after that position: the ``Call/id`` of a call, or ``Call/lastPosition`` when work
+  /// outside a call began.
   package func isAfter(_ begun: UInt64) -> Bool { begun < last }
 
   /// - Throws: ``HTTPError/signedOut`` if there was a sign-out after that position.

@@ -1,26 +1,27 @@
 /// An interceptor that does as much of each stage as it can immediately, and returns the rest as work.
 ///
-/// The chain calls `begin` and `judge` in place of `prepare` and `review`, whose default implementations use them: most
-/// attempts do not concern most interceptors, and an asynchronous call would cost more than finding that out.
+/// The chain calls `prepareImmediately` and `reviewImmediately` in place of `prepare` and `review`, whose default
+/// implementations use them: most attempts do not concern most interceptors, and an asynchronous call would cost more
+/// than finding that out.
 package protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
-  func begin(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
 
   /// Reviews an outcome. Returns work that produces the verdict or an error; nil if the outcome is accepted.
-  func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
 }
 
 extension ImmediateInterceptor {
-  package func begin(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? { nil }
+  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? { nil }
 
-  package func judge(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? { nil }
+  package func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? { nil }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request
-    return try await begin(&request, in: call)?() ?? .send(request)
+    return try await prepareImmediately(&request, in: call)?() ?? .send(request)
   }
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    try await judge(outcome, of: attempt, in: call)?() ?? .accept
+    try await reviewImmediately(outcome, of: attempt, in: call)?() ?? .accept
   }
 }

@@ -46,7 +46,7 @@ final class AttemptLoop: Sendable {
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
         let outcome = await outcome(of: sent, or: answer?.response, in: call)
-        let pending = chain.judge(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
+        let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
         if pending == nil, case .success(let response) = outcome { return (response.adding(history), sent.method) }
         switch try await review(outcome, of: attempt, by: chain, after: pending, in: call) {
         case .done(let response): return (response.adding(history), sent.method)

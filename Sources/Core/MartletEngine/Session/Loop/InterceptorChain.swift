@@ -5,22 +5,23 @@ struct InterceptorChain: Sendable {
   private struct Member {
     let index: Int
     let stages: InterceptorStages
-    let begin: @Sendable (inout DescribedRequest, Call) throws -> Later<Preparation>?
-    let judge: @Sendable (Outcome, Attempt, Call) -> Later<Verdict>?
+    let prepareImmediately: @Sendable (inout DescribedRequest, Call) throws -> Later<Preparation>?
+    let reviewImmediately: @Sendable (Outcome, Attempt, Call) -> Later<Verdict>?
 
     init(_ interceptor: any Interceptor, at index: Int) {
       self.index = index
       stages = interceptor.stages
       guard let interceptor = interceptor as? any ImmediateInterceptor else {
-        begin = { described, call in
+        prepareImmediately = { described, call in
           let request = described.request
           return { try await interceptor.prepare(request, in: call) }
         }
-        judge = { outcome, attempt, call in { try await interceptor.review(outcome, of: attempt, in: call) } }
+        reviewImmediately = { outcome, attempt, call in { try await interceptor.review(outcome, of: attempt, in: call) }
+        }
         return
       }
-      begin = { request, call in try request.update { try interceptor.begin(&$0, in: call) } }
-      judge = { outcome, attempt, call in interceptor.judge(outcome, of: attempt, in: call) }
+      prepareImmediately = { request, call in try request.update { try interceptor.prepareImmediately(&$0, in: call) } }
+      reviewImmediately = { outcome, attempt, call in interceptor.reviewImmediately(outcome, of: attempt, in: call) }
     }
   }
 
@@ -54,16 +55,18 @@ struct InterceptorChain: Sendable {
   /// - Returns: the response if an interceptor returned one; nil if the request has to be sent.
   @inline(__always)  // most requests have nothing to await
   func prepare(_ request: inout DescribedRequest, in call: Call) async throws -> Answer? {
-    guard let first = try begin(&request, from: 0, in: call) else { return nil }
+    guard let first = try prepareImmediately(&request, from: 0, in: call) else { return nil }
     return try await prepare(&request, after: first, in: call)
   }
 
   /// Lets interceptors prepare a request until one of them has to be awaited.
-  private func begin(
+  private func prepareImmediately(
     _ request: inout DescribedRequest, from first: Int, in call: Call
   ) throws -> Pending<Preparation>? {
     for position in first..<preparing.endIndex {
-      if let work = try preparing[position].begin(&request, call) { return Pending(position: position, work: work) }
+      if let work = try preparing[position].prepareImmediately(&request, call) {
+        return Pending(position: position, work: work)
+      }
     }
     return nil
   }
@@ -79,7 +82,7 @@ struct InterceptorChain: Sendable {
       case .respond(let response):
         return Answer(response: response, preparedCount: preparing[current.position].index + 1)
       }
-      pending = try begin(&request, from: current.position + 1, in: call)
+      pending = try prepareImmediately(&request, from: current.position + 1, in: call)
     }
     return nil
   }
@@ -87,11 +90,11 @@ struct InterceptorChain: Sendable {
   /// Lets interceptors review an outcome until one of them has to be awaited.
   ///
   /// - Parameter preparedCount: how many interceptors prepared the attempt; only these review it.
-  func judge(
+  func reviewImmediately(
     _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int, in call: Call
   ) -> Pending<Verdict>? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount {
-      if let work = reviewing[position].judge(outcome, attempt, call) {
+      if let work = reviewing[position].reviewImmediately(outcome, attempt, call) {
         return Pending(position: position, work: work, preparedCount: preparedCount)
       }
     }
@@ -107,7 +110,7 @@ struct InterceptorChain: Sendable {
 
   /// Continues the reviews, and replaces the outcome if an interceptor does.
   ///
-  /// - Parameter first: the result of ``judge(_:of:from:by:in:)``.
+  /// - Parameter first: the result of ``reviewImmediately(_:of:from:by:in:)``.
   /// - Returns: the next request to send; nil if the outcome is accepted.
   func review(
     _ outcome: inout Outcome, of attempt: Attempt, after first: Pending<Verdict>, in call: Call
@@ -119,7 +122,7 @@ struct InterceptorChain: Sendable {
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
       }
-      pending = judge(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
+      pending = reviewImmediately(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }
     return nil
   }

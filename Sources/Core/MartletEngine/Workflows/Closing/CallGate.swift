@@ -83,10 +83,10 @@ final class CallGate: Interceptor, EventListener {
 
   var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
-  /// Registers a transfer with a function that cancels it. Returns its number.
+  /// Registers a transfer with a function that cancels it, until the returned object is deallocated or ends.
   ///
   /// - Throws: an error if the gate is closed.
-  func begin(_ cancel: @escaping @Sendable () -> Void) throws(HTTPError) -> UInt64 {
+  func register(_ cancel: @escaping @Sendable () -> Void) throws(HTTPError) -> Registration {
     let number = state.withLock { state -> UInt64? in
       guard state.phase != .closed else { return nil }
       state.lastTransfer += 1
@@ -94,11 +94,10 @@ final class CallGate: Interceptor, EventListener {
       return state.lastTransfer
     }
     guard let number else { throw Self.error }
-    return number
+    return Registration(gate: self, number: number)
   }
 
-  /// Sets what asks a transfer to end when the session begins to close; it is asked at once if that has begun.
-  func setLeaving(_ transfer: UInt64, _ leave: @escaping @Sendable () -> Void) {
+  private func setLeaving(_ transfer: UInt64, _ leave: @escaping @Sendable () -> Void) {
     let isOpen = state.withLock { state in
       state.transfers[transfer]?.leave = leave
       return state.phase == .open
@@ -106,11 +105,27 @@ final class CallGate: Interceptor, EventListener {
     if !isOpen { leave() }
   }
 
-  func end(_ transfer: UInt64) { _ = state.withLock { $0.transfers.removeValue(forKey: transfer) } }
+  private func end(_ transfer: UInt64) { _ = state.withLock { $0.transfers.removeValue(forKey: transfer) } }
 
   static var error: HTTPError {
     HTTPError(
       .shutDown, "the session is closed: begin calls before that, or give those in progress more time")
+  }
+
+  /// A transfer in progress.
+  final class Registration: Sendable {
+    private let gate: CallGate
+    private let number: UInt64
+
+    fileprivate init(gate: CallGate, number: UInt64) { (self.gate, self.number) = (gate, number) }
+
+    /// Sets the function that asks the transfer to end when the session begins to close. If that has begun, it is
+    /// called at once.
+    func setLeaving(_ leave: @escaping @Sendable () -> Void) { gate.setLeaving(number, leave) }
+
+    func end() { gate.end(number) }
+
+    deinit { end() }
   }
 
   private func change(_ change: (inout State) -> Void) {

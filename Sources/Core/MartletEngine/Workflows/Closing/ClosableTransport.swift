@@ -6,6 +6,7 @@ import Synchronization
 struct ClosableTransport: Transport {
   private let base: Base
   private let gate: CallGate
+  private let registration: CallGate.Registration?
 
   /// The base until the gate is closed. A transport closes its connections when nothing refers to it.
   private final class Base: Sendable {
@@ -23,15 +24,15 @@ struct ClosableTransport: Transport {
     self.base = base
     self.gate = gate
     // Cannot fail: the gate is open.
-    _ = try? gate.begin { base.release() }
+    registration = try? gate.register { base.release() }
   }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let transport = base.current else { throw CallGate.error }
     let task = Task { try await transport.send(request, in: call) }
     do {
-      let number = try gate.begin { task.cancel() }
-      defer { gate.end(number) }
+      let registration = try gate.register { task.cancel() }
+      defer { registration.end() }
       var response = try await withTaskCancellationHandler {
         try await task.value
       } onCancel: {
@@ -52,23 +53,21 @@ struct ClosableTransport: Transport {
 extension ClosableTransport {
   /// Registers the messages of a WebSocket until it is closed.
   private func register(_ messages: any MessageChannel) throws(HTTPError) {
-    // it may never be accepted
-    let number = try gate.begin { [weak messages] in messages?.abandon() }
-    gate.setLeaving(number) { [weak messages] in messages?.shutDown() }
-    messages.whenClosed { [gate] in gate.end(number) }
+    // It may never be accepted.
+    let registration = try gate.register { [weak messages] in messages?.abandon() }
+    registration.setLeaving { [weak messages] in messages?.shutDown() }
+    messages.whenClosed { registration.end() }
   }
 }
 
 /// The bytes of an upgraded connection, which the closing gate ends.
 private final class ClosableStream: DuplexStream {
   private let base: any DuplexStream
-  private let gate: CallGate
-  private let number: UInt64
+  private let registration: CallGate.Registration
 
   init(_ base: any DuplexStream, _ gate: CallGate) throws(HTTPError) {
     self.base = base
-    self.gate = gate
-    number = try gate.begin { base.close() }
+    registration = try gate.register { base.close() }
   }
 
   func read() async throws -> Data? { try await base.read() }
@@ -78,12 +77,12 @@ private final class ClosableStream: DuplexStream {
   func finish() { base.finish() }
 
   func close() {
-    gate.end(number)
+    registration.end()
     base.close()
   }
 
   func leave() {
-    gate.end(number)
+    registration.end()
     base.leave()
   }
 
@@ -91,21 +90,19 @@ private final class ClosableStream: DuplexStream {
 
   var executor: (any TaskExecutor)? { base.executor }
 
-  func whenShuttingDown(_ action: @escaping @Sendable () -> Void) { gate.setLeaving(number, action) }
-
-  deinit { gate.end(number) }
+  func whenShuttingDown(_ action: @escaping @Sendable () -> Void) { registration.setLeaving(action) }
 }
 
 /// A body that the closing gate cancels.
 private final class ClosableBody: BodySource {
   private let base: any BodySource
   private let gate: CallGate
-  private let number: UInt64
+  private let registration: CallGate.Registration
 
   init(_ base: any BodySource, _ gate: CallGate) throws(HTTPError) {
     self.base = base
     self.gate = gate
-    number = try gate.begin { base.cancel() }
+    registration = try gate.register { base.cancel() }
   }
 
   func next() async throws -> Data? {
@@ -113,7 +110,7 @@ private final class ClosableBody: BodySource {
       let chunk = try await base.next()
       // A cancelled body may end as if it were complete.
       if chunk == nil, gate.isClosed { throw CallGate.error }
-      if chunk == nil { gate.end(number) }
+      if chunk == nil { registration.end() }
       return chunk
     } catch {
       throw gate.isClosed ? CallGate.error : error
@@ -122,16 +119,14 @@ private final class ClosableBody: BodySource {
 
   func takeReceived() throws(HTTPError) -> Data? {
     let data = try base.takeReceived()
-    if data != nil { gate.end(number) }
+    if data != nil { registration.end() }
     return data
   }
 
   func cancel() {
-    gate.end(number)
+    registration.end()
     base.cancel()
   }
 
   var trailers: HTTPFields { base.trailers }
-
-  deinit { gate.end(number) }
 }

@@ -3,7 +3,7 @@ import MartletSemantics
 import Synchronization
 
 /// Measures the run's first call, for `--meta` and `--write-out`.
-final class CallMeter: EventListener {
+final class FirstCallMeter: EventListener {
   /// What was measured until now.
   struct Measurements: Sendable {
     /// The measurements of the last attempt.
@@ -51,7 +51,7 @@ final class CallMeter: EventListener {
   }
 }
 
-extension CallMeter.Measurements {
+extension FirstCallMeter.Measurements {
   /// The lines of `--meta`.
   var lines: String {
     let elapsed = attempt.total > .zero ? attempt.total : total

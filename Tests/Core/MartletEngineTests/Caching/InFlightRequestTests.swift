@@ -21,7 +21,7 @@ struct InFlightRequestTests {
 
   /// Whether the request is to be sent. If an identical one is under way, this is known after its end.
   private func start(_ flight: InFlightRequest, since storedCount: Int) async throws -> Bool {
-    switch flight.start(since: storedCount) {
+    switch flight.joinOrRegister(since: storedCount) {
     case .started: return true
     case .outdated: return false
     case .joined(let result):
@@ -113,7 +113,7 @@ struct InFlightRequestTests {
   ])
   func aRemovalIncludesWhatIsBeingReceived(_ selection: CacheSelection, canStore: Bool) async throws {
     let flight = flight()
-    flight.start()
+    flight.register()
     #expect(flight.canStore)
 
     try await cache.remove(selection)

@@ -1,0 +1,50 @@
+// The search page: a field, and a list that follows what is typed. `/` goes to the field, the arrows through the list.
+
+import { prepare, search } from "./search.js";
+
+const field = document.getElementById("query");
+const list = document.getElementById("results");
+const count = document.getElementById("count");
+const entries = prepare(await (await fetch("index.json")).json());
+
+function element(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+function row(page) {
+  const link = element("a", page.title);
+  link.href = "../" + page.url;
+  const item = document.createElement("li");
+  item.append(link, element("small", page.kind), element("p", page.abstract));
+  return item;
+}
+
+function show() {
+  const pages = search(entries, field.value);
+  list.replaceChildren(...pages.map(row));
+  count.textContent = field.value.trim() === "" ? "" : pages.length === 1 ? "1 page" : `${pages.length} pages`;
+  const address = new URL(location);
+  address.searchParams.set("q", field.value);
+  history.replaceState(null, "", address);
+}
+
+document.addEventListener("keydown", (event) => {
+  const links = [...list.querySelectorAll("a")];
+  const index = links.indexOf(document.activeElement);
+  if (event.key === "/" && document.activeElement !== field) {
+    field.focus();
+  } else if (event.key === "ArrowDown" && links.length > 0) {
+    links[Math.min(index + 1, links.length - 1)].focus();
+  } else if (event.key === "ArrowUp" && index >= 0) {
+    (index === 0 ? field : links[index - 1]).focus();
+  } else {
+    return;
+  }
+  event.preventDefault();
+});
+
+field.addEventListener("input", show);
+field.value = new URL(location).searchParams.get("q") ?? "";
+show();

@@ -49,6 +49,6 @@ try await jar.removePartition("anna")  // when she signs out
 // none
 // id=…; host 127.0.0.1; path /; SameSite=strict
 // theme=…; domain example.com; path /
-// line 2 of the cookie file was skipped: it has 1 fields: write seven, with one tab (no spaces) between
+// line 2: it has 1 fields: write seven, with one tab (no spaces) between
 // true
 // none id=1 none

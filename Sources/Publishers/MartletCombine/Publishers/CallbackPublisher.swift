@@ -75,7 +75,7 @@ private final class CallbackSubscription<Downstream: Subscriber>: OrderedSubscri
   private var work: Work
   /// The newest value, if it has yet to be requested.
   private var latest: Downstream.Input?
-  /// What waits for a request.
+  /// Called when the subscriber requests something, with true, or ends, with false.
   private var waiter: ((Bool) -> Void)?
   /// Waits for the newest value: the last state is not lost.
   private var completion: Subscribers.Completion<Downstream.Failure>?

@@ -27,8 +27,8 @@ package protocol DuplexStream: AnyObject, Sendable {
   /// ``finish()``.
   func close()
 
-  /// Closes a stream of HTTP/2 after the bytes that were written, when the peer has ended its direction, or after a
-  /// second: everything was said, and nobody reads any more. A connection of its own is closed at once.
+  /// Closes a stream of HTTP/2 once the written bytes are sent and the peer has ended its direction, or a second later:
+  /// both sides have said everything. A connection of its own is closed at once.
   func leave()
 
   /// Whether its connection has other users, too: it is a stream of HTTP/2.

@@ -151,7 +151,7 @@ struct LoadTable: Sendable {
   }
 
   /// Returns the number of waiters.
-  func waiting(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.waiters.count } ?? 0 }
+  func waiterCount(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.waiters.count } ?? 0 }
 
   /// Sets the lowest priority of a load, whatever its waiters' priorities.
   mutating func setMinimumPriority(_ priority: ImagePriority, of identity: Identity) {

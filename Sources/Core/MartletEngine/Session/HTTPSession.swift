@@ -12,13 +12,13 @@ public import MartletSemantics
 /// status such as 404 is an error only for `download`, `value`, `pages` and `events`, or if the caller expects other
 /// statuses: see ``StatusExpectation``.
 public struct HTTPSession: Sendable {
-  fileprivate let content: Content
+  fileprivate let core: Core
 
-  private var pipeline: Pipeline { content.pipeline }
-  package var configuration: SessionConfiguration { content.configuration }
+  private var pipeline: Pipeline { core.pipeline }
+  package var configuration: SessionConfiguration { core.configuration }
 
   /// The state that the copies of a session share.
-  fileprivate final class Content: CallRunner {
+  fileprivate final class Core: CallRunner {
     let pipeline: Pipeline
     let configuration: SessionConfiguration
 
@@ -32,11 +32,11 @@ public struct HTTPSession: Sendable {
     var decoder: JSONDecoder { configuration.decoder }
   }
 
-  fileprivate init(content: Content) { self.content = content }
+  fileprivate init(core: Core) { self.core = core }
 
   /// Makes a session on a transport.
   public init(transport: any Transport, configuration: SessionConfiguration = .init()) {
-    content = Content(transport: transport, configuration: configuration)
+    core = Core(transport: transport, configuration: configuration)
   }
 
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes. Runs
@@ -207,7 +207,7 @@ extension HTTPSession {
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {
     let own = request.options.listeners
     let listeners = own.isEmpty ? configuration.listeners : configuration.listeners + own
-    let call = Call(runner: content, asked: request, use, listeners: listeners, deadline: deadline)
+    let call = Call(runner: core, asked: request, use, listeners: listeners, deadline: deadline)
     call.emit(.started(request))
     return call
   }
@@ -280,10 +280,10 @@ extension HTTPSession: CustomStringConvertible {
 extension Call {
   /// The session that runs the call, for an interceptor that first has to make a request of its own, for example for a
   /// token; nil if a test made the call. ``SharedWork`` lets several calls share one such request.
-  public var session: HTTPSession? { (runner as? HTTPSession.Content).map(HTTPSession.init(content:)) }
+  public var session: HTTPSession? { (runner as? HTTPSession.Core).map(HTTPSession.init(core:)) }
 
   /// Makes a call. Sessions do this, and so may tests of a transport or an interceptor.
   public convenience init(session: HTTPSession? = nil, listeners: [any EventListener] = []) {
-    self.init(runner: session?.content, asked: nil, listeners: listeners, deadline: nil)
+    self.init(runner: session?.core, asked: nil, listeners: listeners, deadline: nil)
   }
 }

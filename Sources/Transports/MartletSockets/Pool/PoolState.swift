@@ -272,23 +272,25 @@ extension PoolState {
 
   /// Handles the end of a request; its connection can serve another one.
   mutating func released(_ connection: Int, now: UInt64) -> [Action] {
-    guard let state = connections[connection], state.active > 0 else { return [] }
+    guard let before = connections[connection], before.active > 0 else { return [] }
     var actions: [Action] = []
+    let isUnused = before.active == 1
     connections[connection]?.active -= 1
-    entries[state.entry].active -= 1
-    if isShutDown || state.isDraining {
-      if state.active == 1 { close(connection, &actions) }
-    } else if entries[state.entry].isBlocked, entries[state.entry].missing > 0,
-      !entries[state.entry].waitersForNew.isEmpty
+    entries[before.entry].active -= 1
+    // It ends if it drains; otherwise it makes way for a waiter that needs a new connection, then for another key.
+    if isShutDown || before.isDraining {
+      if isUnused { close(connection, &actions) }
+    } else if entries[before.entry].isBlocked, entries[before.entry].missing > 0,
+      !entries[before.entry].waitersForNew.isEmpty
     {
       startDraining(connection)
-      if state.active == 1 { close(connection, &actions) }
-    } else if !entries[state.entry].waiters.isEmpty, let other = entryToYield(for: state.entry) {
+      if isUnused { close(connection, &actions) }
+    } else if !entries[before.entry].waiters.isEmpty, let other = entryToYield(for: before.entry) {
       yield(connection, to: other, &actions)
-    } else if state.active == 1, !state.isSuspended {
+    } else if isUnused, !before.isSuspended {
       becomeIdle(connection, now)
     }
-    serve(state.entry, now, &actions)
+    serve(before.entry, now, &actions)
     settle(now, &actions)
     return actions
   }

@@ -93,7 +93,7 @@ struct CircularLoadTests {
     let a = Task { try await loader.image(for: first) }
     try await reviewing.wait()
     let b = Task { try await loader.image(for: second) }
-    await until { loader.queued.loads >= 1 }
+    await until { loader.queueLengths.loads >= 1 }
     queued.open()
 
     let widths = try await [a.value.bitmap.size.width, b.value.bitmap.size.width]

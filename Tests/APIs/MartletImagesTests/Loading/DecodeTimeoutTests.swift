@@ -71,7 +71,7 @@ struct DecodeTimeoutTests {
     }
 
     let third = fixture.begin(fixture.picture("/stuck/3"))
-    await until { fixture.loader.queued.decodes == 1 }
+    await until { fixture.loader.queueLengths.decodes == 1 }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(60))
     let error = await #expect(throws: ImageLoadError.self) { try await third.value }

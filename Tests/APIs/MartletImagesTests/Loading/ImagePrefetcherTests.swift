@@ -22,7 +22,7 @@ struct ImagePrefetcherTests {
 
     prefetcher.prefetch([])
     prefetcher.prefetch(window)
-    #expect(fixture.loader.waiting(for: window[0]) == 0)
+    #expect(fixture.loader.waiterCount(for: window[0]) == 0)
   }
 
   @Test func imagesThatAreNotCachedAreNotPrefetched() async throws {
@@ -67,7 +67,7 @@ struct ImagePrefetcherTests {
     let caller = fixture.begin(fixture.picture())
 
     prefetcher.prefetch([])
-    await until { fixture.loader.waiting(for: fixture.picture()) <= 1 }
+    await until { fixture.loader.waiterCount(for: fixture.picture()) <= 1 }
     gate.open()
 
     #expect(try await caller.value.bitmap.size.width == 40)
@@ -85,9 +85,9 @@ struct ImagePrefetcherTests {
     _ = try await fixture.server.request(1)
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
     prefetcher.prefetch([fixture.picture("/ahead")])
-    await until { fixture.loader.queued.loads >= 1 }
+    await until { fixture.loader.queueLengths.loads >= 1 }
     let seen = fixture.begin(fixture.picture("/seen"))
-    await until { fixture.loader.queued.loads >= 2 }
+    await until { fixture.loader.queueLengths.loads >= 2 }
 
     gate.open()
 

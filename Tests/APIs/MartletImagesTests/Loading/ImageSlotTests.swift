@@ -54,7 +54,7 @@ struct ImageSlotTests {
     for _ in 0..<3 { slot.show(fixture.picture()) }
     _ = try await fixture.server.request(1)
 
-    #expect(fixture.loader.waiting(for: fixture.picture()) == 1)
+    #expect(fixture.loader.waiterCount(for: fixture.picture()) == 1)
     #expect(slot.phase.name == "loading")
   }
 

@@ -35,7 +35,7 @@ struct LoadingFixture {
   }
 
   /// Returns when the load of an image has no more waiters.
-  func ended(_ request: ImageRequest) async { await until { loader.waiting(for: request) == 0 } }
+  func ended(_ request: ImageRequest) async { await until { loader.waiterCount(for: request) == 0 } }
 }
 
 /// Runs a task on the thread that starts or resumes it: a new task runs until it waits for something.

@@ -41,7 +41,7 @@ struct PhaseTests {
     var request = fixture.picture(fitting: 20)
     request.processors = [Cut(width: 10)]
     var phases = fixture.loader.phases(for: request).makeAsyncIterator()
-    await until { fixture.loader.waiting(for: request) >= 1 }
+    await until { fixture.loader.waiterCount(for: request) >= 1 }
     let plain = fixture.begin(request)
     head.open()
 
@@ -103,7 +103,7 @@ struct PhaseTests {
         log.append("\($0.bitmap.size)")
       }
     }
-    await until { fixture.loader.waiting(for: fixture.picture()) >= 2 }
+    await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
 
     gate.open()
     try await log.waitForEntries(4)
@@ -120,7 +120,7 @@ struct PhaseTests {
     } receiveValue: { _ in
     }
     let phases = fixture.loader.phasePublisher(for: fixture.picture()).sink { _ in }
-    await until { fixture.loader.waiting(for: fixture.picture()) >= 2 }
+    await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
     _ = try await fixture.server.request(1)
 
     image.cancel()

@@ -15,7 +15,7 @@ struct PrioritySemaphoreTests {
     _ = try await fixture.server.request(1)
     for (index, request) in requests.enumerated() {
       tasks.append(fixture.begin(request))
-      await until { fixture.loader.queued.loads >= index + 1 }
+      await until { fixture.loader.queueLengths.loads >= index + 1 }
     }
     return tasks
   }
@@ -91,7 +91,7 @@ struct PrioritySemaphoreTests {
 
     tasks[1].cancel()
     _ = try? await tasks[1].value
-    await until { fixture.loader.queued.loads <= 1 }
+    await until { fixture.loader.queueLengths.loads <= 1 }
     gate.open()
 
     _ = try await tasks[2].value
@@ -111,7 +111,7 @@ struct PrioritySemaphoreTests {
     }
     var tasks: [Task<LoadedImage, any Error>] = []
     for number in 0..<10 { tasks.append(fixture.begin(fixture.picture("/\(number)"))) }
-    await until { fixture.loader.queued.loads >= 7 && active.withLock({ $0.now }) >= 3 }
+    await until { fixture.loader.queueLengths.loads >= 7 && active.withLock({ $0.now }) >= 3 }
 
     gate.open()
 
@@ -134,7 +134,7 @@ struct PrioritySemaphoreTests {
     }
 
     // more threads are blocked than are available for tasks, but this task continues
-    await until { fixture.loader.queued.decodes >= 2 && worker.active.withLock({ $0.now }) >= 4 }
+    await until { fixture.loader.queueLengths.decodes >= 2 && worker.active.withLock({ $0.now }) >= 4 }
     for _ in 0..<6 { worker.released.signal() }
 
     for task in tasks { _ = try await task.value }

@@ -57,7 +57,7 @@ struct SharedLoadTests {
 
     #expect(try await fixture.server.end(ofConnection: 1) == .client)
     for caller in callers { await #expect(throws: ImageLoadError.self) { try await caller.value } }
-    #expect(fixture.loader.waiting(for: fixture.picture()) == 0)
+    #expect(fixture.loader.waiterCount(for: fixture.picture()) == 0)
     #expect(fixture.loader.statistics.failures == 0)
   }
 

@@ -11,11 +11,11 @@ struct SharedWorkTests {
   private func join(
     _ works: SharedWork<String, Int>, _ key: String, _ work: @escaping @Sendable () async throws -> Int
   ) async throws -> Task<Int?, any Error> {
-    let waiting = works.waiting(for: key)
+    let waiting = works.waiterCount(for: key)
     let executor = WatchedExecutor()
     let task = Task(executorPreference: executor) { try await works.value(for: key, work) }
     try await executor.idle()
-    #expect(works.waiting(for: key) == waiting + 1)
+    #expect(works.waiterCount(for: key) == waiting + 1)
     return task
   }
 
@@ -34,11 +34,11 @@ struct SharedWorkTests {
           }
         })
     }
-    #expect(works.waiting(for: "a") == 20)
+    #expect(works.waiterCount(for: "a") == 20)
     gate.open()
 
     for caller in callers { #expect(try await caller.value == 1) }
-    #expect(works.waiting(for: "a") == 0)
+    #expect(works.waiterCount(for: "a") == 0)
   }
 
   @Test func keysDoNotWaitForEachOther() async throws {

@@ -24,6 +24,8 @@ package final class Renewal<Value: Sendable>: Sendable {
     package var version: Version? { if case .version(let version) = self { version } else { nil } }
   }
 
+  /// How many times as long a request waits whose value was refused.
+  private static var waitAfterRefusal: Int { 5 }
   private let id = UniqueID()
   private let state: Mutex<State>
 
@@ -42,18 +44,18 @@ package final class Renewal<Value: Sendable>: Sendable {
     where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Work
   ) async throws -> Outcome {
     let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
-    return try await result(of: decision, call, factor: 1, renew)
+    return try await result(of: decision, call, renew)
   }
 
   /// Returns a value other than the refused one.
   ///
-  /// If its wait is limited, it may be five times as long as that of ``value(where:by:renew:)``: the request cannot
-  /// succeed without the value, and a user may be signing in.
+  /// If its wait is limited, it may be longer than that of ``value(where:by:renew:)``: the request cannot succeed
+  /// without the value, and a user may be signing in.
   package func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
   ) async throws -> Outcome {
     let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
-    return try await result(of: decision, call, factor: 5, renew)
+    return try await result(of: decision, call, factor: Self.waitAfterRefusal, renew)
   }
 
   /// Replaces the value. The result of a running renewal is discarded, and its waiters get this value.
@@ -71,7 +73,7 @@ package final class Renewal<Value: Sendable>: Sendable {
 
   /// - Parameter factor: how many response timeouts the wait may last if the renewal may wait for the call.
   private func result(
-    of decision: State.Decision, _ call: Call, factor: Int, _ renew: @escaping Work
+    of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Work
   ) async throws -> Outcome {
     let running: RunningWork<Version?>
     switch decision {

@@ -56,7 +56,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// The number of callers that wait for the work of a key; 0 if none runs.
-  package func waiting(for key: Key) -> Int { running.withLock { $0[key] }?.waiting ?? 0 }
+  package func waiterCount(for key: Key) -> Int { running.withLock { $0[key] }?.waiting ?? 0 }
 
   private func join(
     _ key: Key, in context: CallContext, _ work: @escaping @Sendable () async throws -> Value

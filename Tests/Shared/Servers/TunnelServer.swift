@@ -64,8 +64,9 @@ package final class TunnelServer: Sendable {
     self.url = url
   }
 
-  /// How the tunnels of a script end: the Nth one sends N / 6 bytes, and has the end N % 6. Over HTTP/1.1, where all
-  /// end as connections, the bytes are those of the head and the script, and only the last three apply: N / 3, N % 3.
+  /// How the tunnels of a script end: the Nth one after N / 3 bytes, in the N % 3rd way. The first ones have the first
+  /// three ends, after 0 bytes of the script and so on up to all of them; then the last three ends begin with 0 bytes of
+  /// the frames. Over HTTP/1.1 only the last three apply, and the bytes are those of the head and the script.
   package enum End: Int, Sendable, CaseIterable {
     /// END_STREAM after so many bytes of the script.
     case stream
@@ -102,7 +103,7 @@ package final class TunnelServer: Sendable {
     class Wire:
       def __init__(self, plain, session=None, incoming=None, outgoing=None):
         self.plain, self.session, self.incoming, self.outgoing = plain, session, incoming, outgoing
-        self.lock, self.buffer, self.order, self.isLost = threading.Lock(), b"", threading.Lock(), False
+        self.lock, self.buffer, self.order, self.isMute = threading.Lock(), b"", threading.Lock(), False
 
       def more(self):
         if not self.session: return self.plain.recv(65536)
@@ -126,16 +127,19 @@ package final class TunnelServer: Sendable {
 
       def isSilent(self): return not self.buffer and not select.select([self.plain], [], [], 0.3)[0]
 
-      def send(self, data):
+      # Nothing follows the last bytes: a frame that they cut off would have it.
+      def send(self, data, isLast=False):
         with self.order:
+          if self.isMute: return
+          self.isMute = isLast
           if self.session:
             with self.lock:
               self.session.write(data)
               data = self.outgoing.read()
           self.plain.sendall(data)
 
-      def end(self):
-        try: self.plain.shutdown(socket.SHUT_RD if self.isLost else socket.SHUT_RDWR)
+      def end(self, direction=socket.SHUT_RDWR):
+        try: self.plain.shutdown(direction)
         except OSError: pass
 
     class Stream:
@@ -200,8 +204,9 @@ package final class TunnelServer: Sendable {
         self.obey(stream, stream.line().decode())
 
       def play(self, stream, turn):
-        cut, end = divmod(turn, 6)
-        if end > 2: return play(self.wire, frame(HEADERS, END_HEADERS, stream.number, literal(b":status", b"200")) + frame(DATA, 0, stream.number, script), cut, end)
+        inScript = 3 * (len(script) + 1)
+        cut, end = divmod(turn if turn < inScript else turn - inScript, 3)
+        if turn >= inScript: return play(self.wire, frame(HEADERS, END_HEADERS, stream.number, literal(b":status", b"200")) + frame(DATA, 0, stream.number, script), cut, 3 + end)
         self.head(stream.number, b"200", [], False)
         stream.send(script[:cut], end == 0)
         if end == 1: self.reset(stream.number, 8)
@@ -319,13 +324,12 @@ package final class TunnelServer: Sendable {
             stream.input.put(b"")
 
     def play(wire, data, cut, end):
-      wire.send(data[:cut])
+      wire.send(data[:cut], True)
       if end == 3: events.put(b"silent")
-      if end == 4: wire.end()
+      if end == 4: wire.end(socket.SHUT_WR)  # and reads on: unread bytes would make it a RST
       if end == 5:
         wire.plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        wire.isLost = True
-        wire.end()
+        wire.end(socket.SHUT_RD)  # to end the read, after which it is closed
 
     def http1(wire):
       global connects

@@ -263,12 +263,14 @@ package final class FramedConnection: MessageChannel {
   private func setAlarm(
     _ time: Duration, in phase: Phase = .closing, _ action: @escaping @Sendable (FramedConnection) -> Void
   ) {
-    let alarm = Alarm(after: time, on: terms.clock) { [weak self] in if let self { action(self) } }
-    let superfluous = state.withLock { state -> Alarm? in
-      guard state.phase == phase else { return alarm }
-      defer { state.alarm = alarm }
+    let replaced = state.withLock { state -> Alarm? in
+      guard state.phase == phase else { return nil }
+      defer {
+        // under the lock: it may be due at once, and set the next alarm, which must not be replaced by this one
+        state.alarm = Alarm(after: time, on: terms.clock) { [weak self] in if let self { action(self) } }
+      }
       return state.alarm
     }
-    superfluous?.cancel()
+    replaced?.cancel()
   }
 }

@@ -185,7 +185,9 @@ let package = Package(
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
 
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
-    .target(name: "TestServers", dependencies: ["MartletTesting", "MartletSemantics"], path: "Tests/Shared/Servers"),
+    .target(
+      name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"],
+      path: "Tests/Shared/Servers"),
     .testTarget(
       name: "MartletCombineTests",
       dependencies: ["MartletCombine", "MartletCombineFoundation", "MartletTesting", "TestSupport"]),

@@ -1,6 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Testing
 
 @testable import MartletWebSocket
@@ -112,5 +113,55 @@ struct MessageCompressionTests {
     let step = try packed.withUnsafeBytes { try inflater.decompress($0) }
     #expect(step.output.count == MessageInflater.longestStep)
     #expect(!step.isDone)
+  }
+
+  // MARK: - Bombs
+
+  /// A frame with a compressed message of zeros.
+  private static func bomb(_ size: Int) throws -> Data {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    let packed = Data(count: size).withUnsafeBytes { deflater.compress($0, isLast: true) }
+    return LoopbackWebSocket.frame(2, Data(packed), isCompressed: true)
+  }
+
+  @Test func aBombIsInflatedAsFarAsItsRatioAllows() throws {
+    var reader = FrameReader(DeflateAgreement(), ratioLimit: 100)
+    reader.add(try Self.bomb(64 << 20))
+    #expect(throws: WebSocketFault.self) { while try reader.next() != nil {} }
+    let limit = 10 << 20  // below it, ratios are not checked
+    #expect(limit...limit + 64 << 10 ~= reader.counts.inflated)
+  }
+
+  @Test func aBombIsInflatedAsFarAsItsReceiverWants() throws {
+    var reader = FrameReader(DeflateAgreement(), ratioLimit: nil)
+    reader.add(try Self.bomb(64 << 20) + LoopbackWebSocket.frame(9, Data("after".utf8)))
+    let limit = 1 << 20
+    var received = 0
+    while received <= limit, case .piece(let piece) = try reader.next() { received += piece.bytes.count }
+    reader.skipsMessages = true
+    guard case .ping = try reader.next() else { return #expect(Bool(false), "the message was not skipped") }
+    #expect(reader.counts.inflated == received && received <= limit + 64 << 10)
+  }
+
+  /// The rest of the message is not even decompressed: it could not be.
+  @Test func overSocketsABombStopsAtTheLimitOfMessages() async throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    let packed = Data(Data(count: 1 << 20).withUnsafeBytes { deflater.compress($0, isLast: false) })
+    let bytes =
+      LoopbackWebSocket.frame(2, packed, isFinal: false, isCompressed: true)
+      + LoopbackWebSocket.frame(0, Data(repeating: 0xFF, count: 1000))
+    let server = try LoopbackServer { _ in
+      .webSocket { socket in
+        try socket.send(bytes: bytes)
+        while let frame = try socket.receiveFrame() {
+          if frame.opcode == 8 { return try socket.sendFrame(8, frame.payload) }
+        }
+      }.with("Sec-WebSocket-Extensions", "permessage-deflate")
+    }
+    let socket = try await SocketBed().open(server) { $0.maximumMessageSize = 256 << 10 }
+    let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
+    #expect(error?.kind == .bodyTooLarge)
+    try await socket.channel.waitUntilClosed()
+    #expect(socket.closeCode?.rawValue == 1009)
   }
 }

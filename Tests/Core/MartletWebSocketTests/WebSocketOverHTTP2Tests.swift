@@ -97,6 +97,38 @@ struct WebSocketOverHTTP2Tests {
     await socket.close()
   }
 
+  /// The server's picture: the fields of each CONNECT, as HPACK has them.
+  private func heads(_ count: Int, _ session: HTTPSession, _ server: TunnelServer) async throws -> [String] {
+    var heads: [String] = []
+    while heads.count < count {
+      let event = try await ask(session, server, .post)
+      if event.hasPrefix("head ") { heads.append(event) }
+    }
+    return heads
+  }
+
+  @Test func credentialsAreSentAfterTheChallenge() async throws {
+    let server = try TunnelServer(["401|www-authenticate=Basic realm=\"r\"", "200"], settings: "8=1,frames,heads")
+    let scope = CredentialScope.origin(of: server.url)
+    let session = session(server) {
+      $0.credentials = [PasswordSource(for: scope) { _ in Credential(user: "a", password: "b") }]
+    }
+    try await open(session, server).close()
+    let heads = try await heads(2, session, server)
+    let basic = "ba34188a73df59bf"  // `Basic YTpi` in the code of RFC 7541, appendix B
+    #expect(heads.map { $0.contains(basic) } == [false, true])
+  }
+
+  @Test func cookiesAreSentInTheHandshake() async throws {
+    // characters that HPACK does not shorten
+    let server = try TunnelServer(["200|set-cookie=id={{~{{~; Path=/"], settings: "8=1,frames,heads")
+    let session = session(server)
+    for _ in 0..<2 { try await open(session, server).close() }
+    let heads = try await heads(2, session, server)
+    let cookie = Data("id={{~{{~".utf8).map { String(format: "%02x", $0) }.joined()
+    #expect(heads.map { $0.contains(cookie) } == [false, true])
+  }
+
   @Test func cookiesOfTheAnswerAreStored() async throws {
     let server = try TunnelServer(["200|set-cookie=id=7; Path=/"], settings: "8=1,frames")
     let session = session(server)

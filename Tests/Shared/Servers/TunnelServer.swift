@@ -45,7 +45,8 @@ package final class TunnelServer: Sendable {
   ///     follow, each after `|`: `302|location=/b`.
   ///   - settings: the server's SETTINGS as `ID=VALUE`, separated by commas. `late`: they are sent only when the client
   ///     has been silent for a moment; a request before them is the event `early`. `frames`: tunnels return the
-  ///     messages of WebSockets and end after a Close frame. `open`: they do not end.
+  ///     messages of WebSockets and end after a Close frame. `open`: they do not end. `heads`: the block of a CONNECT is
+  ///     the event `head`, in hexadecimal digits and as HPACK has it.
   ///   - script: what tunnels send, cut at every byte; see ``End``.
   package init(
     _ answers: [String] = ["200"], settings: String = "8=1", script: [UInt8] = [], tls: Bool = true
@@ -293,6 +294,7 @@ package final class TunnelServer: Sendable {
         if kind == HEADERS:
           with self.changed: self.windows[stream] = self.initial
           if not flags & END_STREAM:
+            if "heads" in settings: events.put(b"head " + payload.hex().encode())
             self.streams[stream] = Stream(self, stream)
             self.spawn(lambda: self.connect(stream))
           elif payload[0] == 0x83: self.spawn(lambda: self.answer(stream, events.get()))

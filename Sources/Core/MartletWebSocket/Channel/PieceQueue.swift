@@ -32,17 +32,18 @@ package final class PieceQueue: Sendable {
   /// Whether the peer has to wait.
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
-  /// Adds a piece, and waits while there are too many.
-  package func push(_ piece: MessagePiece) async {
-    let (receiver, isFull) = state.withLock { state -> (CheckedContinuation<MessagePiece?, any Error>?, Bool) in
-      guard state.end == nil else { return (nil, false) }
-      if let receiver = state.receiver.take() { return (receiver.continuation, false) }
+  /// Adds a piece, and waits while there are too many. Returns false if the queue has ended: pieces are not wanted.
+  @discardableResult package func push(_ piece: MessagePiece) async -> Bool {
+    typealias Receiver = CheckedContinuation<MessagePiece?, any Error>
+    let (receiver, isFull, hasEnded) = state.withLock { state -> (Receiver?, Bool, Bool) in
+      guard state.end == nil else { return (nil, false, true) }
+      if let receiver = state.receiver.take() { return (receiver.continuation, false, false) }
       state.pieces.append(piece)
       state.size += Self.size(of: piece)
-      return (nil, state.size >= Self.highWater)
+      return (nil, state.size >= Self.highWater, false)
     }
     receiver?.resume(returning: piece)
-    guard isFull else { return }
+    guard isFull else { return !hasEnded }
     await withCheckedContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.end != nil || state.size < Self.highWater { return true }
@@ -51,6 +52,7 @@ package final class PieceQueue: Sendable {
       }
       if goesOn { continuation.resume() }
     }
+    return state.withLock { $0.end == nil }
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.

@@ -30,8 +30,10 @@ struct FrameReader {
   private var inflater: MessageInflater?
   /// Whether no piece of the current message was returned yet.
   private var isFirst = true
+  /// Whether no piece is wanted any more: only control frames are read, and nothing is decompressed.
+  var skipsMessages = false
   /// The bytes of the current message, if it is compressed: as received and as decompressed.
-  private var counts = (received: 0, inflated: 0)
+  private(set) var counts = (received: 0, inflated: 0)
   /// Whether the received bytes stand for more than was decompressed so far.
   private var holdsOutput = false
   private var chunk = Data()
@@ -68,6 +70,12 @@ struct FrameReader {
         }
         state = .header([])
         return try Self.event(header.opcode, payload)
+      case .data(let header, let missing) where skipsMessages:
+        let skipped = min(missing, chunk.endIndex - position)
+        position += skipped
+        state = missing > skipped ? .data(header, missing: missing - skipped) : .header([])
+        if missing > skipped { return nil }
+      case .messageEnd where skipsMessages: state = .header([])
       case .data(let header, let missing):
         if missing > 0, position == chunk.endIndex, !holdsOutput { return nil }
         if let piece = try readData(header, missing) { return .piece(piece) }
@@ -111,7 +119,7 @@ struct FrameReader {
       state = .control(header, Data())
       return true
     }
-    if try fragments.begin(header) {
+    if !skipsMessages, try fragments.begin(header) {
       isFirst = true
       counts = (0, 0)
     }

@@ -25,8 +25,6 @@ package final class FramedConnection: MessageChannel {
     var end: CloseFrame?
     /// Why it ended, for those who use it.
     var error: HTTPError?
-    /// What happens when it is closed.
-    var endings: [@Sendable () -> Void] = []
     /// Limits the phase.
     var alarm: Alarm?
   }
@@ -44,6 +42,7 @@ package final class FramedConnection: MessageChannel {
   private let queue = PieceQueue()
   private let pings: PingTable
   private let state = Mutex(State())
+  private let closing = ClosingActions()
   /// Whether bytes were received since the last check.
   private let hasReceived = Atomic(false)
 
@@ -103,7 +102,8 @@ package final class FramedConnection: MessageChannel {
         reader.add(bytes)
         while let event = try reader.next() {
           if case .piece(let piece) = event {
-            await deliver(piece)
+            terms.reporter.received(piece)
+            reader.skipsMessages = await !queue.push(piece)
           } else if take(event) {
             return await endConnection()
           }
@@ -119,11 +119,6 @@ package final class FramedConnection: MessageChannel {
       return await drain()
     } catch { end(HTTPError(wrapping: error)) }
     finish()
-  }
-
-  private func deliver(_ piece: MessagePiece) async {
-    terms.reporter.received(piece)
-    await queue.push(piece)
   }
 
   /// Takes a control frame. Returns whether it is the last frame.
@@ -169,13 +164,7 @@ package final class FramedConnection: MessageChannel {
     do { try await waitUntilClosed() } catch { stream.close() }
   }
 
-  package func whenClosed(_ action: @escaping @Sendable () -> Void) {
-    let isClosed = state.withLock { state in
-      if state.phase != .closed { state.endings.append(action) }
-      return state.phase == .closed
-    }
-    if isClosed { action() }
-  }
+  package func whenClosed(_ action: @escaping @Sendable () -> Void) { closing.add(action) }
 
   package func abandon() {
     leave(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
@@ -228,13 +217,12 @@ package final class FramedConnection: MessageChannel {
       if state.end == nil { state.end = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue) }
     }
     terms.reporter.ended(failure)
-    let (endings, alarm) = state.withLock { state in
+    let alarm = state.withLock { state in
       state.phase = .closed
-      defer { state.endings = [] }
-      return (state.endings, state.alarm.take())
+      return state.alarm.take()
     }
     alarm?.cancel()
-    for ending in endings { ending() }
+    closing.run()
   }
 
   // MARK: - Keeping alive

@@ -77,8 +77,6 @@ final class MockChannel: MessageChannel {
     var closeFrame: CloseFrame?
     var clientClose: CloseFrame?
     var error: HTTPError?
-    var isClosed = false
-    var endings: [@Sendable () -> Void] = []
   }
 
   let fromClient = PieceQueue()
@@ -88,6 +86,7 @@ final class MockChannel: MessageChannel {
   let receiving = Turn()
   private let delivering = Turn()
   private let state = Mutex(State())
+  private let closing = ClosingActions()
   private let reporter: MessageReporter
   private let serve: @Sendable (MockWebSocket) async throws -> Void
 
@@ -123,7 +122,7 @@ final class MockChannel: MessageChannel {
     if let error { throw error }
     reporter.sent(piece)
     await withTaskCancellationHandler {
-      await fromClient.push(piece)
+      _ = await fromClient.push(piece)
     } onCancel: {
       end(HTTPError(.cancelled, "the task was cancelled while it sent a message"))
     }
@@ -160,13 +159,7 @@ final class MockChannel: MessageChannel {
 
   var error: HTTPError? { state.withLock { $0.error } }
 
-  func whenClosed(_ action: @escaping @Sendable () -> Void) {
-    let isClosed = state.withLock { state in
-      if !state.isClosed { state.endings.append(action) }
-      return state.isClosed
-    }
-    if isClosed { action() }
-  }
+  func whenClosed(_ action: @escaping @Sendable () -> Void) { closing.add(action) }
 
   // MARK: - The server's side
 
@@ -205,12 +198,7 @@ final class MockChannel: MessageChannel {
       direction != nil && error.kind == .shutDown || frame?.isOrderly == true ? .success(()) : .failure(error))
     fromClient.finish(direction == nil ? .failure(error) : .success(()))
     reporter.ended(failure)
-    let endings = state.withLock { state in
-      state.isClosed = true
-      defer { state.endings = [] }
-      return state.endings
-    }
-    for ending in endings { ending() }
+    closing.run()
   }
 
   private static let abnormal = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue)

@@ -1,4 +1,5 @@
 package import MartletSemantics
+import Synchronization
 
 /// A connection that carries the messages of a WebSocket. It is the seam between transports: over the bytes of a
 /// ``DuplexStream``, MartletWebSocket frames messages itself; another transport brings a channel of its own in
@@ -61,6 +62,29 @@ extension MessageChannel {
     let closed = OneShot<Void>()
     whenClosed { closed.answer(.success(())) }
     try await closed.wait()
+  }
+}
+
+/// The actions that run when something is closed, each once: see ``MessageChannel/whenClosed(_:)``.
+package final class ClosingActions: Sendable {
+  /// Nil after it was closed.
+  private let actions = Mutex<[@Sendable () -> Void]?>([])
+
+  package init() {}
+
+  /// Adds an action; runs it at once after ``run()``.
+  package func add(_ action: @escaping @Sendable () -> Void) {
+    let isClosed = actions.withLock { actions in
+      actions?.append(action)
+      return actions == nil
+    }
+    if isClosed { action() }
+  }
+
+  /// Runs the actions: it is closed.
+  package func run() {
+    let due = actions.withLock { $0.take() }
+    for action in due ?? [] { action() }
   }
 }
 

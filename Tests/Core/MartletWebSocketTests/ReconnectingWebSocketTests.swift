@@ -82,24 +82,99 @@ struct ReconnectingWebSocketTests {
     #expect(openings.value == 1)
   }
 
-  @Test func theDelaysDoubleUntilAMessageArrives() async throws {
+  @Test func theDelaysDoubleUntilAConnectionLasts() async throws {
+    let lasted = Gate()
     let room = socket { number in
       number < 4 || number == 5
         ? .failure(HTTPError(.cannotConnect, "nobody there"))
         : .webSocket { socket in
           try await socket.send(.string("\(number)"))
           if number == 6 { return _ = try await socket.receive() }
+          try await lasted.wait()
           socket.lose()
         }
     }
     async let first = room.receive()
     for seconds in [1, 2, 4] { try await pass(.seconds(seconds)) }
     #expect(try await first == .string("4"))
+    clock.advance(by: .seconds(5))
+    lasted.open()
     async let second = room.receive()
     for seconds in [1, 2] { try await pass(.seconds(seconds)) }
     #expect(try await second == .string("6"))
     #expect(openings.value == 6)
     await room.close()
+  }
+
+  @Test func aServerThatGreetsAndDropsIsAskedLessAndLessOften() async throws {
+    let room = socket {
+      $0.failureLimit = 5
+    } _: { number in
+      .webSocket { socket in
+        try await socket.send(.string("\(number)"))
+        socket.lose()
+      }
+    }
+    #expect(try await room.receive() == .string("1"))
+    for (number, seconds) in [(2, 1), (3, 2), (4, 4), (5, 8)] {
+      async let next = room.receive()
+      try await clock.sleepers(1, within: .seconds(seconds))
+      #expect(clock.pendingWakeUps == [.seconds(seconds)])
+      clock.advance(by: .seconds(seconds))
+      #expect(try await next == .string("\(number)"))
+    }
+    let error = await #expect(throws: HTTPError.self) { try await room.receive() }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test(arguments: [500, 502, 507, 408, 501, 505, 400, 404]) func aServerThatFailsIsAskedAgain(status: Int) async throws
+  {
+    let room = socket { number in
+      number == 1
+        ? .status(HTTPStatus(status)) : .webSocket { try await $0.send(.string("here")) }
+    }
+    let message = Task { try await room.receive() }
+    if [501, 505, 400, 404].contains(status) {
+      let error = await #expect(throws: HTTPError.self) { try await message.value }
+      #expect(error?.response?.status.code == status)
+    } else {
+      try await pass(.seconds(1))
+      #expect(try await message.value == .string("here"))
+    }
+  }
+
+  // MARK: - Names of hosts
+
+  private static let unknown = HTTPError(.cannotResolveHost, "no such host", underlying: UnknownHostName())
+
+  @Test func aHostThatDoesNotExistIsFinal() async throws {
+    let room = socket { _ in .failure(Self.unknown) }
+    let error = await #expect(throws: HTTPError.self) { try await room.receive() }
+    #expect(error?.kind == .cannotResolveHost)
+    #expect(openings.value == 1)
+  }
+
+  @Test func overSocketsANameThatCannotExistIsFinal() async throws {
+    let name = Array(repeating: "label", count: 50).joined(separator: ".")
+    let room = HTTPSession(transport: SocketTransport()).reconnectingWebSocket(
+      for: HTTPRequest(.get, "ws://\(name).example/"))
+    let error = await #expect(throws: HTTPError.self) { try await room.receive() }
+    #expect(error?.kind == .cannotResolveHost)
+  }
+
+  /// There may be no network, or a name server fails.
+  @Test func aHostThatIsNotFoundIsLookedUpAgain() async throws {
+    let room = socket { number in
+      switch number {
+      case 1: .failure(HTTPError(.cannotResolveHost, "no answer of a name server"))
+      case 2: .webSocket { $0.lose() }
+      case 3: .failure(Self.unknown)  // it led to a server before
+      default: .webSocket { try await $0.send(.string("here")) }
+      }
+    }
+    async let message = room.receive()
+    for seconds in [1, 2, 4] { try await pass(.seconds(seconds)) }
+    #expect(try await message == .string("here"))
   }
 
   @Test func theServersRetryAfterCountsIfItIsLonger() async throws {

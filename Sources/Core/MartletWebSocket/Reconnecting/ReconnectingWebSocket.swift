@@ -69,20 +69,27 @@ public final class ReconnectingWebSocket: Sendable {
     var socket: WebSocket?
     /// The connections whose messages may be unread, the oldest first.
     var unread: [WebSocket] = []
-    /// How the last connection was closed, and the error of its loss.
+    /// How the last connection was closed.
     var closeFrame: CloseFrame?
-    var loss: HTTPError?
+    /// What precedes the next connection, because the last one was lost.
+    var pause: Pause?
     /// Those who wait for a connection.
     var waiting: [OneShot<WebSocket>] = []
     var connecting: Task<Void, Never>?
-    /// When the current connection was opened.
-    var opened = Stopwatch(ContinuousClock())
-    /// The failures since the last message.
+    /// When the last connection was opened; nil before the first one.
+    var opened: Stopwatch?
+    /// The failures in a row.
     var failures = 0
     /// Why there will be no other connection.
     var end: HTTPError?
     /// Whether either side has closed it in order.
     var hasEndedInOrder = false
+  }
+
+  /// The time before an attempt, and the error that makes it necessary.
+  private struct Pause: Sendable {
+    var delay: Duration
+    var error: HTTPError
   }
 
   private let reconnection: Reconnection
@@ -147,10 +154,7 @@ public final class ReconnectingWebSocket: Sendable {
         }
       }
       do throws(HTTPError) {
-        if let message = try await socket.inbox.message() {
-          content.withLock { $0.failures = 0 }
-          return message
-        }
+        if let message = try await socket.inbox.message() { return message }
       } catch {
         // otherwise a task that was cancelled while it sent has closed the connection
         if error.isCancelled, Task.isCancelled || socket.channel.error == nil { throw error }
@@ -181,7 +185,7 @@ public final class ReconnectingWebSocket: Sendable {
       if let end = content.end { return .failure(end) }
       if let socket = content.socket { return .success(socket) }
       content.waiting.append(wait)
-      if content.connecting == nil { content.connecting = connect() }
+      if content.connecting == nil { content.connecting = connect(after: content.pause.take()) }
       return nil
     }
     if let ready { return try ready.get() }
@@ -192,11 +196,14 @@ public final class ReconnectingWebSocket: Sendable {
   }
 
   /// Opens a connection, as often as it takes. The task does not keep this object.
-  private func connect() -> Task<Void, Never> {
+  private func connect(after pause: Pause?) -> Task<Void, Never> {
     Task { [weak self, clock, open] in
-      var delay: Duration? = self?.delayAfterLoss()
-      while let time = delay {
-        if time > .zero { guard (try? await clock.sleep(for: time)) != nil else { return } }
+      var pause = pause
+      repeat {
+        if let pause {
+          self?.show(.waiting(pause.delay, pause.error))
+          if pause.delay > .zero { guard (try? await clock.sleep(for: pause.delay)) != nil else { return } }
+        }
         self?.show(.connecting)
         let result: Result<WebSocket, HTTPError>
         do { result = .success(try await open()) } catch { result = .failure(HTTPError(wrapping: error)) }
@@ -204,24 +211,19 @@ public final class ReconnectingWebSocket: Sendable {
           if case .success(let socket) = result { await socket.close(.goingAway) }
           return
         }
-        delay = await take(result)
-      }
+        pause = await take(result)
+      } while pause != nil
     }
   }
 
-  /// The delay before the next connection: none before the first one.
-  private func delayAfterLoss() -> Duration {
-    let (failures, loss) = content.withLock { ($0.failures, $0.loss) }
-    guard failures > 0, let loss else { return .zero }
-    let delay = reconnection.backoff.delay(beforeRetry: failures, fraction: reconnection.random())
-    show(.waiting(delay, loss))
-    return delay
-  }
-
-  /// Takes the result of an attempt. Returns the delay before the next one; nil if there will be none.
-  private func take(_ result: Result<WebSocket, HTTPError>) async -> Duration? {
+  /// Takes the result of an attempt. Returns what precedes the next one; nil if there will be none.
+  private func take(_ result: Result<WebSocket, HTTPError>) async -> Pause? {
     let socket: WebSocket
-    do throws(HTTPError) { socket = try result.get() } catch { return delay(after: error) }
+    do throws(HTTPError) { socket = try result.get() } catch {
+      let pause = content.withLock { nextPause(after: error, nil, &$0) }
+      if pause == nil { end(error, inOrder: error.kind == .shutDown) }
+      return pause
+    }
     let waiting = content.withLock { content -> [OneShot<WebSocket>]? in
       guard content.end == nil else { return nil }
       (content.socket, content.connecting, content.opened) = (socket, nil, Stopwatch(clock))
@@ -241,39 +243,42 @@ public final class ReconnectingWebSocket: Sendable {
   /// How many connections keep their messages for a program that does not receive.
   private static let unreadLimit = 4
 
-  /// Counts a failure. Returns the delay before the next attempt; nil if the error is final.
-  private func delay(after error: HTTPError) -> Duration? {
-    let failures = content.withLock { content in
-      content.failures += 1
-      return content.failures
-    }
-    guard reconnection.reconnects(error, nil), failures < reconnection.failureLimit ?? .max else {
-      end(error, inOrder: error.kind == .shutDown)
-      return nil
-    }
-    var delay = reconnection.backoff.delay(beforeRetry: failures, fraction: reconnection.random())
-    if let fields = error.response?.fields, let asked = RetryAfter.delay(in: fields, now: .now) {
-      delay = Swift.max(delay, asked.bounded)
-    }
-    show(.waiting(delay, error))
-    return delay
+  /// Counts a failure, of an attempt or of a connection. Returns what precedes the next attempt; nil if there will be
+  /// none.
+  ///
+  /// - Parameters:
+  ///   - code: the code with which the server closed the connection; nil if it did not.
+  ///   - isOwn: whether this side has closed the connection.
+  private func nextPause(
+    after error: HTTPError, _ code: WebSocket.CloseCode?, isOwn: Bool = false, _ content: inout Content
+  ) -> Pause? {
+    content.failures += 1
+    // a name that led to a server before may do so again
+    let isMisspelt = content.opened == nil && error.underlying is UnknownHostName
+    guard isOwn || reconnection.reconnects(error, code) && !isMisspelt,
+      content.failures < reconnection.failureLimit ?? .max
+    else { return nil }
+    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: reconnection.random())
+    let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
+    return Pause(delay: Swift.max(delay, asked ?? .zero), error: error)
   }
 
   /// A connection is lost.
   private func lose(_ socket: WebSocket) {
     let error = socket.ended
-    let failures = content.withLock { content -> Int? in
-      guard content.socket === socket, content.end == nil else { return nil }
-      if content.opened.elapsed > reconnection.backoff.cap { content.failures = 0 }
-      content.failures += 1
-      (content.socket, content.loss, content.closeFrame) = (nil, error, socket.channel.closeFrame)
-      return content.failures
-    }
-    guard let failures else { return }
     // this side has closed the connection: a task was cancelled while it sent, or the session shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
-    guard isOwn || reconnection.reconnects(error, socket.closeCode), failures < reconnection.failureLimit ?? .max
-    else { return end(error, inOrder: socket.channel.failure == nil) }
+    let isFinal = content.withLock { content -> Bool? in
+      guard content.socket === socket, content.end == nil else { return nil }
+      // a peer that accepts and drops in a loop, whatever it says in between, is asked less and less often
+      let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
+      if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
+      (content.socket, content.closeFrame) = (nil, socket.channel.closeFrame)
+      content.pause = nextPause(after: error, socket.closeCode, isOwn: isOwn, &content)
+      return content.pause == nil
+    }
+    guard let isFinal else { return }
+    guard !isFinal else { return end(error, inOrder: socket.channel.failure == nil) }
     latest.change { state in
       let isIdle = content.withLock { $0.socket == nil && $0.connecting == nil && $0.end == nil }
       if isIdle { state = .idle }

@@ -153,10 +153,12 @@ extension Resolver {
     let labels = host.hasSuffix(".") ? host.dropLast() : host[...]
     if labels == "localhost" || labels.hasSuffix(".localhost") { return .success([.loopback6, .loopback4]) }
     if labels.hasSuffix(".onion") {
-      return .failure(LookUpFailure(message: "names of Tor are not looked up in DNS (RFC 7686 §2)"))
+      return .failure(
+        LookUpFailure(message: "names of Tor are not looked up in DNS (RFC 7686 §2)", underlying: UnknownHostName()))
     }
     guard (1...253).contains(labels.utf8.count), !host.utf8.contains(0) else {
-      return .failure(LookUpFailure(message: "a name has 1 to 253 bytes (RFC 1035 §2.3.4)"))
+      return .failure(
+        LookUpFailure(message: "a name has 1 to 253 bytes (RFC 1035 §2.3.4)", underlying: UnknownHostName()))
     }
     return nil
   }

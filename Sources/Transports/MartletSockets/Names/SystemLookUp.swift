@@ -1,6 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// Looks up names with the system's resolver: the hosts file, DNS, and its other configured sources.
@@ -17,7 +18,10 @@ enum SystemLookUp {
     let systemError = errno
     guard code == 0 else {
       let message = code == EAI_SYSTEM ? strerror(systemError) : UnsafeMutablePointer(mutating: gai_strerror(code))
-      return .failure(LookUpFailure(message: message.map { String(cString: $0) } ?? "error \(code)"))
+      return .failure(
+        LookUpFailure(
+          message: message.map { String(cString: $0) } ?? "error \(code)",
+          underlying: code == EAI_NONAME ? UnknownHostName() : nil))
     }
     defer { freeaddrinfo(list) }
     var addresses: [IPAddress] = []

@@ -293,3 +293,9 @@ extension HTTPError {
       attempts: response.history)
   }
 }
+
+/// The cause of a ``HTTPError/Kind/cannotResolveHost`` that will last: the name does not exist, or cannot exist.
+/// Without it, the name servers may only be unreachable.
+package struct UnknownHostName: Error {
+  package init() {}
+}

@@ -29,8 +29,8 @@ PREFIX ?= /usr/local
 # Whether the tool of `make install` draws images. With no, it needs no libraries of image formats.
 IMAGES ?= yes
 
-.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-window format bench interop integrations scores fleet \
-  docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-window-libraries test-libraries \
+.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-window format bench interop integrations scores fleet \
+  docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list the targets of make
@@ -59,6 +59,11 @@ check: test-libraries ## the checks except the tests and the slow ones (ARGS=--f
 
 check-window: check-window-libraries ## tries the window on a display of its own, with keys and mouse, and takes screenshots
 	@Examples/Slideshow/check-window
+
+check-page: check-page-libraries ## tries the inspector's page in Chromium, and takes screenshots
+	@scripts/replan .build
+	@swift build $(strict) --product inspector-program
+	@scripts/check-page $(ARGS)
 
 format: ## format the Swift sources with the rules of .swift-format
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel
@@ -105,5 +110,5 @@ uninstall: ## remove the files of install under PREFIX
 clean: ## remove everything that was built
 	@rm -rf $(addsuffix /.build,. Fuzz Interop Integrations Tests/Consumer $(packages))
 
-build-libraries window-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
+build-libraries window-libraries check-page-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

@@ -9,6 +9,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletObservation", targets: ["MartletObservation"]),
+    .library(name: "MartletInspector", targets: ["MartletInspector"]),
     .library(name: "MartletSignIn", targets: ["MartletSignIn"]),
     .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
     .library(name: "MartletSockets", targets: ["MartletSockets"]),
@@ -179,6 +180,11 @@ let package = Package(
     .target(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket"]),
+    // Above the tests' server, which it answers browsers with.
+    .target(
+      name: "MartletInspector",
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting"],
+      resources: ["page.html", "page.js", "details.js", "style.css"].map { .embedInCode("Page/\($0)") }),
     .target(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
@@ -261,6 +267,17 @@ let package = Package(
       ],
       resources: [.copy("Fixtures")]),
     .testTarget(
+      name: "MartletInspectorTests",
+      dependencies: [
+        "MartletInspector", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
+        "MartletTesting", "TestSupport",
+      ]),
+    .executableTarget(
+      name: "inspector-program",
+      dependencies: [
+        "MartletInspector", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting", "MartletWebSocket",
+      ]),
+    .testTarget(
       name: "MartletSQLiteTests",
       dependencies: [
         "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport", "CSQLite",
@@ -317,8 +334,8 @@ package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn", "MartletSockets",
-      "MartletTesting", "MartletWebSocket",
+      "MartletEngine", "MartletInspector", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn",
+      "MartletSockets", "MartletTesting", "MartletWebSocket",
     ]),
   .target(
     name: "MartletToolImages",
@@ -328,7 +345,8 @@ package.targets += [
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [
-      "MartletCommandLine", "MartletEngine", "MartletImages", "MartletObservation", "MartletSemantics",
+      "MartletCommandLine", "MartletEngine", "MartletImages", "MartletInspector", "MartletObservation",
+      "MartletSemantics",
       "MartletSockets", "MartletTesting", "MartletToolImages", "TestServers", "TestSupport", "martlet-plain-tool",
       "martlet-tool", "MartletWebSocket",
     ]),
@@ -342,7 +360,7 @@ let groups = [
   ],
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
-  "Sources/APIs": ["MartletImages", "MartletTasks", "SAPFoundation", "SAPOData"],
+  "Sources/APIs": ["MartletImages", "MartletInspector", "MartletTasks", "SAPFoundation", "SAPOData"],
   "Sources/Publishers": ["MartletCombine", "MartletCombineFoundation"],
   "Sources/Bridges": [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
@@ -361,10 +379,12 @@ let groups = [
   ],
   "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
   "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
-  "Tests/APIs": ["MartletImagesTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests"],
+  "Tests/APIs": [
+    "MartletImagesTests", "MartletInspectorTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests",
+  ],
   "Tests/Publishers": ["MartletCombineTests"],
   "Tests/Testing": ["MartletTestingTests"],
-  "Tests/Programs": ["sap-program", "sockets-program", "sqlite-writer"],
+  "Tests/Programs": ["inspector-program", "sap-program", "sockets-program", "sqlite-writer"],
 ]
 for (folder, modules) in groups {
   for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }

@@ -6,6 +6,7 @@ import FoundationNetworking
 import Martlet
 import MartletCombine
 import MartletImages
+import MartletInspector
 import MartletKerberos
 import MartletObservation
 import MartletRedis

@@ -29,6 +29,7 @@ let package = Package(
         "SlideshowModel", "SlideshowService",
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
+        .product(name: "MartletInspector", package: "Martlet"),
       ]),
     // Display and control in a terminal.
     .target(

@@ -1,26 +1,27 @@
-import MartletEngine
-import MartletSemantics
+package import MartletEngine
+package import MartletSemantics
 
 /// An attempt that is being recorded. It becomes an entry of an archive.
-struct HARAttempt: Sendable {
-  let number: Int
+package struct HARAttempt: Sendable {
+  package let number: Int
   let call: UInt64
-  let started: Date
+  package let started: Date
   private let stopwatch: Stopwatch
   private var request: RequestHead
   private var sent: CappedBytes
   private var received: CappedBytes
   private var sentCount: Int64 = 0
   private var receivedCount: Int64?
-  private var response: ResponseHead?
+  package private(set) var response: ResponseHead?
   private var hasInformational = false
-  private var wasSent = false
-  private var metrics: TransferMetrics?
+  package private(set) var wasSent = false
+  package private(set) var metrics: TransferMetrics?
   private var marks = HARMarks()
+  private var end: Duration?
   private var messages: RecordedMessages
   private let asksForWebSocket: Bool
 
-  init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
+  package init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
     self.number = number
     self.call = call
     (started, stopwatch) = start
@@ -31,7 +32,22 @@ struct HARAttempt: Sendable {
     asksForWebSocket = request.fields[.upgrade] == "websocket"
   }
 
-  mutating func update(_ event: Event) {
+  /// The recorded bytes of its bodies and messages.
+  package var heldBytes: Int { sent.bytes.count + received.bytes.count + messages.size }
+
+  /// The bytes of the response's body that were read.
+  package var receivedBytes: Int64 { max(received.count, receivedCount ?? 0) }
+
+  /// When the response's head arrived, since the start.
+  package var headTime: Duration? { marks.head }
+
+  /// How long it took; until now if it has not ended.
+  package var length: Duration { end ?? stopwatch.elapsed }
+
+  /// The attempt has ended; only its entry's text is made later.
+  package mutating func stop() { if end == nil { end = stopwatch.elapsed } }
+
+  package mutating func update(_ event: Event) {
     switch event {
     case .sending(let head):
       request = head
@@ -56,14 +72,14 @@ struct HARAttempt: Sendable {
     }
   }
 
-  /// Returns the entry of an attempt that has ended.
+  /// Returns the entry of an attempt, as far as it got.
   ///
   /// - Parameters:
   ///   - reason: why it was not the last attempt; nil for the last.
   ///   - error: the error of the attempt; nil if it succeeded.
-  func entry(reason: String?, error: HTTPError?, redaction: Redaction) -> HAR.Entry {
+  package func entry(reason: String?, error: HTTPError?, redaction: Redaction) -> HAR.Entry {
     var marks = marks
-    marks.end = stopwatch.elapsed
+    marks.end = length
     var entry = HAR.Entry(
       startedDateTime: started, request: requestPart(redaction), response: responsePart(error, redaction),
       timings: HAR.Timings(marks, metrics),
@@ -112,7 +128,7 @@ struct HARAttempt: Sendable {
     let isUnread = metrics == nil && received.count == 0 && receivedCount != 0
     part.content = HAR.Content(size: 0, mimeType: type)
     if let bytes, !isUnread { part.content = HAR.Content(mimeType: type, bytes: bytes) }
-    part.content.size = max(received.count, receivedCount ?? 0)
+    part.content.size = receivedBytes
     part.content.comment = isUnread ? "the body was not recorded" : remark
     let saved = part.content.size - part.bodySize
     if part.bodySize > 0, saved > 0 { part.content.compression = saved }

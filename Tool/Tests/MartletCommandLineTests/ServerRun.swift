@@ -6,6 +6,8 @@ import Testing
 
 /// `martlet serve` or `martlet record`, which receives the requests of a test.
 final class ServerRun: Sendable {
+  /// What it said when it was ready.
+  let line: String
   /// The URL of the server, without a slash at its end.
   let address: String
   /// Its output on standard error.
@@ -20,7 +22,7 @@ final class ServerRun: Sendable {
       folder: URL(filePath: run.folder.url.path, directoryHint: .isDirectory), clock: clock)
     server = Task { await CommandLineTool.run(arguments + ["--port", "0"], surroundings) }
     self.errors = errors
-    let line = try #require(await output.first())
+    line = try #require(await output.first())
     address = String(line.prefix { $0 != " " }.dropLast())
   }
 

@@ -1,5 +1,6 @@
 @testable import MartletCommandLine
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import MartletTesting
 import Testing

@@ -13,6 +13,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
   case offline = "--offline"
   case photos = "--photos"
   case rate = "--rate"
+  case inspect = "--inspect"
   case serve = "--serve"
   case port = "--port"
   case version = "--version"
@@ -25,7 +26,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
     case .infoPropertyList, .state, .cache: "FILE"
     case .poll, .interval, .rate, .port: "N"
     case .photos: "FOLDER"
-    case .allowInsecure, .autoplay, .offline, .serve, .version, .help: nil
+    case .allowInsecure, .autoplay, .offline, .inspect, .serve, .version, .help: nil
     }
   }
 
@@ -54,6 +55,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
     case .offline: ["shows the demo as it was shown last, without its service"]
     case .photos: ["what the demo service serves: pictures, and their", "holidayslideshow.json"]
     case .rate: ["the most bytes that the demo service sends in a second"]
+    case .inspect: ["shows its requests in a browser, at the URL that it prints"]
     case .serve: ["only runs the demo service, until Ctrl-C"]
     case .port: ["its port, with --serve: 8000 by default, 0 for a free one"]
     case .version: ["the program's version"]
@@ -89,7 +91,7 @@ package enum CommandLineOption: String, Sendable, Hashable, CaseIterable {
     ),
     Contradiction(
       option: .serve,
-      others: addresses + [.allowInsecure, .state, .cache, .poll, .autoplay, .interval, .offline],
+      others: addresses + [.allowInsecure, .state, .cache, .poll, .autoplay, .interval, .offline, .inspect],
       reason: "--serve shows no slides, which the other one is for"),
     Contradiction(
       option: .photos, others: addresses, reason: "--photos is for the demo service, which is not started then"),

@@ -21,6 +21,8 @@ package struct CommandLineOptions: Sendable, Hashable {
   package var port: Int?
   /// The maximum number of bytes that the demo service sends per second; nil for no limit.
   package var rate: Int?
+  /// Whether a browser may watch the requests.
+  package var isInspected = false
   package var wantsHelp = false
   package var wantsVersion = false
   private var given: Set<CommandLineOption> = []
@@ -65,6 +67,7 @@ package struct CommandLineOptions: Sendable, Hashable {
     case .offline: isOffline = true
     case .photos: photos = try Self.value(of: option, &rest)
     case .rate: rate = try Self.number(option, 1...1_000_000_000, "bytes", &rest)
+    case .inspect: isInspected = true
     case .serve: isServing = true
     case .port: port = try Self.number(option, 0...65_535, "port", &rest)
     case .version, .help: break

@@ -1,6 +1,7 @@
 package import SlideshowModel
 import Martlet
 import MartletImages
+import MartletInspector
 import SlideshowService
 
 /// The start of a program: finds or starts a service, opens the cache, reads the saved state.
@@ -32,8 +33,13 @@ package struct Launch: Sendable {
     store = isDemo ? demoStore : StateStore(file: file, name: configuration.service.absoluteString)
     let cacheFile = options.cache.map { URL(filePath: $0) } ?? HTTPCache.defaultFile(environment: environment)
     let cache = HTTPCache.slideshow(in: cacheFile) { inbox.yield($0) }
+    let inspector = options.isInspected ? try Inspector() : nil
+    // the slides soon hide what was printed
+    if let inspector { inbox.yield(Explanation("The requests are at \(inspector.url.absoluteString)")) }
     client = SlideshowClient(
-      configuration, session: .slideshow(allowsInsecure: options.allowsInsecure, cache: cache))
+      configuration,
+      session: .slideshow(
+        allowsInsecure: options.allowsInsecure, cache: cache, listeners: inspector.map { [$0] } ?? []))
     pollInterval = options.poll == 0 ? nil : .seconds(options.poll)
     interval = .seconds(options.interval)
     isPlaying = options.isPlaying

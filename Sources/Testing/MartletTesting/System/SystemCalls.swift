@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 /// The system calls that differ between platforms, and those that several files of this module use.
-enum SystemCalls {
+package enum SystemCalls {
   static func makePipe() -> (read: Int32, write: Int32)? {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
@@ -20,7 +20,7 @@ enum SystemCalls {
   }
 
   /// Writes a line to standard error, as a whole.
-  static func report(_ line: String) {
+  package static func report(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }

@@ -12,6 +12,7 @@ enum Catalogue {
     case .ws: webSocket
     case .serve: serve
     case .record: record
+    case .inspect: inspect
     case .completions: completions
     case .man: man
     case .help: help
@@ -42,7 +43,7 @@ enum Catalogue {
         title: "Where",
         options: [
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
-          hostOption,
+          hostOption, inspectOption,
         ]),
       OptionGroup(
         title: "Faults",
@@ -84,7 +85,7 @@ enum Catalogue {
           OptionDescription(.har, .file, "the archive to write; replaces one whose creator is Martlet"),
           OptionDescription(.overwrite, "lets --har replace another file"),
           OptionDescription(.port, .count, "the port; 8000 by default, 0 for any that is free"),
-          hostOption,
+          hostOption, inspectOption,
           OptionDescription(
             .proxy, .text("URL"), repeatable: true,
             "the proxy for the way to the origin; 'none' for none; by default the environment's"),
@@ -97,6 +98,27 @@ enum Catalogue {
       ("martlet record --origin https://api.example.com --har api.har", "record a service"),
       ("martlet get https://api.example.com/orders --replay api.har", "answer from the recording"),
     ])
+
+  private static let inspectOption = OptionDescription(
+    .inspect, "shows the requests in a browser while they happen, at the URL that it prints on standard error")
+
+  private static let inspect = CommandDescription(
+    name: .inspect, summary: "shows an HTTP Archive in a browser", arguments: "ARCHIVE",
+    discussion: """
+      Prints the URL of a page on this machine that shows the calls of an archive: a table to filter and search, the
+      phases of each attempt, heads, bodies and messages. Only a browser with the key in the URL gets them. Secrets are
+      left out, unless --show-secrets is given. Ctrl-C ends it.
+      """,
+    groups: [
+      OptionGroup(
+        title: "How",
+        options: [
+          OptionDescription(.port, .count, "the port; by default any that is free"),
+          OptionDescription(.showSecrets, "shows passwords and tokens"),
+        ]),
+      everywhere,
+    ],
+    examples: [("martlet inspect api.har", "show what a browser or 'martlet record' has recorded")])
 
   private static let completions = CommandDescription(
     name: .completions, summary: "prints completions for a shell", arguments: "bash|zsh|fish",

@@ -24,13 +24,13 @@ struct OptionGroup: Sendable {
 enum CommandName: String, Sendable, Hashable, CaseIterable {
   case get, post, put, patch, delete, head, options
   case ws
-  case serve, record, completions, man, help
+  case serve, record, inspect, completions, man, help
 
   /// Whether it makes a request; its name is then the method.
   var isMethod: Bool {
     switch self {
     case .get, .post, .put, .patch, .delete, .head, .options: true
-    case .ws, .serve, .record, .completions, .man, .help: false
+    case .ws, .serve, .record, .inspect, .completions, .man, .help: false
     }
   }
 }

@@ -120,8 +120,8 @@ enum OptionName: String, Sendable, Hashable, CaseIterable {
   case ignoreNetrc = "ignore-netrc"
   // messages of a WebSocket
   case subprotocol, binary, ping, count
-  // serve and record
-  case port, host, origin
+  // serve, record and inspect
+  case port, host, origin, inspect
   case delay, status, truncate, stall, reset
   // everywhere
   case help, version

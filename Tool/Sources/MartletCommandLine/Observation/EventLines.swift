@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 
 /// Writes each event as one line of JSON on standard error, for programs: `--events`.

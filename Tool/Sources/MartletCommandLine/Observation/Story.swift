@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import Synchronization
 
@@ -65,7 +66,7 @@ final class Story: EventListener {
       return number > 1 ? ["* attempt \(number)"] : []
     case .sending(let head):
       (call.sending, call.wasSent) = (head, true)
-      return additions(to: call.prepared, head)
+      return EventWords.additions(to: call.prepared, head).map { "* \($0)" }
     case .written(let head):
       call.sending = nil
       return sent(text.request(head))
@@ -74,12 +75,13 @@ final class Story: EventListener {
       call.status = head.status
       let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport reports no written head
       return (call.wasSent ? unreported : ["* answered without the network"])
-        + text.response(head).lines.map { "< \($0)" } + cookies(head)
+        + text.response(head).lines.map { "< \($0)" }
+        + EventWords.cookies(set: head).map { "* \($0)" }
     case .metrics(let metrics): return ["* \(phases(metrics))"]
     case .resend(_, let delay, let reason):
-      return [(delay > .zero ? "* again in \(Quantity.text(delay)): \(reason)" : "* again: \(reason)").printable]
+      return ["* \(EventWords.resend(after: delay, because: reason))".printable]
     case .cookieRefused(let refusal): return ["* \(refusal)".printable]
-    case .cached(let source): return ["* \(Self.origin(of: source))"]
+    case .cached(let source): return ["* \(EventWords.origin(of: source))"]
     case .limit, .note, .message: return ["* \(event)".printable]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
@@ -90,40 +92,6 @@ final class Story: EventListener {
   }
 
   private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }
-
-  private static func origin(of source: HTTPResponse.Source) -> String {
-    switch source {
-    case .network: "the response comes from the network"
-    case .cache: "the response comes from the cache, and is fresh"
-    case .revalidated: "the response comes from the cache: the server said that it is still valid"
-    case .stale: "the response comes from the cache, and is stale"
-    case .offline: "the response comes from the cache, because the server cannot be reached"
-    }
-  }
-
-  /// Returns the additions below the interceptors: cookies, and the conditions of the cache.
-  private static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
-    guard let prepared else { return [] }
-    var lines: [String] = []
-    if !prepared.fields.contains(.cookie), let cookies = sent.fields[.cookie] {
-      let count = cookies.split(separator: ";").count
-      lines.append("* the cookie jar has \(count) cookie\(count == 1 ? "" : "s") for it")
-    }
-    for name in [FieldName.ifNoneMatch, .ifModifiedSince]
-    where !prepared.fields.contains(name) && sent.fields.contains(name) {
-      lines.append("* the cache asks whether its response is still valid (\(name))")
-    }
-    return lines
-  }
-
-  private static func cookies(_ head: ResponseHead) -> [String] {
-    let names = head.fields[values: .setCookie].map { line in
-      String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
-    }
-    guard !names.isEmpty else { return [] }
-    let which = names.count == 1 ? "the cookie" : "cookies"
-    return ["* the response sets \(which) \(names.joined(separator: ", "))".printable]
-  }
 
   private static func phases(_ metrics: TransferMetrics) -> String {
     var parts = Phases(metrics).filter { $0.length > .zero }.map { "\($0.name) \(Quantity.text($0.length))" }
@@ -149,47 +117,4 @@ final class Story: EventListener {
 extension String {
   /// The lines, without an empty last one.
   fileprivate var lines: [Substring] { split(separator: "\n") }
-}
-
-/// The phases of an attempt with their lengths: the differences between the transport's measurements.
-struct Phases: Sendable, Sequence {
-  /// A phase: its name, when it began in the attempt, and how long it took.
-  struct Phase: Sendable, Hashable {
-    let name: String
-    let start: Duration
-    let length: Duration
-  }
-
-  private let phases: [Phase]
-
-  /// - Parameter failure: the phase in which the attempt failed; its last bar belongs to this phase.
-  init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
-    var phases: [Phase] = []
-    var last = Duration.zero
-    let ends: [(String, Duration)] = [
-      ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
-      ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
-      (metrics.firstByte > .zero ? "receive" : Self.name(of: failure), metrics.total),
-    ]
-    for (name, end) in ends where end > last {
-      phases.append(Phase(name: name, start: last, length: end - last))
-      last = end
-    }
-    self.phases = phases
-  }
-
-  /// The name of the phase in which an attempt failed.
-  static func name(of failure: HTTPError.Phase?) -> String {
-    switch failure {
-    case .queued: "queue"
-    case .resolving: "DNS"
-    case .connecting: "connect"
-    case .securing: "TLS"
-    case .sending: "request"
-    case .waiting: "wait"
-    case .preparing, .receiving, nil: "receive"
-    }
-  }
-
-  func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
 }

@@ -71,6 +71,7 @@ package enum CommandLineTool {
       case .ws: return try await WebSocketCommand(parsed, surroundings).run()
       case .serve: return try await ServeCommand(parsed, surroundings).run()
       case .record: return try await RecordCommand(parsed, surroundings).run()
+      case .inspect: return try await InspectCommand(parsed, surroundings).run()
       case .completions, .man, .help: return .success  // text(for:) has answered them
       case .get, .post, .put, .patch, .delete, .head, .options:
         return try await CallCommand(parsed, surroundings).run()

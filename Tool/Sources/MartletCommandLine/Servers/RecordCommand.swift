@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletInspector
 import MartletObservation
 import MartletSemantics
 import MartletSockets
@@ -11,6 +12,7 @@ struct RecordCommand {
   private let origin: URL
   private let archive: OwnFile
   private let connection: ConnectionConfiguration
+  private let inspects: Bool
 
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     guard let text = arguments.value(.origin) else {
@@ -23,6 +25,7 @@ struct RecordCommand {
     origin = try Self.origin(text)
     self.archive = archive
     server = try LocalServer(arguments)
+    inspects = arguments.has(.inspect)
     connection = try ConnectionFlags(arguments, surroundings).configuration(for: origin)
   }
 
@@ -34,7 +37,10 @@ struct RecordCommand {
       guard case .finished = event else { return }
       Task { await writer.schedule() }
     }
-    let forwarder = Forwarder(to: origin, over: connection, listeners: [recorder, ended, calls])
+    let inspector = inspects ? try Inspector.announced(by: surroundings) : nil
+    defer { inspector?.close() }
+    let listeners: [any EventListener] = [recorder, ended, calls] + (inspector.map { [$0] } ?? [])
+    let forwarder = Forwarder(to: origin, over: connection, listeners: listeners)
     let server = try server.start(bodies: .collected(upTo: 64 << 20), surroundings) { forwarder.reply(to: $0) }
     defer { server.stop() }
     try recorder.write(to: archive.url)  // a file that cannot be written is reported at once

@@ -1,5 +1,6 @@
 import Glibc
 import MartletEngine
+import MartletInspector
 import MartletSemantics
 import MartletTesting
 
@@ -8,6 +9,7 @@ struct ServeCommand {
   private let surroundings: Surroundings
   private let server: LocalServer
   private let responder: FolderResponder
+  private let inspects: Bool
 
   init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
     guard let path = arguments.words.first, arguments.words.count == 1 else {
@@ -20,6 +22,7 @@ struct ServeCommand {
     }
     self.surroundings = surroundings
     server = try LocalServer(arguments)
+    inspects = arguments.has(.inspect)
     var rules: [FaultRule] = []
     for option in FaultRule.options {
       for text in arguments.all(option) { rules.append(try FaultRule(option, text)) }
@@ -29,7 +32,14 @@ struct ServeCommand {
 
   func run() async throws -> ExitCode {
     // A body that is sent to a folder is read and dropped.
-    let server = try server.start(bodies: .streamed, surroundings) { [responder] in responder.reply(to: $0) }
+    let inspector = inspects ? try Inspector.announced(by: surroundings) : nil
+    defer { inspector?.close() }
+    let server = try server.start(bodies: .streamed, surroundings) { [responder] request in
+      let answer = inspector?.begin(request.received)
+      let reply = responder.reply(to: request)
+      answer?.end(reply)
+      return reply
+    }
     defer { server.stop() }
     try surroundings.output.write("\(server.url)/ serves \(responder.folder.path)\n")
     try await LocalServer.untilInterrupted()

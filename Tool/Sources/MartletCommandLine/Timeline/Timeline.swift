@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 import Synchronization
 
@@ -108,7 +109,7 @@ final class TimelineRecorder: EventListener {
     case .metrics(let metrics): attempt.metrics = metrics
     case .resend(_, let delay, let reason):
       attempt.end = time
-      attempt.notes.append(delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
+      attempt.notes.append(EventWords.resend(after: delay, because: reason))
     case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")
     case .cached, .limit, .note: attempt.notes.append("\(event)")
     case .finished(let error): (attempt.end, attempt.failure) = (time, error?.phase)

@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletObservation
 import MartletSemantics
 
 /// A page that shows a ``Timeline``: a row for each call and each attempt, with its phases as bars. It needs only a
@@ -49,6 +50,7 @@ struct TimelinePage {
       <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
       <title>\(Self.escaped(title))</title>
       <style>
+      \(Waterfall.style)
       \(Self.style)
       </style>
       </head>
@@ -68,7 +70,7 @@ struct TimelinePage {
       """
   }
 
-  private static let legend = ["queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
+  private static let legend = Waterfall.legend
     .map { "<span><i class=\"\($0.lowercased())\"></i>\($0)</span>" }.joined(separator: " ")
 
   /// Five time marks above the bars.
@@ -109,30 +111,17 @@ struct TimelinePage {
   }
 
   private func bars(_ attempt: Timeline.AttemptRecord) -> String {
-    let start = attempt.start.inMilliseconds
-    guard attempt.wasSent else {
-      let end = (attempt.end ?? timeline.end).inMilliseconds
-      return bar("cache", "answered without the network", from: start, length: end - start)
-    }
-    guard let metrics = attempt.metrics else {
-      // The body was not read to its end, so the transport measured nothing.
-      let end = (attempt.headTime ?? attempt.end ?? timeline.end).inMilliseconds
-      let title = attempt.headTime == nil ? "no response" : "until the head of the response"
-      let style = attempt.headTime == nil ? Phases.name(of: attempt.failure).lowercased() : "wait"
-      return bar(style, title, from: start, length: end - start)
-    }
-    return Phases(metrics, failedWhile: attempt.failure).map { phase in
-      bar(
-        phase.name.lowercased(), "\(phase.name) \(Quantity.text(phase.length))",
-        from: start + phase.start.inMilliseconds, length: phase.length.inMilliseconds)
-    }.joined()
+    let drawn = Waterfall.Attempt(
+      start: attempt.start, end: attempt.end ?? timeline.end, wasSent: attempt.wasSent, metrics: attempt.metrics,
+      headTime: attempt.headTime, failure: attempt.failure)
+    return Waterfall.bars(drawn).map(bar).joined()
   }
 
-  private func bar(_ style: String, _ title: String, from start: Double, length: Double) -> String {
-    let left = min(100, start / total * 100)
-    let width = max(0, min(100 - left, length / total * 100))
-    return
-      "<i class=\"\(style)\" style=\"left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))\" title=\"\(title)\"></i>"
+  private func bar(_ bar: Waterfall.Bar) -> String {
+    let left = min(100, bar.start / total * 100)
+    let width = max(0, min(100 - left, bar.length / total * 100))
+    let place = "left:\(Self.percent(left));width:max(2px,\(Self.percent(width)))"
+    return "<i class=\"\(bar.style)\" style=\"\(place)\" title=\"\(bar.title)\"></i>"
   }
 
   /// With two decimals, independent of the machine's language.

@@ -8,7 +8,8 @@ extension HTTPSession {
   /// The session of the slideshow: a response timeout of 15 seconds, a minute for a whole picture, plain http on this
   /// computer only. If the service cannot be reached, stored responses are used.
   package static func slideshow(
-    allowsInsecure: Bool = false, transport: any Transport = DefaultTransport(), cache: HTTPCache = HTTPCache()
+    allowsInsecure: Bool = false, transport: any Transport = DefaultTransport(), cache: HTTPCache = HTTPCache(),
+    listeners: [any EventListener] = []
   ) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.options.responseTimeout = .seconds(15)
@@ -17,6 +18,7 @@ extension HTTPSession {
     configuration.options.collectLimit = 64 << 20
     configuration.options.cachePolicy = .returnCacheDataIfOffline
     configuration.cache = cache
+    configuration.listeners = listeners
     if !allowsInsecure { configuration.interceptors = [PlainHTTP.Guard()] }
     return HTTPSession(transport: transport, configuration: configuration)
   }

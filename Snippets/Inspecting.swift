@@ -1,0 +1,20 @@
+// A session whose calls a browser can watch while the program is developed.
+
+import Martlet
+import MartletInspector
+import MartletTesting
+
+func makeSession() throws -> HTTPSession {
+  var configuration = SessionConfiguration()
+  #if DEBUG
+  configuration.listeners.append(try Inspector())
+  #endif
+  return HTTPSession(configuration: configuration)
+}
+
+let server = try LoopbackServer { _ in .text("hello") }
+let (data, _) = try await makeSession().data(for: HTTPRequest(.get, server.url("/")))
+print(String(decoding: data, as: UTF8.self))
+
+// Prints:
+// hello

@@ -1,0 +1,114 @@
+package import MartletEngine
+package import MartletObservation
+import MartletSemantics
+
+extension Inspector {
+  /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply.
+  package convenience init(showing archive: HAR, _ options: Options = .init()) throws(HTTPError) {
+    var options = options
+    options.calls = max(1, archive.log.entries.count)
+    let log = CallLog(options)
+    let calls = ArchivedCalls(archive, options.redaction)
+    for call in calls.calls { log.add(call) }
+    log.markChange(upTo: UInt64(calls.calls.count))
+    try self.init(options, log: log, isLive: false)
+  }
+}
+
+/// The calls of an archive. Entries whose comments name the same call, as ours do, are its attempts; every other entry
+/// is a call.
+struct ArchivedCalls {
+  let calls: [RecordedCall]
+
+  init(_ archive: HAR, _ redaction: Redaction) {
+    let entries = archive.log.entries.sorted { $0.startedDateTime < $1.startedDateTime }
+    let began = entries.first?.startedDateTime ?? .distantPast
+    var groups: [[HAR.Entry]] = []
+    var places: [Substring: Int] = [:]
+    for entry in entries {
+      let name = Self.call(in: entry.comment)
+      if let name, let place = places[name] {
+        groups[place].append(entry)
+      } else {
+        if let name { places[name] = groups.count }
+        groups.append([entry])
+      }
+    }
+    calls = groups.enumerated().compactMap { index, entries in
+      Self.call(UInt64(index + 1), entries, since: began, redaction)
+    }
+  }
+
+  /// `call 7` in the comment `call 7, attempt 2: …`.
+  private static func call(in comment: String?) -> Substring? {
+    guard let comment, let match = comment.prefixMatch(of: /call \d+(?=, attempt \d+)/) else { return nil }
+    return match.output
+  }
+
+  private static func call(
+    _ id: UInt64, _ entries: [HAR.Entry], since began: Date, _ redaction: Redaction
+  ) -> RecordedCall? {
+    guard let first = entries.first, let url = URL(string: first.request.url), let last = entries.last else {
+      return nil
+    }
+    let attempts = entries.map { entry in
+      RecordedCall.Attempt(
+        archived: RecordedCall.ArchivedEntry(entry.redacted(redaction)), start: entry.start(since: began))
+    }
+    var request = HTTPRequest(HTTPMethod(rawValue: first.request.method) ?? .get, url)
+    for field in first.request.headers {
+      guard let name = try? FieldName(field.name) else { continue }
+      request.fields.append(field.value, for: name)
+    }
+    let end = last.start(since: began) + .milliseconds(max(0, last.time))
+    let error = last.response.error.map { HTTPError(.other, $0) }
+    return RecordedCall(id, request, attempts, end: end, error)
+  }
+}
+
+extension HAR.Entry {
+  fileprivate func start(since began: Date) -> Duration { .seconds(startedDateTime.timeIntervalSince(began)) }
+
+  /// Without secrets: an archive of a browser has them all.
+  fileprivate func redacted(_ redaction: Redaction) -> HAR.Entry {
+    guard !redaction.hidesNothing else { return self }
+    var entry = self
+    entry.request.url = redaction.redacted(reference: request.url)
+    entry.request.headers = request.headers.map { $0.redacted(redaction) }
+    entry.request.queryString = request.queryString.map { pair in
+      var pair = pair
+      if redaction.hides(name: pair.name) { pair.value = redaction.placeholder }
+      return pair
+    }
+    for index in entry.request.cookies.indices { entry.request.cookies[index].value = redaction.placeholder }
+    if let data = request.postData, let bytes = data.bytes {
+      entry.request.postData = HAR.PostData(
+        mimeType: data.mimeType, bytes: redaction.redacted(bytes, type: MediaType(data.mimeType)))
+    }
+    entry.response.headers = response.headers.map { $0.redacted(redaction) }
+    for index in entry.response.cookies.indices { entry.response.cookies[index].value = redaction.placeholder }
+    if let bytes = response.content.bytes {
+      let type = response.content.mimeType
+      entry.response.content = HAR.Content(
+        mimeType: type, bytes: redaction.redacted(bytes, type: MediaType(type)))
+      entry.response.content.size = response.content.size
+    }
+    entry.webSocketMessages = webSocketMessages?.map { message in
+      var message = message
+      if message.opcode == 1 {
+        message.data = String(decoding: redaction.redacted(Data(message.data.utf8), type: nil), as: UTF8.self)
+      }
+      return message
+    }
+    entry.response.redirectURL = redaction.redacted(reference: response.redirectURL)
+    return entry
+  }
+}
+
+extension HAR.Pair {
+  fileprivate func redacted(_ redaction: Redaction) -> HAR.Pair {
+    var pair = self
+    pair.value = (try? FieldName(name)).map { redaction.redacted(value, of: $0) } ?? redaction.placeholder
+    return pair
+  }
+}

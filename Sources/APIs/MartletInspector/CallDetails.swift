@@ -1,0 +1,139 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+
+/// What the page shows of one call: what happened, in words, and every attempt as an entry of an archive.
+struct CallDetails: Encodable {
+  /// Something that happened.
+  struct Line: Encodable {
+    /// In milliseconds since the call began.
+    let time: Double
+    let text: String
+    /// The section of an RFC that decides it.
+    let rule: String?
+    /// `bad` for failures, `notice` for what needs attention.
+    let style: String?
+  }
+
+  struct Attempt: Encodable {
+    /// Without the texts of bodies, which the page asks for.
+    let entry: HAR.Entry
+    let bars: [Waterfall.Bar]
+    /// The connection in words; nil if none was used.
+    let connection: String?
+    /// The numbers of bytes that are kept of the request's and the response's body.
+    let sent: Int
+    let received: Int
+  }
+
+  let summary: CallSummary
+  let lines: [Line]
+  let attempts: [Attempt]
+  /// The request for other tools: `curl`, `martlet`, `Swift`.
+  let copies: [String: String]
+
+  init(_ call: RecordedCall, _ log: CallLog) {
+    let content = call.snapshot
+    summary = CallSummary(call, content, log)
+    attempts = content.attempts.compactMap { attempt in
+      guard let entry = attempt.entry(log.redaction) else { return nil }
+      let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
+      return Attempt(
+        entry: entry.withoutBodies, bars: attempt.bars(until: log.stopwatch.elapsed),
+        connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
+    }
+    var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
+    lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(content.attempts, call)
+    var request = call.request
+    if let body = content.attempts.first?.entry(log.redaction)?.request.postData?.bytes { request.body = .data(body) }
+    copies = RequestCopies.all(of: request, log.redaction)
+  }
+
+  /// What an archive tells about attempts that were not the last.
+  private static func reasons(_ attempts: [RecordedCall.Attempt], _ call: RecordedCall) -> [Line] {
+    attempts.compactMap { attempt in
+      guard let entry = attempt.archived?.entry else { return nil }
+      let time = (attempt.start - call.start).inMilliseconds
+      if let error = entry.response.error { return Line(time: time, text: error.printable, rule: nil, style: "bad") }
+      return entry.comment.map { Line(time: time, text: $0.printable, rule: nil, style: nil) }
+    }
+  }
+}
+
+extension HAR.Entry {
+  fileprivate var withoutBodies: HAR.Entry {
+    var copy = self
+    copy.request.postData?.text = nil
+    copy.response.content.text = nil
+    return copy
+  }
+}
+
+extension RecordedCall.Attempt {
+  fileprivate var connection: String? {
+    guard let metrics = live?.metrics, let address = metrics.remoteAddress else {
+      return archived?.entry.serverIPAddress
+    }
+    let port = metrics.remotePort.map { " port \($0)" } ?? ""
+    let local = metrics.localPort.map { ", from port \($0)" } ?? ""
+    let security = metrics.secureConnect > .zero ? ", TLS handshake" : ""
+    return "\(metrics.reusedConnection ? "reused" : "new"): \(address)\(port)\(local)\(security)"
+  }
+}
+
+/// Tells the events of a call in words.
+private struct CallWords {
+  private let start: Duration
+  private let redaction: Redaction
+  /// The phase in which the call failed.
+  private let failure: HTTPError.Phase?
+  private var prepared: RequestHead?
+
+  init(_ start: Duration, _ redaction: Redaction, failure: HTTPError.Phase?) {
+    (self.start, self.redaction, self.failure) = (start, redaction, failure)
+  }
+
+  mutating func lines(of event: Event, at time: Duration) -> [CallDetails.Line] {
+    let milliseconds = (time - start).inMilliseconds
+    return words(of: event).map { text, rule, style in
+      CallDetails.Line(time: milliseconds, text: text.printable, rule: rule, style: style)
+    }
+  }
+
+  private typealias Words = (text: String, rule: String?, style: String?)
+
+  private mutating func words(of event: Event) -> [Words] {
+    switch event {
+    case .started(let request): return [("\(request.method) \(redaction.redacted(request.url))", nil, nil)]
+    case .attempt(let number, let request):
+      prepared = request.head
+      return number > 1 ? [("attempt \(number): \(request.method) \(redaction.redacted(request.url))", nil, nil)] : []
+    case .sending(let head): return EventWords.additions(to: prepared, head).map { ($0, nil, nil) }
+    case .written(let head):
+      return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]
+    case .informational(let head): return [("informational response: \(head.status)", "RFC 9110 §15.2", nil)]
+    case .response(let head, _):
+      let style = head.status.code >= 400 ? "bad" : nil
+      return [("response: \(head.status)", nil, style)] + EventWords.cookies(set: head).map { ($0, nil, nil) }
+    case .metrics(let metrics):
+      let phases = Phases(metrics, failedWhile: failure).filter { $0.length > .zero }.map {
+        "\($0.name) \(Quantity.text($0.length))"
+      }
+      return [("times: " + phases.joined(separator: ", "), nil, nil)]
+    case .resend(_, let delay, let reason):
+      return [(EventWords.resend(after: delay, because: reason), nil, "notice")]
+    case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265 §5.3", "notice")]
+    case .cached(let source): return [(EventWords.origin(of: source), EventWords.rule(for: source), nil)]
+    case .limit, .note: return [("\(event)", nil, "notice")]
+    case .progress, .bytes, .message: return []
+    case .finished(let error): return [ending(error)]
+    }
+  }
+
+  private func ending(_ error: HTTPError?) -> Words {
+    guard let error else { return ("complete", nil, nil) }
+    if error.isCancelled { return ("ended: \(error.message)", nil, "notice") }
+    let phase = error.phase.map { " while \(Phases.name(of: $0)) (\($0.rawValue))" } ?? ""
+    return ("failed\(phase) with \(error.kind): \(error.message)", nil, "bad")
+  }
+}

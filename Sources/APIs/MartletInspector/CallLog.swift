@@ -1,0 +1,108 @@
+package import MartletEngine
+import MartletObservation
+import MartletSemantics
+import Synchronization
+
+/// The recorded calls: a ring that is bounded in calls and in bytes.
+///
+/// A listener only adds values to it. Nothing is formatted, and no page is told: a page asks for the calls whose
+/// revision is above the last one that it has seen. So a page that does not read costs nothing, and neither does none.
+package final class CallLog: Sendable {
+  let bodyBytes: Int
+  let redaction: Redaction
+  let began = Date.now
+  let stopwatch = Stopwatch(ContinuousClock())
+  private let callLimit: Int
+  private let byteLimit: Int
+  private let ring = Mutex(Ring())
+  private let bytes = Atomic(0)
+  private let revisions = Atomic<UInt64>(0)
+  private let isClosed = Atomic(false)
+
+  private struct Ring: Sendable {
+    var calls: [RecordedCall] = []
+    /// How many times calls were removed.
+    var removals = 0
+    var total = 0
+
+    mutating func removeOldest() -> RecordedCall? {
+      guard !calls.isEmpty else { return nil }
+      removals += 1
+      return calls.remove(at: calls.firstIndex { !$0.isPinned } ?? 0)
+    }
+  }
+
+  package init(_ options: Inspector.Options) {
+    bodyBytes = max(0, options.bodyBytes)
+    redaction = options.redaction
+    callLimit = max(1, options.calls)
+    byteLimit = max(0, options.bytes)
+  }
+
+  // MARK: - Recording
+
+  /// Records a new call; nil after the end of the log.
+  package func begin(_ id: UInt64, label: String?, _ request: HTTPRequest) -> RecordedCall? {
+    guard !isClosed.load(ordering: .relaxed) else { return nil }
+    let call = RecordedCall(id, label: label, request, start: stopwatch.elapsed, revision: nextRevision())
+    add(call)
+    return call
+  }
+
+  package func add(_ call: RecordedCall) {
+    let removed: RecordedCall? = ring.withLock { ring in
+      ring.calls.append(call)
+      ring.total += 1
+      return ring.calls.count > callLimit ? ring.removeOldest() : nil
+    }
+    if let removed { drop(removed) }
+  }
+
+  /// Adds an event to a call.
+  package func update(_ call: RecordedCall, _ event: Event) {
+    let grown = call.update(event, at: stopwatch.elapsed, revision: nextRevision(), bodyLimit: bodyBytes)
+    guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
+    while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
+      drop(oldest)
+    }
+  }
+
+  private func drop(_ call: RecordedCall) { bytes.subtract(call.drop(), ordering: .relaxed) }
+
+  /// Makes the revisions of added calls, which have numbers of their own, count as changes.
+  func markChange(upTo revision: UInt64) { revisions.store(revision, ordering: .relaxed) }
+
+  private func nextRevision() -> UInt64 { revisions.add(1, ordering: .relaxed).newValue }
+
+  // MARK: - Reading
+
+  /// The number of the last change.
+  var revision: UInt64 { revisions.load(ordering: .relaxed) }
+
+  /// The calls, the oldest first, how many times calls were removed, and how many calls there were.
+  var state: (calls: [RecordedCall], removals: Int, total: Int) {
+    ring.withLock { ($0.calls, $0.removals, $0.total) }
+  }
+
+  package var heldBytes: Int { bytes.load(ordering: .relaxed) }
+
+  func call(_ id: UInt64) -> RecordedCall? { ring.withLock { ring in ring.calls.first { $0.id == id } } }
+
+  // MARK: - Changing
+
+  func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned, revision: nextRevision()) }
+
+  /// Removes all calls that are not pinned. Those in progress are not recorded any further.
+  func clear() {
+    let removed = ring.withLock { ring in
+      let removed = ring.calls.filter { !$0.isPinned }
+      ring.calls.removeAll { !$0.isPinned }
+      ring.removals += 1
+      return removed
+    }
+    removed.forEach(drop)
+    _ = nextRevision()
+  }
+
+  func close() { isClosed.store(true, ordering: .relaxed) }
+}

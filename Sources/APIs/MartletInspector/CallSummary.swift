@@ -1,0 +1,83 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+
+/// A row of the table.
+struct CallSummary: Encodable {
+  let id: UInt64
+  let label: String?
+  let method: String
+  let url: String
+  /// `running`, `done`, `failed` or `unread`: the body was not read to its end, which is no failure.
+  let state: String
+  let status: Int?
+  /// Why it failed.
+  let error: String?
+  /// When it began and ended, in milliseconds since the log began.
+  let start: Double
+  let end: Double?
+  let attempts: Int
+  let received: Int64
+  /// Where the response comes from: `network`, `cache` …
+  let source: String
+  let version: String?
+  let type: String
+  let isPinned: Bool
+  /// The bars of all attempts, since the log began.
+  let bars: [Waterfall.Bar]
+
+  init(_ call: RecordedCall, _ content: RecordedCall.Content, _ log: CallLog) {
+    id = call.id
+    label = call.label?.printable
+    method = call.request.method.rawValue
+    url = log.redaction.redacted(call.request.url)
+    start = call.start.inMilliseconds
+    end = content.end?.inMilliseconds
+    attempts = content.attempts.count
+    isPinned = call.isPinned
+    let last = content.attempts.last
+    let (status, type) = last.map(\.response) ?? (nil, "")
+    (self.status, self.type) = (status, type)
+    version = last?.version
+    received = content.attempts.reduce(0) { $0 + $1.received }
+    source = content.source
+    let error = content.error
+    let isUnread = error?.isCancelled == true && status != nil
+    state = content.end == nil ? "running" : isUnread ? "unread" : error == nil ? "done" : "failed"
+    self.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)".printable }
+    bars = content.attempts.flatMap { $0.bars(until: log.stopwatch.elapsed) }
+  }
+}
+
+extension RecordedCall.Content {
+  fileprivate var source: String {
+    for case (_, .cached(let source)) in events.reversed() { return source.rawValue }
+    return "network"
+  }
+}
+
+extension RecordedCall.Attempt {
+  /// The status and the media type of the response.
+  fileprivate var response: (Int?, String) {
+    if let entry = archived?.entry {
+      return (entry.response.status == 0 ? nil : Int(entry.response.status), entry.response.content.mimeType)
+    }
+    return (live?.response?.status.code, live?.response?.fields[.contentType]?.printable ?? "")
+  }
+
+  fileprivate var version: String? {
+    if let entry = archived?.entry { return entry.response.httpVersion }
+    return (live?.metrics?.version ?? live?.response?.version)?.rawValue
+  }
+
+  fileprivate var received: Int64 { archived?.entry.response.content.size ?? live?.receivedBytes ?? 0 }
+
+  func bars(until now: Duration) -> [Waterfall.Bar] {
+    if let entry = archived?.entry { return Waterfall.bars(Phases(entry.timings), from: start.inMilliseconds) }
+    guard let live else { return [] }
+    return Waterfall.bars(
+      Waterfall.Attempt(
+        start: start, end: start + live.length, wasSent: live.wasSent, metrics: live.metrics,
+        headTime: live.headTime.map { start + $0 }, failure: error?.phase))
+  }
+}

@@ -1,0 +1,98 @@
+import Dispatch
+import MartletEngine
+import MartletSemantics
+import MartletTesting
+import Synchronization
+
+/// Tells one page what has changed, as server-sent events.
+///
+/// The stream remembers the last revision that the page has, and looks a few times a second for calls above it: a call
+/// that changed a thousand times meanwhile is told once. So a page that does not read holds nothing in this process but
+/// its thread, until the send times out.
+final class ChangeStream: Sendable {
+  private let log: CallLog
+  private let isStopped: InspectorServer.Flag
+  private let isLive: Bool
+  private let position = Mutex(Position())
+
+  /// What the page has.
+  private struct Position: Sendable {
+    /// The last revision; nil before the beginning.
+    var revision: UInt64?
+    var removals = 0
+    var rounds = 0
+  }
+
+  /// The time between two looks.
+  private static let interval = DispatchTimeInterval.milliseconds(100)
+  /// The rounds without changes after which a comment finds out whether the page is still there.
+  private static let silentRounds = 50
+  /// The maximum number of calls in one piece.
+  private static let batch = 500
+
+  static func reply(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) -> Reply {
+    let stream = ChangeStream(log, isStopped, isLive: isLive)
+    return .generated(type: "text/event-stream") { _ in stream.next() }
+  }
+
+  private init(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) {
+    (self.log, self.isStopped, self.isLive) = (log, isStopped, isLive)
+  }
+
+  /// Blocks until there is something to tell; nil when the inspector is closed.
+  private func next() -> Data? {
+    var position = self.position.withLock { $0 }
+    defer { self.position.withLock { $0 = position } }
+    guard let last = position.revision else {
+      position.revision = 0
+      return event("hello", Hello(isLive: isLive, began: log.began.timeIntervalSince1970, now: now))
+    }
+    let pause = DispatchSemaphore(value: 0)
+    while !isStopped.isSet {
+      let changes = changes(since: last, &position)
+      if !changes.isEmpty { return changes }
+      position.rounds += 1
+      if position.rounds.isMultiple(of: Self.silentRounds) { return Data(": still here\n\n".utf8) }
+      _ = pause.wait(timeout: .now() + Self.interval)
+    }
+    return nil
+  }
+
+  private var now: Double { log.stopwatch.elapsed.inMilliseconds }
+
+  private func changes(since last: UInt64, _ position: inout Position) -> Data {
+    let newest = log.revision
+    let state = log.state
+    guard newest > last || state.removals != position.removals else { return Data() }
+    var output = Data()
+    if state.removals != position.removals {
+      position.removals = state.removals
+      output += event("kept", state.calls.map(\.id))
+    }
+    let changed = state.calls.map { (call: $0, revision: $0.revision) }.filter { $0.revision > last }
+      .sorted { $0.revision < $1.revision }
+    let told = changed.prefix(Self.batch)
+    let summaries = told.map { CallSummary($0.call, $0.call.snapshot, log) }
+    if !summaries.isEmpty { output += event("calls", Batch(now: now, total: state.total, calls: summaries)) }
+    // of calls that changed since, the next look tells again
+    position.revision = changed.count > told.count ? told.last?.revision : newest
+    return output
+  }
+
+  private struct Hello: Encodable {
+    let isLive: Bool
+    let began: Double
+    let now: Double
+  }
+
+  private struct Batch: Encodable {
+    let now: Double
+    let total: Int
+    let calls: [CallSummary]
+  }
+
+  private func event(_ name: String, _ value: some Encodable) -> Data {
+    guard let json = try? JSONEncoder().encode(value) else { return Data() }
+    return Data("event: \(name)\ndata: ".utf8) + json + Data("\n\n".utf8)
+  }
+}

@@ -1,0 +1,82 @@
+public import MartletEngine
+public import MartletSemantics
+import MartletTesting
+import Synchronization
+
+/// Shows the calls of this process in a browser while they happen. It is for development.
+///
+/// ```swift
+/// configuration.listeners.append(try Inspector())
+/// // Inspector: http://127.0.0.1:41873/#6f1c…
+/// ```
+///
+/// The page has a table of the calls and, for each of them, every attempt with its head as it was written, the reasons
+/// for redirects and retries, the cache's decision, cookies, bodies, messages, times and sizes. Several sessions may
+/// share an inspector.
+///
+/// It keeps the last calls in memory, with the beginning of their bodies: see ``Options-swift.struct``. The redaction
+/// replaces secrets before the page gets anything. The server listens only on the loopback interface, answers only
+/// requests that name its own address and come from its own page, and gives calls only to a page that has the random
+/// key in the URL: keep that URL as secret as the calls. Do not link the product into a release.
+public final class Inspector: EventListener {
+  /// The options of an inspector.
+  public struct Options: Sendable {
+    /// The port; 0, the default, lets the system choose a free one.
+    public var port = 0
+    /// The maximum number of calls; 500 by default. The oldest are removed first, those that are pinned last.
+    public var calls = 500
+    /// The maximum number of bytes of all bodies and messages together; 64 MiB by default.
+    public var bytes = 64 << 20
+    /// The maximum number of bytes of one body, or of all messages of a WebSocket; 1 MiB by default. With 0, none are
+    /// kept.
+    public var bodyBytes = 1 << 20
+    /// The secrets that are replaced; ``Martlet/Redaction/standard`` by default. `.off` shows passwords and tokens.
+    public var redaction = Redaction.standard
+    /// Whether the URL is printed once on standard error; true by default.
+    public var isAnnounced = true
+
+    /// Makes the default options.
+    public init() {}
+  }
+
+  /// The URL of the page, with the key in its fragment. Who has it can read the calls.
+  public let url: URL
+  package let log: CallLog
+  private let server: InspectorServer
+  /// The number of requests that local servers showed.
+  static let served = Atomic<UInt64>(0)
+  private let records = CallLocal<RecordedCall?>(nil)
+
+  /// Starts the server.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.other` if it cannot listen on the port.
+  public convenience init(_ options: Options = .init()) throws(HTTPError) {
+    try self.init(options, log: CallLog(options), isLive: true)
+  }
+
+  package init(_ options: Options, log: CallLog, isLive: Bool) throws(HTTPError) {
+    self.log = log
+    server = try InspectorServer(log, port: options.port, isLive: isLive)
+    url = server.url
+    if options.isAnnounced { SystemCalls.report("Inspector: \(url.absoluteString)") }
+  }
+
+  deinit { server.stop() }
+
+  public var events: Event.Kinds { log.bodyBytes > 0 ? .all : .exceptBytes.subtracting(.message) }
+
+  public func receive(_ event: Event, in call: Call) {
+    if case .started(let request) = event {
+      call[records] = log.begin(call.id, label: call.label, request)
+      return
+    }
+    guard let record = call[records] else { return }
+    log.update(record, event)
+  }
+
+  /// Ends the server and every open page. Later calls are not recorded.
+  public func close() {
+    log.close()
+    server.stop()
+  }
+}

@@ -1,0 +1,108 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+import MartletTesting
+
+/// What the server answers to a request that it has let in.
+struct InspectorRoutes: Sendable {
+  private let log: CallLog
+  private let isStopped: InspectorServer.Flag
+  private let isLive: Bool
+
+  init(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) {
+    (self.log, self.isStopped, self.isLive) = (log, isStopped, isLive)
+  }
+
+  func reply(to request: ReceivedRequest) -> Reply {
+    var reply = answer(request)
+    if request.target != "/" { Self.protect(&reply, policy: Self.noContent) }
+    return reply
+  }
+
+  /// Nothing of a body is loaded, run or styled, even if a browser were led to show one.
+  static let noContent = "default-src 'none'; sandbox; frame-ancestors 'none'"
+
+  /// Adds the fields that keep a browser from guessing, storing, framing and telling others.
+  static func protect(_ reply: inout Reply, policy: String) {
+    reply.fields["Content-Security-Policy"] = policy
+    reply.fields["X-Content-Type-Options"] = "nosniff"
+    reply.fields["Referrer-Policy"] = "no-referrer"
+    reply.fields["Cross-Origin-Resource-Policy"] = "same-origin"
+    reply.fields["Cross-Origin-Opener-Policy"] = "same-origin"
+    reply.fields[.cacheControl] = "no-store"
+  }
+
+  private func answer(_ request: ReceivedRequest) -> Reply {
+    let parts = request.path.split(separator: "/").map(String.init)
+    switch (request.method, parts.first, parts.count) {
+    case (.get, nil, _): return InspectorPage.reply()
+    case (.get, "changes", 1): return ChangeStream.reply(log, isStopped, isLive: isLive)
+    case (.get, "archive", 1): return archive()
+    case (.get, "search", 1): return search(request.query)
+    case (.get, "calls", 2): return call(parts[1]).map { json(CallDetails($0, log)) } ?? Self.missing
+    case (.get, "calls", 4): return body(parts)
+    case (.post, "clear", 1):
+      log.clear()
+      return .status(.noContent)
+    case (.post, "pin", 2), (.post, "unpin", 2):
+      guard let id = UInt64(parts[1]) else { return Self.missing }
+      log.pin(id, parts[0] == "pin")
+      return .status(.noContent)
+    default: return Self.missing
+    }
+  }
+
+  private static let missing = Reply.text("there is no such call\n", status: .notFound)
+
+  private func call(_ text: String) -> RecordedCall? { UInt64(text).flatMap { log.call($0) } }
+
+  /// `calls/7/1/response`: the bytes of a body of the seventh call's first attempt.
+  private func body(_ parts: [String]) -> Reply {
+    guard let call = call(parts[1]), let number = Int(parts[2]) else { return Self.missing }
+    let attempts = call.snapshot.attempts
+    guard attempts.indices.contains(number - 1), let entry = attempts[number - 1].entry(log.redaction) else {
+      return Self.missing
+    }
+    let bytes = parts[3] == "request" ? entry.request.postData?.bytes : entry.response.content.bytes
+    return Reply(fields: [.contentType: "application/octet-stream"], content: bytes ?? Data())
+  }
+
+  private func archive() -> Reply {
+    let entries = log.state.calls.flatMap { call in call.snapshot.attempts.compactMap { $0.entry(log.redaction) } }
+    let creator = HAR.Creator(name: "Martlet", version: Release.version)
+    let sorted = entries.sorted { $0.startedDateTime < $1.startedDateTime }
+    guard let bytes = try? HAR(log: HAR.Log(creator: creator, entries: sorted)).json() else {
+      return .text("the calls cannot be encoded\n", status: .internalServerError)
+    }
+    return Reply(fields: [.contentType: "application/json"], content: bytes)
+  }
+
+  /// The numbers of the calls whose text contains another: URLs, fields and bodies that are text, without secrets.
+  private func search(_ query: String?) -> Reply {
+    let pairs = PercentEncoding.form.pairs(in: query ?? "")
+    guard let wanted = pairs.first(where: { $0.name == "text" })?.value.lowercased(), !wanted.isEmpty else {
+      return json([UInt64]())
+    }
+    let found = log.state.calls.filter { call in
+      call.snapshot.attempts.contains { $0.entry(log.redaction)?.contains(wanted) ?? false }
+    }
+    return json(found.map(\.id))
+  }
+
+  private func json(_ value: some Encodable) -> Reply {
+    guard let bytes = try? JSONEncoder().encode(value) else {
+      return .text("the call cannot be encoded\n", status: .internalServerError)
+    }
+    return Reply(fields: [.contentType: "application/json"], content: bytes)
+  }
+}
+
+extension HAR.Entry {
+  fileprivate func contains(_ wanted: String) -> Bool {
+    let fields = (request.headers + response.headers).map { "\($0.name): \($0.value)" }
+    let messages = (webSocketMessages ?? []).map(\.data)
+    let isText = response.content.encoding == nil
+    let bodies = [request.postData?.text, isText ? response.content.text : nil, response.error].compactMap(\.self)
+    return ([request.url] + fields + messages + bodies).contains { $0.lowercased().contains(wanted) }
+  }
+}

@@ -1,0 +1,124 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+import MartletTesting
+import Synchronization
+
+/// The server of the page: small, and suspicious of everything that is not its own page.
+final class InspectorServer: Sendable {
+  let url: URL
+  private let server: LoopbackServer
+  private let isStopped: Flag
+
+  /// A flag that the threads of the connections share with the server.
+  final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isSet: Bool { value.load(ordering: .relaxed) }
+    func set() { value.store(true, ordering: .relaxed) }
+  }
+
+  /// Room for some pages and no more. A page that does not read is closed.
+  private static let limits = {
+    var limits = LoopbackServer.Limits()
+    limits.connections = 32
+    limits.headTime = .seconds(30)
+    limits.bodyTime = .seconds(10)
+    limits.sendTime = .seconds(20)
+    limits.heldBytes = 1 << 20
+    return limits
+  }()
+
+  init(_ log: CallLog, port: Int, isLive: Bool) throws(HTTPError) {
+    let (key, isStopped) = (InspectorKey(), Flag())
+    self.isStopped = isStopped
+    let boundPort = PortBox()
+    do {
+      server = try LoopbackServer(port: port, bodies: .collected(upTo: 4096), limits: Self.limits) { request in
+        if let refusal = RequestCheck(port: boundPort.value, key).refusal(request.received) { return refusal }
+        return InspectorRoutes(log, isStopped, isLive: isLive).reply(to: request.received)
+      }
+    } catch {
+      throw HTTPError(.other, "the inspector cannot start: \(error)")
+    }
+    boundPort.value = server.port
+    guard let url = URL(string: "http://127.0.0.1:\(server.port)/#\(key.text)") else {
+      throw HTTPError(.other, "the inspector has no valid URL")
+    }
+    self.url = url
+  }
+
+  /// The port, which is known only after the server has started.
+  private final class PortBox: Sendable {
+    private let port = Atomic(0)
+    var value: Int {
+      get { port.load(ordering: .acquiring) }
+      set { port.store(newValue, ordering: .releasing) }
+    }
+  }
+
+  func stop() {
+    isStopped.set()
+    server.stop()
+  }
+}
+
+/// The random key in the fragment of the URL, which browsers do not send: only a page that was opened with it has it.
+struct InspectorKey: Sendable {
+  let text: String
+
+  /// Makes a key of 128 random bits.
+  init() {
+    var generator = SystemRandomNumberGenerator()
+    text = (0..<2).map { _ in
+      let digits = String(generator.next() as UInt64, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  /// Compares in a time that does not depend on where the texts differ.
+  func matches(_ other: String) -> Bool {
+    let (left, right) = (Array(text.utf8), Array(other.utf8))
+    guard left.count == right.count else { return false }
+    return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+}
+
+/// Decides whether a request may be answered.
+struct RequestCheck: Sendable {
+  static let keyField: FieldName = "Inspector-Key"
+  private let authority: String
+  private let key: InspectorKey
+
+  init(port: Int, _ key: InspectorKey) { (authority, self.key) = ("127.0.0.1:\(port)", key) }
+
+  /// Returns why a request is not answered; nil if it may be.
+  func refusal(_ request: ReceivedRequest) -> Reply? {
+    // another name would be one that a foreign site points here (DNS rebinding)
+    guard request.fields[values: .host] == [authority] else {
+      return refuse(.misdirectedRequest, "this server is \(authority)")
+    }
+    let origins = request.fields[values: "Origin"]
+    guard origins.isEmpty || origins == ["http://\(authority)"] else {
+      return refuse(.forbidden, "another site asks")
+    }
+    let sites = request.fields[values: "Sec-Fetch-Site"]
+    guard sites.allSatisfy({ $0 == "same-origin" || $0 == "none" }) else {
+      return refuse(.forbidden, "another site asks")
+    }
+    guard request.method == .get || request.method == .post else {
+      return refuse(.methodNotAllowed, "only GET and POST")
+    }
+    // the page itself has no calls in it, and cannot send the key before it runs
+    if request.target == "/", request.method == .get { return nil }
+    guard let sent = request.fields[Self.keyField], key.matches(sent) else {
+      return refuse(.unauthorized, "the key is missing or wrong: open the URL that the inspector printed")
+    }
+    return nil
+  }
+
+  private func refuse(_ status: HTTPStatus, _ reason: String) -> Reply {
+    var reply = Reply.text(reason + "\n", status: status)
+    InspectorRoutes.protect(&reply, policy: InspectorRoutes.noContent)
+    return reply.closing()
+  }
+}

@@ -1,0 +1,223 @@
+'use strict'
+// The panel of one call: what happened, its attempts and their bodies.
+
+// --- Details ----------------------------------------------------------------------------------------------------------
+
+function openDetails() {
+  if (state.selected === null) return
+  at('details').hidden = false
+  document.body.classList.add('open')
+  drawRows()
+  loadDetails()
+}
+
+function closeDetails() {
+  at('details').hidden = true
+  document.body.classList.remove('open')
+  state.details = null
+  drawRows()
+  at('rows').focus()
+}
+
+// Loads the details of the selected call; one request at a time, however often the call changes.
+async function loadDetails() {
+  if (at('details').hidden) return
+  if (loadDetails.isLoading) return void (loadDetails.isStale = true)
+  loadDetails.isLoading = true
+  const id = state.selected
+  try {
+    const details = await (await ask(`/calls/${id}`)).json()
+    if (id === state.selected) drawDetails(details)
+  } catch (error) { report(error) }
+  loadDetails.isLoading = false
+  if (loadDetails.isStale || id !== state.selected) {
+    loadDetails.isStale = false
+    setTimeout(loadDetails, 150)
+  }
+}
+
+function drawDetails(details) {
+  const call = details.summary
+  const panel = at('details')
+  const isSame = state.details?.summary.id === call.id
+  const opened = isSame ? [...panel.querySelectorAll('details')].map(part => part.open) : []
+  const scroll = isSame ? panel.scrollTop : 0
+  state.details = details
+  panel.replaceChildren(
+    make('h2', {}, make('b', { class: statusStyle(call) }, statusText(call)), ' ', call.method, ' ', make('bdi', {}, call.url)),
+    call.error ? make('p', { class: 'bad error' }, call.error) : '',
+    actions(details), story(details.lines), waterfall(call),
+    ...details.attempts.map((attempt, index) => attemptPart(call, attempt, index, details.attempts.length)))
+  panel.querySelectorAll('details').forEach((part, index) => { if (index in opened) part.open = opened[index] })
+  panel.scrollTop = scroll
+}
+
+function actions(details) {
+  const call = details.summary
+  const copies = ['curl', 'martlet', 'Swift'].map(name =>
+    make('button', { onclick: event => copy(details.copies[name], event.target) }, `Copy as ${name}`))
+  return make('p', { class: 'actions' }, ...copies,
+    make('button', { onclick: togglePin }, call.isPinned ? 'Unpin' : 'Pin'),
+    make('button', { onclick: closeDetails }, 'Close'))
+}
+
+async function copy(text, button) {
+  await navigator.clipboard.writeText(text)
+  const name = button.textContent
+  button.textContent = 'Copied'
+  setTimeout(() => { button.textContent = name }, 1000)
+}
+
+function togglePin() {
+  const call = state.calls.get(state.selected)
+  if (call) act(`/${call.isPinned ? 'unpin' : 'pin'}/${call.id}`)
+}
+
+function story(lines) {
+  return make('ol', { class: 'story', 'aria-label': 'What happened' }, lines.map(line =>
+    make('li', { class: line.style }, make('span', { class: 'number' }, timeText(line.time)),
+      make('span', {}, make('bdi', {}, line.text), line.rule ? make('span', { class: 'tag' }, line.rule) : ''))))
+}
+
+function waterfall(call) {
+  const length = Math.max(.001, duration(call), ...call.bars.map(bar => bar.start + bar.length - call.start))
+  const marks = make('div', { class: 'axis', 'aria-hidden': 'true' })
+  for (let step = 0; step <= 4; step++) {
+    const mark = make('span', {}, timeText(length * step / 4))
+    mark.style.left = `${step * 25}%`
+    marks.append(mark)
+  }
+  return make('div', { class: 'waterfall' }, marks, drawing(call.bars, call.start, length))
+}
+
+function attemptPart(call, attempt, index, count) {
+  const { entry } = attempt
+  const { request, response } = entry
+  const status = response.status ? `${response.status} ${response.statusText}` : response._error ?? 'no response yet'
+  const title = `Attempt ${index + 1}: ${request.method} – ${status}`
+  return make('details', { class: 'attempt', open: index === count - 1 },
+    make('summary', { class: response.status >= 400 || !response.status ? 'bad' : '' }, title),
+    /^call \d+, attempt \d+$/.test(entry.comment ?? '') ? '' : make('p', { class: 'dim' }, entry.comment),
+    facts(entry, attempt),
+    head('Request', `${request.method} ${request.url} ${request.httpVersion}`, request.headers),
+    bodyPart(call, index, 'request', attempt.sent, request.postData?.mimeType, request.postData?.comment),
+    response.status ? head('Response', `${response.httpVersion} ${status}`, response.headers) : '',
+    bodyPart(call, index, 'response', attempt.received, response.content.mimeType, response.content.comment),
+    messages(entry._webSocketMessages))
+}
+
+function facts(entry, attempt) {
+  const times = Object.entries(entry.timings).filter(([, value]) => value > 0).map(([name, value]) => `${name} ${timeText(value)}`)
+  const values = {
+    connection: attempt.connection ?? 'none', times: times.join(', '),
+    'body sent': entry.request.bodySize >= 0 ? sizeText(entry.request.bodySize) : '–',
+    'body received': `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'}, decoded ${sizeText(entry.response.content.size)}`,
+    'cookies sent': entry.request.cookies.map(cookie => cookie.name).join(', '),
+    'cookies set': entry.response.cookies.map(cookie => cookie.name).join(', '),
+  }
+  return make('dl', {}, Object.entries(values).filter(([, value]) => value)
+    .flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]))
+}
+
+function head(title, line, fields) {
+  return make('section', {}, make('h3', {}, title), make('pre', { class: 'head' }, make('b', {}, line), '\n',
+    fields.flatMap(field => [make('span', { class: 'dim' }, `${field.name}: `), field.value, '\n'])))
+}
+
+function messages(list) {
+  if (!list) return ''
+  return make('section', {}, make('h3', {}, `Messages (${list.length})`), make('ol', { class: 'messages' }, list.map(message =>
+    make('li', {}, make('b', { class: message.type === 'send' ? 'notice' : 'good' }, message.type === 'send' ? '↑ ' : '↓ '),
+      message.opcode === 8 ? 'close ' : '', make('bdi', {}, message.data), message.comment ? ` (${message.comment})` : ''))))
+}
+
+// --- Bodies -----------------------------------------------------------------------------------------------------------
+
+const longestText = 256 << 10
+const longestHex = 16 << 10
+const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']
+
+function bodyPart(call, index, side, size, type, comment) {
+  const title = `${side === 'request' ? 'Request' : 'Response'}’s body`
+  if (!size) return comment ? make('p', { class: 'dim' }, `${title}: ${comment}`) : ''
+  const place = make('div', { class: 'body' })
+  const part = make('section', {}, make('h3', {}, `${title}, ${sizeText(size)}${type ? `, ${type}` : ''}`),
+    comment ? make('p', { class: 'dim' }, comment) : '', place)
+  ask(`/calls/${call.id}/${index + 1}/${side}`).then(response => response.arrayBuffer())
+    .then(buffer => showBody(place, new Uint8Array(buffer), type ?? '')).catch(report)
+  return part
+}
+
+function showBody(place, bytes, type) {
+  const media = type.split(';')[0].trim().toLowerCase()
+  const text = decoded(bytes, type)
+  const forms = {}
+  if (pictures.includes(media)) forms.Picture = () => picture(bytes, media)
+  if (text !== null) {
+    const formatted = format(text, media)
+    if (formatted !== text) forms.Formatted = () => pre(formatted)
+    forms.Text = () => pre(text)
+  }
+  forms.Hex = () => pre(hex(bytes))
+  const content = make('div')
+  const buttons = Object.entries(forms).map(([name, show]) =>
+    make('button', { onclick: event => choose(event.target, show) }, name))
+  function choose(button, show) {
+    buttons.forEach(other => other.setAttribute('aria-pressed', String(other === button)))
+    content.replaceChildren(show())
+  }
+  place.replaceChildren(make('p', { class: 'actions' }, buttons), content)
+  choose(buttons[0], Object.values(forms)[0])
+}
+
+function pre(text) {
+  const shown = text.slice(0, longestText)
+  const rest = text.length - shown.length
+  return make('div', {}, make('pre', {}, shown), rest ? make('p', { class: 'dim' }, `and ${rest} more characters`) : '')
+}
+
+function picture(bytes, type) {
+  const url = URL.createObjectURL(new Blob([bytes], { type }))
+  const image = make('img', { src: url, alt: 'the picture' })
+  image.addEventListener('load', () => URL.revokeObjectURL(url))
+  return image
+}
+
+// The text; null if the bytes are none in the charset of the type.
+function decoded(bytes, type) {
+  const charset = /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8'
+  if (bytes.includes(0) && !/^utf-?16/i.test(charset)) return null
+  try { return new TextDecoder(charset, { fatal: true }).decode(bytes) } catch { return null }
+}
+
+function format(text, media) {
+  if (text.length > longestText) return text
+  try {
+    if (media.endsWith('json')) return JSON.stringify(JSON.parse(text), null, 2)
+  } catch { return text }
+  return media.endsWith('xml') ? indentXML(text) : text
+}
+
+function indentXML(text) {
+  let depth = 0
+  const parts = text.match(/<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<[^>]*>|[^<]+/g) ?? []
+  return parts.filter(part => part.trim()).map(part => {
+    const isEnd = part.startsWith('</')
+    if (isEnd) depth -= 1
+    const line = '  '.repeat(Math.max(0, depth)) + part.trim()
+    if (/^<[^/!?]/.test(part) && !part.endsWith('/>')) depth += 1
+    return line
+  }).join('\n')
+}
+
+function hex(bytes) {
+  const lines = []
+  for (let start = 0; start < Math.min(bytes.length, longestHex); start += 16) {
+    const line = [...bytes.subarray(start, start + 16)]
+    const digits = line.map(byte => byte.toString(16).padStart(2, '0')).join(' ').padEnd(47)
+    const letters = line.map(byte => byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.').join('')
+    lines.push(`${start.toString(16).padStart(6, '0')}  ${digits}  ${letters}`)
+  }
+  if (bytes.length > longestHex) lines.push(`and ${bytes.length - longestHex} more bytes`)
+  return lines.join('\n')
+}

@@ -1,0 +1,370 @@
+'use strict'
+// The page of the inspector. It shows what the process tells it: a summary of each call as server-sent events, and the
+// details of the selected one. Text of others becomes text nodes only.
+
+const key = location.hash.slice(1)
+const rowHeight = 28
+const minute = 60_000
+
+const state = {
+  calls: new Map(), shown: [], selected: null, isPaused: false, waiting: [], total: 0, offset: 0, isLive: true,
+  filter: [], found: null, details: null, shownRevision: '',
+}
+
+const at = id => document.getElementById(id)
+
+// --- Text and elements ------------------------------------------------------------------------------------------------
+
+// Characters that control a terminal or the direction of a text become visible ones.
+function clean(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, c => {
+    const code = c.charCodeAt(0)
+    return code < 32 ? String.fromCharCode(0x2400 + code) : '\ufffd'
+  })
+}
+
+function make(tag, options = {}, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || value === null || value === false) continue
+    if (name === 'class') element.className = value
+    else if (name.startsWith('on')) element.addEventListener(name.slice(2), value)
+    else element.setAttribute(name, value === true ? '' : value)
+  }
+  for (const child of children.flat()) {
+    if (child === undefined || child === null || child === '') continue
+    element.append(child instanceof Node ? child : document.createTextNode(clean(child)))
+  }
+  return element
+}
+
+function sizeText(bytes) {
+  if (bytes < 1000) return `${bytes} B`
+  let value = bytes
+  for (const unit of ['kB', 'MB', 'GB']) {
+    value /= 1000
+    if (value < 999.5) return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${unit}`
+  }
+  return `${(value / 1000).toFixed(1)} TB`
+}
+
+function timeText(milliseconds) {
+  if (milliseconds < 9.95) return `${milliseconds.toFixed(1)} ms`
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`
+  return milliseconds < 59_950 ? `${(milliseconds / 1000).toFixed(1)} s` : `${(milliseconds / minute).toFixed(1)} min`
+}
+
+const now = () => performance.now() + state.offset
+const duration = call => Math.max(0, (call.end ?? (state.isLive ? now() : call.start)) - call.start)
+
+function statusText(call) {
+  return call.status ? String(call.status) : call.state === 'running' ? '…' : call.state === 'failed' ? 'failed' : '–'
+}
+
+function statusStyle(call) {
+  if (call.state === 'failed' || call.status >= 400) return 'bad'
+  return call.state === 'running' ? 'dim' : call.status >= 300 ? 'notice' : 'good'
+}
+
+// The drawing: bars that the process computed, placed in the width of a duration.
+function drawing(bars, start, length) {
+  const element = make('span', { class: 'bars' })
+  for (const bar of bars) {
+    const left = Math.min(100, (bar.start - start) / length * 100)
+    const part = make('i', { class: bar.style, title: bar.title })
+    part.style.left = `${left}%`
+    part.style.width = `max(2px, ${Math.max(0, Math.min(100 - left, bar.length / length * 100))}%)`
+    element.append(part)
+  }
+  return element
+}
+
+// --- The process ------------------------------------------------------------------------------------------------------
+
+async function ask(path, method = 'GET') {
+  const response = await fetch(path, { method, headers: { 'Inspector-Key': key }, cache: 'no-store' })
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
+  return response
+}
+
+const act = path => ask(path, 'POST').catch(report)
+
+function report(error) { tell(error.message.trim(), true) }
+
+function tell(text, isBad = false) {
+  at('connection').textContent = clean(text)
+  at('connection').className = isBad ? 'bad' : ''
+}
+
+async function listen() {
+  try {
+    const response = await ask('/changes')
+    forgetAll()
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    let rest = ''
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      const parts = (rest + value).split('\n\n')
+      rest = parts.pop()
+      parts.forEach(receive)
+    }
+    tell('the program has ended; what is shown stays until it starts again', true)
+  } catch (error) {
+    const isRefused = error.message.startsWith('401')
+    tell(isRefused ? 'The key is missing or wrong: open the URL that the inspector printed.'
+      : 'The program cannot be reached.', true)
+    if (isRefused) return
+  }
+  setTimeout(listen, 2000)
+}
+
+function receive(text) {
+  const lines = text.split('\n')
+  const name = lines.find(line => line.startsWith('event: '))?.slice(7)
+  const data = lines.find(line => line.startsWith('data: '))?.slice(6)
+  if (!name || !data) return
+  const change = { name, value: JSON.parse(data) }
+  if (state.isPaused && name !== 'hello') state.waiting.push(change)
+  else apply(change)
+  // a pause must not hold everything that happens meanwhile
+  if (state.waiting.length > 2000) state.waiting.splice(0, 1000)
+}
+
+function apply({ name, value }) {
+  if (name === 'hello') {
+    state.isLive = value.isLive
+    state.offset = value.now - performance.now()
+    const began = new Date(value.began * 1000).toLocaleTimeString()
+    tell(value.isLive ? `live, since ${began}` : 'an archive')
+  } else if (name === 'kept') {
+    const kept = new Set(value)
+    for (const id of state.calls.keys()) if (!kept.has(id)) state.calls.delete(id)
+  } else if (name === 'calls') {
+    state.total = value.total
+    for (const call of value.calls) {
+      state.calls.set(call.id, call)
+      if (call.id === state.selected) loadDetails()
+    }
+  }
+  plan()
+}
+
+function forgetAll() {
+  state.calls.clear()
+  state.waiting = []
+}
+
+// --- The filter -------------------------------------------------------------------------------------------------------
+
+function parseFilter(text) {
+  return text.trim().split(/\s+/).filter(Boolean).map(word => {
+    const colon = word.indexOf(':')
+    const name = word.slice(0, colon).toLowerCase()
+    return colon > 0 && name in tests ? { name, value: word.slice(colon + 1).toLowerCase() }
+      : { name: 'text', value: word.toLowerCase() }
+  })
+}
+
+function milliseconds(text) {
+  const match = /^([\d.]+)(ms|s)?$/.exec(text)
+  return match ? Number(match[1]) * (match[2] === 's' ? 1000 : 1) : 0
+}
+
+const tests = {
+  status: (call, value) => /^\dxx$/.test(value) ? String(call.status ?? '')[0] === value[0]
+    : String(call.status ?? '').startsWith(value),
+  method: (call, value) => call.method.toLowerCase() === value,
+  label: (call, value) => (call.label ?? '').toLowerCase().includes(value),
+  over: (call, value) => duration(call) >= milliseconds(value),
+  under: (call, value) => duration(call) <= milliseconds(value),
+  is: (call, value) => value === 'cached' ? call.source !== 'network' : value === 'pinned' ? call.isPinned
+    : value === 'failed' ? call.state === 'failed' || call.status >= 400 : call.state === value,
+  body: (call, value) => !value || (state.found?.text === value && state.found.ids.has(call.id)),
+  text: (call, value) => [call.url, call.method, call.type, call.error, call.label, call.status]
+    .some(part => part && String(part).toLowerCase().includes(value)),
+}
+
+const matches = call => state.filter.every(({ name, value }) => tests[name](call, value))
+
+async function searchBodies() {
+  const wanted = state.filter.find(part => part.name === 'body')?.value
+  if (!wanted || state.found?.text === wanted) return
+  try {
+    const ids = await (await ask(`/search?text=${encodeURIComponent(wanted)}`)).json()
+    state.found = { text: wanted, ids: new Set(ids) }
+    plan()
+  } catch (error) { report(error) }
+}
+
+function changeFilter() {
+  state.filter = parseFilter(at('filter').value)
+  state.found = null
+  clearTimeout(changeFilter.timer)
+  changeFilter.timer = setTimeout(searchBodies, 200)
+  at('rows').scrollTop = 0
+  plan()
+}
+
+// --- The table --------------------------------------------------------------------------------------------------------
+
+// Draws once for all changes of a frame.
+function plan() {
+  if (plan.isPlanned) return
+  plan.isPlanned = true
+  requestAnimationFrame(() => {
+    plan.isPlanned = false
+    state.shown = [...state.calls.values()].filter(matches).sort((a, b) => b.isPinned - a.isPinned || b.id - a.id)
+    drawRows()
+    drawCounters()
+  })
+}
+
+// Only the rows in sight are elements.
+function drawRows() {
+  const list = at('rows')
+  const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - 4)
+  const last = Math.min(state.shown.length, Math.ceil((list.scrollTop + list.clientHeight) / rowHeight) + 4)
+  const visible = state.shown.slice(first, last)
+  const length = Math.max(1, ...visible.map(duration))
+  const space = at('space')
+  space.style.height = `${state.shown.length * rowHeight}px`
+  space.replaceChildren(...visible.map((call, index) => row(call, first + index, length)))
+  at('empty').hidden = state.shown.length > 0
+  at('empty').textContent = state.calls.size ? 'No call matches the filter.' : 'No calls yet.'
+  if (state.selected !== null) list.setAttribute('aria-activedescendant', `call-${state.selected}`)
+}
+
+function row(call, index, length) {
+  const pin = call.isPinned ? '📌 ' : ''
+  const label = call.label ? make('span', { class: 'tag' }, call.label) : ''
+  const source = call.source === 'network' ? '' : make('span', { class: 'tag' }, call.source)
+  const again = call.attempts > 1 ? make('span', { class: 'tag' }, `${call.attempts} attempts`) : ''
+  const element = make('div', {
+    class: 'row', role: 'option', id: `call-${call.id}`, 'aria-selected': String(call.id === state.selected),
+    'aria-setsize': state.shown.length, 'aria-posinset': index + 1,
+    onclick: () => { select(call.id); openDetails() },
+  },
+  make('b', { class: statusStyle(call) }, statusText(call)), make('span', {}, call.method),
+  make('span', { class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again),
+  make('span', { class: 'number' }, sizeText(call.received)),
+  make('span', { class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length))
+  element.style.top = `${index * rowHeight}px`
+  return element
+}
+
+function select(id) {
+  state.selected = id
+  const index = state.shown.findIndex(call => call.id === id)
+  const list = at('rows')
+  const top = index * rowHeight
+  if (top < list.scrollTop) list.scrollTop = top
+  if (top + rowHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + rowHeight - list.clientHeight
+  drawRows()
+}
+
+function move(step) {
+  if (!state.shown.length) return
+  const index = state.shown.findIndex(call => call.id === state.selected)
+  const next = index < 0 ? 0 : Math.max(0, Math.min(state.shown.length - 1, index + step))
+  select(state.shown[next].id)
+  if (!at('details').hidden) openDetails()
+}
+
+// --- Counters ---------------------------------------------------------------------------------------------------------
+
+function drawCounters() {
+  const calls = [...state.calls.values()]
+  const latest = state.isLive ? now() : Math.max(0, ...calls.map(call => call.end ?? call.start))
+  const ended = calls.filter(call => call.end && call.end > latest - minute)
+  const times = ended.map(duration).sort((a, b) => a - b)
+  const quantile = part => times.length ? timeText(times[Math.min(times.length - 1, Math.floor(times.length * part))]) : '–'
+  const failed = ended.filter(call => call.state === 'failed' || call.status >= 400)
+  const cached = ended.filter(call => call.source !== 'network').length
+  const seconds = new Array(60).fill(0)
+  for (const call of ended) seconds[Math.min(59, Math.floor((latest - call.end) / 1000))] += 1
+  const recent = seconds.slice(0, 10).reduce((sum, count) => sum + count, 0)
+  const values = {
+    calls: state.total, running: calls.filter(call => call.state === 'running').length,
+    'calls/s': (recent / 10).toFixed(1), errors: failed.length, p50: quantile(.5), p99: quantile(.99),
+    received: sizeText(ended.reduce((sum, call) => sum + call.received, 0)),
+    'from cache': ended.length ? `${Math.round(cached / ended.length * 100)} %` : '–',
+  }
+  at('counters').replaceChildren(...Object.entries(values).map(([name, value]) =>
+    make('div', {}, make('dt', {}, name), make('dd', { class: name === 'errors' && value ? 'bad' : '' }, value))))
+  drawChart(seconds, failed, latest)
+}
+
+function drawChart(seconds, failed, latest) {
+  const errors = new Array(60).fill(0)
+  for (const call of failed) errors[Math.min(59, Math.floor((latest - call.end) / 1000))] += 1
+  const top = Math.max(1, ...seconds)
+  const bars = (counts, style) => counts.map((count, second) => {
+    const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
+    const height = count / top * 38
+    for (const [name, value] of Object.entries({ x: (59 - second) * 4, y: 40 - height, width: 3, height, class: style })) {
+      bar.setAttribute(name, value)
+    }
+    return bar
+  })
+  at('chart').replaceChildren(...bars(seconds, 'all'), ...bars(errors, 'errors'))
+}
+
+// --- Tools ------------------------------------------------------------------------------------------------------------
+
+function togglePause() {
+  state.isPaused = !state.isPaused
+  at('pause').setAttribute('aria-pressed', String(state.isPaused))
+  at('pause').textContent = state.isPaused ? 'Resume' : 'Pause'
+  if (!state.isPaused) state.waiting.splice(0).forEach(apply)
+}
+
+function clearCalls() {
+  if (!at('details').hidden) closeDetails()
+  state.selected = null
+  act('/clear')
+}
+
+async function exportArchive() {
+  try {
+    const url = URL.createObjectURL(await (await ask('/archive')).blob())
+    make('a', { href: url, download: 'calls.har' }).click()
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  } catch (error) { report(error) }
+}
+
+function toggleHelp() {
+  at('keys').hidden = !at('keys').hidden
+  at('help').setAttribute('aria-expanded', String(!at('keys').hidden))
+}
+
+const page = () => Math.max(1, Math.floor(at('rows').clientHeight / rowHeight) - 1)
+const keys = {
+  ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(page()), PageUp: () => move(-page()),
+  Home: () => move(-Infinity), End: () => move(Infinity), Enter: openDetails, Escape: closeDetails,
+  '/': () => at('filter').focus(), p: togglePause, c: clearCalls, x: togglePin, '?': toggleHelp,
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.target === at('filter')) {
+    if (event.key === 'Escape' || event.key === 'Enter') at('rows').focus()
+    return
+  }
+  const isControl = event.target.closest('button, summary, a')
+  if (!(event.key in keys) || (isControl && event.key === 'Enter')) return
+  event.preventDefault()
+  keys[event.key]()
+}
+
+document.addEventListener('keydown', press)
+at('filter').addEventListener('input', changeFilter)
+at('pause').addEventListener('click', togglePause)
+at('clear').addEventListener('click', clearCalls)
+at('export').addEventListener('click', exportArchive)
+at('help').addEventListener('click', toggleHelp)
+at('rows').addEventListener('scroll', () => requestAnimationFrame(drawRows))
+addEventListener('resize', plan)
+addEventListener('hashchange', () => location.reload())
+setInterval(() => { if (state.isLive && !state.isPaused && !document.hidden) plan() }, 1000)
+listen()

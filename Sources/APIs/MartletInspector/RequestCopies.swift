@@ -1,0 +1,64 @@
+import MartletEngine
+import MartletObservation
+import MartletSemantics
+
+/// A request as text for a terminal or a program, without secrets.
+enum RequestCopies {
+  static func all(of request: HTTPRequest, _ redaction: Redaction) -> [String: String] {
+    [
+      "curl": request.curlCommand(redaction: redaction), "martlet": martlet(request, redaction),
+      "Swift": swift(request, redaction),
+    ]
+  }
+
+  private static let commands: Set<String> = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+
+  /// A command of the tool; a comment for a method that it has no command for.
+  private static func martlet(_ request: HTTPRequest, _ redaction: Redaction) -> String {
+    let method = request.method.rawValue
+    guard commands.contains(method) else { return "# martlet has no command for \(method)" }
+    var words = ["martlet", method.lowercased(), quoted(redaction.redacted(request.url))]
+    if let text = text(of: request, redaction) { words += ["--raw", quoted(text)] }
+    words += redaction.redacted(request.fields).map { quoted("\($0.name.rawName):\($0.value)") }
+    return words.joined(separator: " ")
+  }
+
+  private static func swift(_ request: HTTPRequest, _ redaction: Redaction) -> String {
+    let method = request.method.rawValue.lowercased()
+    let isNamed = commands.contains(request.method.rawValue)
+    let name = isNamed ? ".\(method)" : "HTTPMethod(\(literal(request.method.rawValue)))"
+    var lines = [
+      "let url = URL(string: \(literal(redaction.redacted(request.url))))!",
+      "var request = HTTPRequest(\(name), url)",
+    ]
+    for (field, value) in redaction.redacted(request.fields) {
+      lines.append("request.fields.append(\(literal(value)), for: \(literal(field.rawName)))")
+    }
+    if let text = text(of: request, redaction) { lines.append("request.body = .data(Data(\(literal(text)).utf8))") }
+    lines.append("let (data, response) = try await session.data(for: request)")
+    return lines.joined(separator: "\n")
+  }
+
+  /// The body, if it is text in memory.
+  private static func text(of request: HTTPRequest, _ redaction: Redaction) -> String? {
+    guard let bytes = request.body.bytes, !bytes.isEmpty, bytes.count <= 100_000 else { return nil }
+    return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)
+  }
+
+  /// The text as one word of a POSIX shell.
+  private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+
+  /// The text as a literal of Swift.
+  private static func literal(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"", "\\": result += "\\\(scalar)"
+      case _ where scalar.properties.generalCategory == .control || scalar.changesDirection:
+        result += "\\u{\(String(scalar.value, radix: 16))}"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}

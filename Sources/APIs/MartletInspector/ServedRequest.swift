@@ -1,0 +1,31 @@
+import MartletEngine
+import MartletSemantics
+package import MartletTesting
+import Synchronization
+
+extension Inspector {
+  /// Shows a request that a local server answers, as if it were a call; nil if its target is no path.
+  package func begin(_ received: ReceivedRequest) -> ServedRequest? {
+    let host = received.fields[.host] ?? "localhost"
+    guard received.target.hasPrefix("/"), let url = URL(string: "http://\(host)\(received.target)") else { return nil }
+    let request = HTTPRequest(received.method, url, fields: received.fields)
+    let number = Self.served.add(1, ordering: .relaxed).newValue
+    guard let record = log.begin(number, label: nil, request) else { return nil }
+    log.update(record, .attempt(1, request))
+    log.update(record, .sending(request.head))
+    return ServedRequest(record: record, log: log, url: url)
+  }
+}
+
+/// A request that is being answered.
+package struct ServedRequest: Sendable {
+  let record: RecordedCall
+  let log: CallLog
+  let url: URL
+
+  /// Adds the head of the reply, which is about to be sent.
+  package func end(_ reply: Reply) {
+    log.update(record, .response(ResponseHead(status: reply.status, fields: reply.fields), from: url))
+    log.update(record, .finished(nil))
+  }
+}

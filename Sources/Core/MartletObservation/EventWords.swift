@@ -1,0 +1,57 @@
+package import MartletEngine
+package import MartletSemantics
+
+/// What events mean, in words, without secrets. The text of others in it is not escaped.
+package enum EventWords {
+  /// Where a response comes from.
+  package static func origin(of source: HTTPResponse.Source) -> String {
+    switch source {
+    case .network: "the response comes from the network"
+    case .cache: "the response comes from the cache, and is fresh"
+    case .revalidated: "the response comes from the cache: the server said that it is still valid"
+    case .stale: "the response comes from the cache, and is stale"
+    case .offline: "the response comes from the cache, because the server cannot be reached"
+    }
+  }
+
+  /// The section that allows a response from there; nil for the network.
+  package static func rule(for source: HTTPResponse.Source) -> String? {
+    switch source {
+    case .network: nil
+    case .cache: "RFC 9111 §4.2"
+    case .revalidated: "RFC 9111 §4.3.4"
+    case .stale: "RFC 9111 §4.2.4"
+    case .offline: "RFC 9111 §4.2.4, RFC 5861 §4"
+    }
+  }
+
+  /// The additions below the interceptors: cookies, and the conditions of the cache.
+  package static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
+    guard let prepared else { return [] }
+    var lines: [String] = []
+    if !prepared.fields.contains(.cookie), let cookies = sent.fields[.cookie] {
+      let count = cookies.split(separator: ";").count
+      lines.append("the cookie jar has \(count) cookie\(count == 1 ? "" : "s") for it")
+    }
+    for name in [FieldName.ifNoneMatch, .ifModifiedSince]
+    where !prepared.fields.contains(name) && sent.fields.contains(name) {
+      lines.append("the cache asks whether its response is still valid (\(name))")
+    }
+    return lines
+  }
+
+  /// The cookies that a response sets.
+  package static func cookies(set head: ResponseHead) -> [String] {
+    let names = head.fields[values: .setCookie].map { line in
+      String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
+    }
+    guard !names.isEmpty else { return [] }
+    let which = names.count == 1 ? "the cookie" : "cookies"
+    return ["the response sets \(which) \(names.joined(separator: ", "))".printable]
+  }
+
+  /// When and why a request is sent again.
+  package static func resend(after delay: Duration, because reason: String) -> String {
+    delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)"
+  }
+}

@@ -1,0 +1,150 @@
+package import MartletEngine
+import MartletSemantics
+
+/// The phases of an attempt with their lengths: the differences between the transport's measurements.
+package struct Phases: Sendable, Sequence {
+  /// A phase: its name, when it began in the attempt, and how long it took.
+  package struct Phase: Sendable, Hashable {
+    package let name: String
+    package let start: Duration
+    package let length: Duration
+  }
+
+  private let phases: [Phase]
+
+  /// - Parameter failure: the phase in which the attempt failed; its last bar belongs to this phase.
+  package init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
+    self.init([
+      ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
+      ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
+      (metrics.firstByte > .zero ? "receive" : Self.name(of: failure), metrics.total),
+    ])
+  }
+
+  /// The phases of an archive's entry.
+  package init(_ timings: HAR.Timings) {
+    var ends: [(String, Duration)] = []
+    var end = 0.0
+    func add(_ name: String, _ length: Double) {
+      end += Swift.max(0, length)
+      ends.append((name, .milliseconds(end)))
+    }
+    add("queue", timings.blocked)
+    add("DNS", timings.dns)
+    add("connect", timings.connect - Swift.max(0, timings.ssl))
+    add("TLS", timings.ssl)
+    add("request", timings.send)
+    add("wait", timings.wait)
+    add("receive", timings.receive)
+    self.init(ends)
+  }
+
+  private init(_ ends: [(String, Duration)]) {
+    var phases: [Phase] = []
+    var last = Duration.zero
+    for (name, end) in ends where end > last {
+      phases.append(Phase(name: name, start: last, length: end - last))
+      last = end
+    }
+    self.phases = phases
+  }
+
+  /// The name of the phase in which an attempt failed.
+  package static func name(of failure: HTTPError.Phase?) -> String {
+    switch failure {
+    case .queued: "queue"
+    case .resolving: "DNS"
+    case .connecting: "connect"
+    case .securing: "TLS"
+    case .sending: "request"
+    case .waiting: "wait"
+    case .preparing, .receiving, nil: "receive"
+    }
+  }
+
+  package func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
+}
+
+/// The drawing of attempts over time: bars, one for each phase, and their colors.
+package enum Waterfall {
+  /// A bar, in milliseconds since the same moment as the attempt's start.
+  package struct Bar: Sendable, Hashable, Encodable {
+    /// The class of its style: the name of a phase in lower case, or `cache`.
+    package let style: String
+    package let title: String
+    package let start: Double
+    package let length: Double
+
+    init(_ style: String, _ title: String, from start: Double, length: Double) {
+      (self.style, self.title, self.start, self.length) = (style, title, start, length)
+    }
+  }
+
+  /// An attempt as it is drawn.
+  package struct Attempt: Sendable {
+    package var start: Duration
+    package var end: Duration
+    package var wasSent: Bool
+    package var metrics: TransferMetrics?
+    /// When the head of the response arrived.
+    package var headTime: Duration?
+    /// The phase in which it failed.
+    package var failure: HTTPError.Phase?
+
+    package init(
+      start: Duration, end: Duration, wasSent: Bool, metrics: TransferMetrics?, headTime: Duration?,
+      failure: HTTPError.Phase?
+    ) {
+      (self.start, self.end, self.wasSent) = (start, end, wasSent)
+      (self.metrics, self.headTime, self.failure) = (metrics, headTime, failure)
+    }
+  }
+
+  package static func bars(_ attempt: Attempt) -> [Bar] {
+    let start = attempt.start.inMilliseconds
+    guard attempt.wasSent else {
+      return [Bar("cache", "answered without the network", from: start, length: attempt.end.inMilliseconds - start)]
+    }
+    guard let metrics = attempt.metrics else {
+      // The body was not read to its end, so the transport measured nothing.
+      let end = (attempt.headTime ?? attempt.end).inMilliseconds
+      let title = attempt.headTime == nil ? "no response" : "until the head of the response"
+      let style = attempt.headTime == nil ? Phases.name(of: attempt.failure).lowercased() : "wait"
+      return [Bar(style, title, from: start, length: end - start)]
+    }
+    return bars(Phases(metrics, failedWhile: attempt.failure), from: start)
+  }
+
+  /// The bars of phases that begin at this time, in milliseconds.
+  package static func bars(_ phases: Phases, from start: Double) -> [Bar] {
+    phases.map { phase in
+      Bar(
+        phase.name.lowercased(), "\(phase.name) \(Quantity.text(phase.length))",
+        from: start + phase.start.inMilliseconds, length: phase.length.inMilliseconds)
+    }
+  }
+
+  /// The names of all bars, in the order of the legend.
+  package static let legend = ["queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
+
+  /// The colors have enough contrast on light and dark backgrounds (WCAG 2.2 §1.4.11). Without colors, the order of the
+  /// phases, their titles and the numbers express the same.
+  package static let style = """
+    :root { color-scheme: light dark; --ground: #fff; --text: #1c1e21; --dim: #5d6470; --line: #dfe2e7; --row: #f5f6f8;
+      --queue: #8a8f98; --dns: #0e7c86; --connect: #c2680a; --tls: #8e44ad; --request: #2b6cb0; --wait: #2f855a;
+      --receive: #1d6fd8; --cache: #b08900; --good: #1f7a45; --notice: #8a5a00; --bad: #b3261e; }
+    @media (prefers-color-scheme: dark) {
+      :root { --ground: #16181c; --text: #e6e8eb; --dim: #9aa1ac; --line: #33373e; --row: #1f2227;
+        --queue: #8d939d; --dns: #37b3bd; --connect: #e7963b; --tls: #bb86d6; --request: #6aa5e3; --wait: #58b981;
+        --receive: #5b9bf0; --cache: #d6b13c; --good: #62c48b; --notice: #e0b04a; --bad: #f08a83; }
+    }
+    .bars { position: relative; height: 1.1rem; border-left: 1px solid var(--line); border-right: 1px solid var(--line); }
+    .bars i { position: absolute; top: .1rem; height: .9rem; border-radius: 2px; }
+    .queue { background: var(--queue); } .dns { background: var(--dns); } .connect { background: var(--connect); }
+    .tls { background: var(--tls); } .request { background: var(--request); } .wait { background: var(--wait); }
+    .receive { background: var(--receive); } .cache { background: var(--cache); }
+    .legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .35rem;
+      vertical-align: -1px; }
+    .good { color: var(--good); } .notice { color: var(--notice); } .bad { color: var(--bad); }
+    """
+}

@@ -1,0 +1,242 @@
+import MartletEngine
+@testable import MartletInspector
+import MartletObservation
+import MartletSemantics
+import MartletSockets
+import MartletTesting
+import TestSupport
+import Testing
+
+/// An inspector, and requests to its server.
+struct InspectorRun {
+  let inspector: Inspector
+  let session = HTTPSession(transport: SocketTransport(), configuration: SessionConfiguration(cookies: nil, cache: nil))
+
+  init(_ change: (inout Inspector.Options) -> Void = { _ in }) throws {
+    var options = Inspector.Options()
+    options.isAnnounced = false
+    change(&options)
+    inspector = try Inspector(options)
+  }
+
+  var key: String { inspector.url.fragment ?? "" }
+  var base: String { String(inspector.url.absoluteString.prefix { $0 != "#" }.dropLast()) }
+
+  /// A request as the page sends it.
+  func request(_ target: String, _ method: HTTPMethod = .get) -> HTTPRequest {
+    var request = HTTPRequest(method, "\(base)\(target)")
+    request.fields["Inspector-Key"] = key
+    return request
+  }
+
+  func status(_ request: HTTPRequest) async throws -> HTTPStatus { try await session.data(for: request).1.status }
+
+  func text(_ target: String) async throws -> String {
+    String(decoding: try await session.data(for: request(target)).0, as: UTF8.self)
+  }
+
+  /// Makes a call with the inspector as its listener.
+  func call(_ request: HTTPRequest, _ transport: any Transport) async {
+    var configuration = SessionConfiguration()
+    configuration.listeners = [inspector]
+    _ = try? await HTTPSession(transport: transport, configuration: configuration).data(for: request)
+  }
+
+  var ids: [UInt64] { inspector.log.state.calls.map(\.id) }
+}
+
+@Suite("Who may read the inspector", .timeLimit(.minutes(5)))
+struct InspectorAccessTests {
+  @Test func theURLHasAKeyOf128Bits() throws {
+    let (one, other) = (try InspectorRun(), try InspectorRun())
+    #expect(one.key.count == 32)
+    #expect(one.key != other.key)
+    #expect(one.inspector.url.host() == "127.0.0.1")
+  }
+
+  @Test(arguments: ["localhost", "evil.example", "127.0.0.1:1", "127.0.0.1"])
+  func anotherHostIsRefused(_ host: String) async throws {
+    let run = try InspectorRun()
+    for target in ["/", "/changes", "/archive"] {
+      var request = run.request(target)
+      request.fields[.host] = host
+      #expect(try await run.status(request) == .misdirectedRequest)
+    }
+  }
+
+  @Test(arguments: [
+    ("Origin", "http://evil.example"), ("Origin", "null"), ("Sec-Fetch-Site", "cross-site"),
+    ("Sec-Fetch-Site", "same-site"),
+  ])
+  func anotherSiteIsRefused(_ name: String, _ value: String) async throws {
+    let run = try InspectorRun()
+    var request = run.request("/archive")
+    request.fields[try FieldName(name)] = value
+    #expect(try await run.status(request) == .forbidden)
+  }
+
+  @Test func thePagesOwnRequestsAreAnswered() async throws {
+    let run = try InspectorRun()
+    var request = run.request("/archive")
+    request.fields["Origin"] = run.base
+    request.fields["Sec-Fetch-Site"] = "same-origin"
+    #expect(try await run.status(request) == .ok)
+  }
+
+  @Test(arguments: [nil, "", "0", String(repeating: "0", count: 32)])
+  func aMissingOrWrongKeyIsRefused(_ key: String?) async throws {
+    let run = try InspectorRun()
+    for (target, method) in [("/changes", HTTPMethod.get), ("/calls/1", .get), ("/archive", .get), ("/clear", .post)] {
+      var request = run.request(target, method)
+      request.fields["Inspector-Key"] = key
+      #expect(try await run.status(request) == .unauthorized)
+    }
+  }
+
+  @Test func otherMethodsAreRefused() async throws {
+    let run = try InspectorRun()
+    #expect(try await run.status(run.request("/clear", .delete)) == .methodNotAllowed)
+  }
+
+  @Test func thePageAllowsOnlyItsOwnScript() async throws {
+    let run = try InspectorRun()
+    let (page, response) = try await run.session.data(for: HTTPRequest(.get, "\(run.base)/"))
+    let policy = try #require(response.fields["Content-Security-Policy"])
+    let nonce = try #require(policy.firstMatch(of: /script-src 'nonce-([0-9a-f]{32})'/)?.output.1)
+    #expect(policy.hasPrefix("default-src 'none';"))
+    #expect(String(decoding: page, as: UTF8.self).contains("<script nonce=\"\(nonce)\">"))
+    #expect(!String(decoding: page, as: UTF8.self).contains("{{"))
+    #expect(response.fields["X-Content-Type-Options"] == "nosniff")
+    #expect(response.fields["Referrer-Policy"] == "no-referrer")
+    #expect(response.fields[.cacheControl] == "no-store")
+    let second = try await run.session.data(for: HTTPRequest(.get, "\(run.base)/")).1
+    #expect(second.fields["Content-Security-Policy"] != policy)
+  }
+
+  @Test func aBodyIsNeverADocument() async throws {
+    let run = try InspectorRun()
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("<script>").with(.contentType, "text/html")))
+    let id = try #require(run.ids.first)
+    let (data, response) = try await run.session.data(for: run.request("/calls/\(id)/1/response"))
+    #expect(String(decoding: data, as: UTF8.self) == "<script>")
+    #expect(response.fields[.contentType] == "application/octet-stream")
+    #expect(response.fields["X-Content-Type-Options"] == "nosniff")
+    #expect(response.fields["Content-Security-Policy"]?.contains("sandbox") == true)
+  }
+}
+
+@Suite("What the inspector shows", .timeLimit(.minutes(5)))
+struct InspectorContentTests {
+  @Test func aRedirectHasTwoAttemptsAndAReason() async throws {
+    let run = try InspectorRun()
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.redirect(to: "/new"), .json(#"{"a":1}"#)))
+    let id = try #require(run.ids.first)
+    let details = try await run.text("/calls/\(id)")
+    #expect(details.contains("again: 302 redirect to"))
+    #expect(details.contains(#""attempts":2"#))
+    #expect(try await run.text("/calls/\(id)/2/response") == #"{"a":1}"#)
+  }
+
+  @Test func secretsAreReplaced() async throws {
+    let run = try InspectorRun()
+    var request = HTTPRequest(.post, "http://a.example/?access_token=secret1")
+    request.fields[.authorization] = "Bearer secret2"
+    request.fields[.contentType] = "application/json"
+    request.body = .data(Data(#"{"password": "secret3"}"#.utf8))
+    await run.call(request, ScriptedTransport(.json(#"{"token": "secret4"}"#).with(.setCookie, "id=secret5")))
+    let id = try #require(run.ids.first)
+    for target in ["/calls/\(id)", "/calls/\(id)/1/request", "/calls/\(id)/1/response", "/archive"] {
+      let text = try await run.text(target)
+      #expect(!text.contains("secret"), "\(target)")
+      #expect(text.contains("***"))
+    }
+    #expect(try await run.text("/search?text=secret4") == "[]")
+  }
+
+  @Test func textInBodiesIsFound() async throws {
+    let run = try InspectorRun()
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("Anna is here")))
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("nobody is here")))
+    #expect(try await run.text("/search?text=anna") == "[\(run.ids[0])]")
+  }
+
+  @Test func theRingIsBoundedInCallsAndKeepsPinnedOnes() async throws {
+    let run = try InspectorRun { $0.calls = 3 }
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("first")))
+    let first = try #require(run.ids.first)
+    #expect(try await run.status(run.request("/pin/\(first)", .post)) == .noContent)
+    for _ in 0..<5 { await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("more"))) }
+    #expect(run.ids.count == 3)
+    #expect(run.ids.first == first)
+    #expect(try await run.status(run.request("/clear", .post)) == .noContent)
+    #expect(run.ids == [first])
+  }
+
+  @Test func theRingIsBoundedInBytes() async throws {
+    let run = try InspectorRun {
+      $0.bytes = 10_000
+      $0.bodyBytes = 4000
+    }
+    for _ in 0..<20 {
+      var request = HTTPRequest(.post, origin)
+      request.body = .data(Data(count: 3000))
+      await run.call(request, ScriptedTransport(.data(Data(count: 9000))))
+      #expect(run.inspector.log.heldBytes <= 10_000)
+    }
+    #expect(run.ids.count == 1)
+    let id = try #require(run.ids.first)
+    #expect(try await run.session.data(for: run.request("/calls/\(id)/1/response")).0.count == 4000)
+    #expect(try await run.text("/calls/\(id)").contains("cut off after 4000 of 9000 bytes"))
+    run.inspector.log.clear()
+    #expect(run.inspector.log.heldBytes == 0)
+  }
+
+  @Test func aCallThatDoesNotEndIsShownAndToldToThePage() async throws {
+    let run = try InspectorRun()
+    let (body, _) = try await run.session.bytes(for: run.request("/changes"))
+    var lines = body.lines.makeAsyncIterator()
+    #expect(try await lines.next() == "event: hello")
+    let gate = Gate()
+    let server = try LoopbackServer { _ in Reply.text("the beginning").stalled(after: 3, until: gate) }
+    let call = Task { await run.call(HTTPRequest(.get, server.url("/never")), SocketTransport()) }
+    _ = try await server.request(1)
+    var line = ""
+    while !line.contains("/never") || !line.contains(#""state":"running""#) {
+      line = try #require(try await lines.next())
+    }
+    gate.open()
+    while !line.contains(#""state":"done""#) { line = try #require(try await lines.next()) }
+    await call.value
+    body.cancel()
+  }
+
+  @Test func aFailureTellsItsPhase() async throws {
+    let run = try InspectorRun()
+    let server = try LoopbackServer { _ in .text("not TLS") }
+    await run.call(HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"), SocketTransport())
+    let id = try #require(run.ids.first)
+    #expect(try await run.text("/calls/\(id)").contains("failed while TLS (securing) with"))
+  }
+
+  @Test func closingEndsPagesAndRecording() async throws {
+    let run = try InspectorRun()
+    let (body, _) = try await run.session.bytes(for: run.request("/changes"))
+    var lines = body.lines.makeAsyncIterator()
+    #expect(try await lines.next() == "event: hello")
+    run.inspector.close()
+    while let line = try? await lines.next() { #expect(!line.contains("event: calls")) }
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("later")))
+    #expect(run.ids.isEmpty)
+    await #expect(throws: HTTPError.self) { try await run.status(run.request("/archive")) }
+  }
+
+  @Test func manyPagesThatDoNotReadHoldNothing() async throws {
+    let run = try InspectorRun { $0.calls = 50 }
+    var pages: [ResponseBody] = []
+    for _ in 0..<8 { pages.append(try await run.session.bytes(for: run.request("/changes")).0) }
+    for _ in 0..<500 { await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("more"))) }
+    #expect(run.ids.count == 50)
+    #expect(run.inspector.log.heldBytes == 50 * 4)
+    for page in pages { page.cancel() }
+  }
+}

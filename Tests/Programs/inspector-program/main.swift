@@ -1,0 +1,111 @@
+import Glibc
+import Martlet
+import MartletInspector
+import MartletTesting
+import MartletWebSocket
+import Synchronization
+
+// A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
+// more calls at each line of its input: "many" makes 2,000, "slow" one that never ends.
+
+let picture = Data(
+  base64Encoded:
+    "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFklEQVR4nGP4z8CAFTFgFQWiwSxBjA4Ai5A/wVwW5XMAAAAASUVORK5CYII=")
+let hostile = """
+  <script>window.hacked = 1; document.title = 'hacked'</script><img src=x onerror="window.hacked=1">\u{1B}[31mred\u{202E}gpj.exe
+  """
+let isFirst = Atomic(true)
+let server = try LoopbackServer { request in
+  switch request.path {
+  case "/old": .redirect(to: "/new", status: .movedPermanently)
+  case "/new": .json(#"{"orders": [{"id": 1, "password": "hidden-secret", "name": "Anna"}]}"#)
+  case "/flaky":
+    isFirst.exchange(false, ordering: .relaxed) ? .status(.serviceUnavailable) : .text("now it works")
+  case "/cached": Reply.text("kept for an hour").with(.cacheControl, "max-age=3600")
+  case "/private" where request.fields[.authorization] == "Bearer fresh": .text("private")
+  case "/private": .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+  case "/cookies":
+    Reply.text("cookies").with(.setCookie, "good=1; Path=/").with(.setCookie, "bad=1; Domain=example.com")
+  case "/hostile":
+    Reply(
+      fields: [.contentType: "text/html", "X-Evil": "<script>window.hacked=1</script>"], content: Data(hostile.utf8))
+  case "/xml": Reply(fields: [.contentType: "application/xml"], content: Data("<a><b>1</b><c/></a>".utf8))
+  case "/picture": Reply(fields: [.contentType: "image/png"], content: picture ?? Data())
+  case "/svg":
+    Reply(
+      fields: [.contentType: "image/svg+xml"],
+      content: Data(#"<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"/>"#.utf8))
+  case "/bytes": Reply(fields: [.contentType: "application/octet-stream"], content: Data((0...255).map { UInt8($0) }))
+  case "/events":
+    Reply(
+      fields: [.contentType: "text/event-stream"],
+      content: Data("event: tick\ndata: 1\n\nevent: tick\ndata: 2\n\n".utf8))
+  case "/never": Reply.text("the beginning").stalled(after: 3)
+  case "/chat":
+    .webSocket { socket in
+      while let message = try socket.receive() { try socket.send(message) }
+    }
+  case "/broken": .hangUp
+  default: .status(.notFound)
+  }
+}
+
+var options = Inspector.Options()
+options.calls = 2500
+options.isAnnounced = false
+let inspector = try Inspector(options)
+
+var configuration = SessionConfiguration()
+configuration.listeners.append(inspector)
+configuration.retry.limit = 2
+configuration.retry.backoff = Backoff(base: .milliseconds(20))
+configuration.credentials = [
+  TokenSource(AccessToken("stale"), for: .origin(of: server.url)) { _ in AccessToken("fresh") }
+]
+let session = HTTPSession(configuration: configuration)
+
+func call(_ target: String, label: String? = nil, _ change: (inout HTTPRequest) -> Void = { _ in }) async {
+  var request = HTTPRequest(.get, server.url(target))
+  request.options.label = label
+  change(&request)
+  _ = try? await session.data(for: request)
+}
+
+func chat() async {
+  guard let socket = try? await session.webSocket(for: HTTPRequest(.get, server.url("/chat"))) else { return }
+  try? await socket.send(.string("hello <b>"))
+  _ = try? await socket.receive()
+  await socket.close()
+}
+
+await call("/old")
+await call("/flaky", label: "flaky <i>label</i>")
+await call("/cached")
+await call("/cached")
+await call("/private")
+await call("/cookies")
+await call("/hostile?q=%3Cscript%3E&access_token=hidden-secret")
+for target in ["/xml", "/picture", "/svg", "/bytes", "/events", "/missing", "/broken"] { await call(target) }
+await call("/new") { request in
+  request.method = .post
+  request.fields[.contentType] = "application/json"
+  request.body = .data(Data(#"{"it's": "\"quoted\"", "password": "hidden-secret"}"#.utf8))
+}
+await chat()
+_ = try? await session.data(for: HTTPRequest(.get, "https://127.0.0.1:\(server.port)/tls"))
+
+/// Writes a line at once, also to a pipe.
+func tell(_ line: String) {
+  let bytes = Array("\(line)\n".utf8)
+  _ = write(STDOUT_FILENO, bytes, bytes.count)
+}
+
+tell(inspector.url.absoluteString)
+while let line = readLine() {
+  switch line {
+  case "many": for number in 1...2000 { await call("/new?number=\(number)") }
+  case "slow": Task { @concurrent in await call("/never") }
+  default: break
+  }
+  tell("done")
+}

@@ -1,0 +1,51 @@
+import MartletEngine
+import MartletInspector
+import MartletObservation
+import MartletSemantics
+
+/// Shows an archive in a browser: `martlet inspect`.
+struct InspectCommand {
+  private let surroundings: Surroundings
+  private let archive: HAR
+  private let options: Inspector.Options
+  private let name: String
+
+  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+    guard let path = arguments.words.first, arguments.words.count == 1 else {
+      throw UsageError("name one archive: martlet inspect api.har")
+    }
+    do {
+      archive = try HAR(json: Data(contentsOf: surroundings.file(path)))
+    } catch is DecodingError {
+      throw UsageError("'\(path)' is no HTTP Archive (HAR)")
+    } catch {
+      throw UsageError("'\(path)' cannot be read")
+    }
+    self.surroundings = surroundings
+    name = path
+    var options = Inspector.Options()
+    options.port = arguments.count(.port) ?? 0
+    if arguments.has(.showSecrets) { options.redaction = .off }
+    options.isAnnounced = false
+    self.options = options
+  }
+
+  func run() async throws -> ExitCode {
+    let inspector = try Inspector(showing: archive, options)
+    defer { inspector.close() }
+    try surroundings.output.write("\(inspector.url.absoluteString) shows \(name)\n")
+    try await LocalServer.untilInterrupted()
+    return .success
+  }
+}
+
+extension Inspector {
+  /// Starts an inspector on any free port, and reports its URL on standard error.
+  static func announced(by surroundings: Surroundings) throws(HTTPError) -> Inspector {
+    var options = Options()
+    options.isAnnounced = false
+    let inspector = try Inspector(options)
+    surroundings.report("Inspector: \(inspector.url.absoluteString)")
+    return inspector
+  }
+}

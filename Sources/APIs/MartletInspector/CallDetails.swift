@@ -35,7 +35,8 @@ struct CallDetails: Encodable {
   init(_ call: RecordedCall, _ log: CallLog) {
     let content = call.snapshot
     summary = CallSummary(call, content, log)
-    attempts = content.attempts.compactMap { attempt in
+    let made = content.attempts(of: call, log)
+    attempts = made.compactMap { attempt in
       guard let entry = attempt.entry(log.redaction) else { return nil }
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
@@ -43,9 +44,9 @@ struct CallDetails: Encodable {
         connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
     }
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
-    lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(content.attempts, call)
+    lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(made, call)
     var request = call.request
-    if let body = content.attempts.first?.entry(log.redaction)?.request.postData?.bytes { request.body = .data(body) }
+    if let body = made.first?.entry(log.redaction)?.request.postData?.bytes { request.body = .data(body) }
     copies = RequestCopies.all(of: request, log.redaction)
   }
 

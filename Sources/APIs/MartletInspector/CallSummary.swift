@@ -33,19 +33,20 @@ struct CallSummary: Encodable {
     url = log.redaction.redacted(call.request.url)
     start = call.start.inMilliseconds
     end = content.end?.inMilliseconds
-    attempts = content.attempts.count
+    let made = content.attempts(of: call, log)
+    attempts = made.count
     isPinned = call.isPinned
-    let last = content.attempts.last
+    let last = made.last
     let (status, type) = last.map(\.response) ?? (nil, "")
     (self.status, self.type) = (status, type)
     version = last?.version
-    received = content.attempts.reduce(0) { $0 + $1.received }
+    received = made.reduce(0) { $0 + $1.received }
     source = content.source
     let error = content.error
     let isUnread = error?.isCancelled == true && status != nil
     state = content.end == nil ? "running" : isUnread ? "unread" : error == nil ? "done" : "failed"
     self.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)".printable }
-    bars = content.attempts.flatMap { $0.bars(until: log.stopwatch.elapsed) }
+    bars = made.flatMap { $0.bars(until: log.stopwatch.elapsed) }
   }
 }
 

@@ -59,7 +59,7 @@ struct InspectorRoutes: Sendable {
   /// `calls/7/1/response`: the bytes of a body of the seventh call's first attempt.
   private func body(_ parts: [String]) -> Reply {
     guard let call = call(parts[1]), let number = Int(parts[2]) else { return Self.missing }
-    let attempts = call.snapshot.attempts
+    let attempts = call.snapshot.attempts(of: call, log)
     guard attempts.indices.contains(number - 1), let entry = attempts[number - 1].entry(log.redaction) else {
       return Self.missing
     }
@@ -68,7 +68,9 @@ struct InspectorRoutes: Sendable {
   }
 
   private func archive() -> Reply {
-    let entries = log.state.calls.flatMap { call in call.snapshot.attempts.compactMap { $0.entry(log.redaction) } }
+    let entries = log.state.calls.flatMap { call in
+      call.snapshot.attempts(of: call, log).compactMap { $0.entry(log.redaction) }
+    }
     let creator = HAR.Creator(name: "Martlet", version: Release.version)
     let sorted = entries.sorted { $0.startedDateTime < $1.startedDateTime }
     guard let bytes = try? HAR(log: HAR.Log(creator: creator, entries: sorted)).json() else {
@@ -84,7 +86,7 @@ struct InspectorRoutes: Sendable {
       return json([UInt64]())
     }
     let found = log.state.calls.filter { call in
-      call.snapshot.attempts.contains { $0.entry(log.redaction)?.contains(wanted) ?? false }
+      call.snapshot.attempts(of: call, log).contains { $0.entry(log.redaction)?.contains(wanted) ?? false }
     }
     return json(found.map(\.id))
   }

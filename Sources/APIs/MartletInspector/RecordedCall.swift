@@ -32,18 +32,39 @@ package final class RecordedCall: Sendable {
   }
 
   struct Content: Sendable {
-    var attempts: [Attempt] = []
-    /// All events but bytes, progress and messages, which the attempts have.
+    /// What happened, with the time since the log began. Of the progress of a body, only the last.
     var events: [(time: Duration, event: Event)] = []
+    /// The attempts of an archive.
+    var archived: [Attempt] = []
     var end: Duration?
     var error: HTTPError?
     var revision: UInt64
+    /// The bytes of bodies and messages in the events.
     var bytes = 0
+    /// The bytes of the current attempt's bodies, and of its messages.
+    var kept = Kept()
+    var skipped: [Skipped] = []
     var isDropped = false
   }
 
+  struct Kept: Sendable {
+    var sent = 0
+    var received = 0
+    var sentProgress: (time: Duration, event: Event)?
+    var receivedProgress: (time: Duration, event: Event)?
+  }
+
+  /// Bytes of a body that are only counted.
+  struct Skipped: Sendable {
+    var attempt: Int
+    var direction: Event.Progress.Direction
+    var count: Int
+  }
+
   /// The maximum number of events of a call: a call that is sent again and again must not grow without end.
-  private static let eventLimit = 1000
+  private static let eventLimit = 10_000
+  /// What an event with bytes takes besides them.
+  static let overhead = 64
 
   init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, revision: UInt64) {
     (self.id, self.label, self.start) = (id, label, start)
@@ -57,7 +78,7 @@ package final class RecordedCall: Sendable {
   init(_ id: UInt64, _ request: HTTPRequest, _ attempts: [Attempt], end: Duration, _ error: HTTPError?) {
     (self.id, self.request, start) = (id, request, attempts.first?.start ?? .zero)
     label = nil
-    content = Mutex(Content(attempts: attempts, end: end, error: error, revision: id))
+    content = Mutex(Content(archived: attempts, end: end, error: error, revision: id))
   }
 
   var isPinned: Bool { pinned.load(ordering: .relaxed) }
@@ -84,49 +105,116 @@ package final class RecordedCall: Sendable {
     content.withLock { content in
       guard !content.isDropped else { return 0 }
       content.revision = revision
+      let isFull = content.events.count >= Self.eventLimit
       switch event {
-      case .bytes(_, _, let number):
-        // those of an attempt that has ended may still arrive
-        guard let index = content.attempts.lastIndex(where: { $0.live?.number == number }) else { return 0 }
-        return content.grow(by: event, index)
-      case .message, .progress: return content.grow(by: event, content.attempts.count - 1)
-      case .attempt(let number, let request):
-        content.stopLast()
-        let attempt = HARAttempt(
-          number, of: id, request, at: (.now, Stopwatch(ContinuousClock())), bodyLimit: bodyLimit)
-        content.attempts.append(Attempt(live: attempt, start: time))
-      case .resend(_, _, let reason):
-        content.stopLast()
-        if let last = content.attempts.indices.last { content.attempts[last].reason = reason }
+      case .progress(let progress):
+        if progress.direction == .sent {
+          content.kept.sentProgress = (time, event)
+        } else {
+          content.kept.receivedProgress = (time, event)
+        }
+        return 0
+      case .bytes(let bytes, let direction, let attempt):
+        let room = bodyLimit - (direction == .sent ? content.kept.sent : content.kept.received)
+        return content.add(bytes, direction, attempt, at: time, room: isFull ? 0 : room)
+      case .message(var message):
+        message.payload = Data(message.payload.prefix(max(0, bodyLimit - content.kept.received)))
+        content.kept.received += message.payload.count
+        if isFull { return 0 }
+        content.events.append((time, .message(message)))
+        return content.grow(by: message.payload.count)
       case .finished(let error):
-        content.stopLast()
-        if let last = content.attempts.indices.last { content.attempts[last].error = error }
+        content.endAttempt()
         content.end = time
         content.error = error
         content.error?.body = nil
-      default: _ = content.grow(by: event, content.attempts.count - 1)
+      case .attempt: content.endAttempt()
+      default: break
       }
-      if content.events.count < Self.eventLimit { content.events.append((time, event.withoutBodies)) }
+      if !isFull { content.events.append((time, event.withoutBodies)) }
       return 0
     }
   }
 }
 
 extension RecordedCall.Content {
-  fileprivate mutating func grow(by event: Event, _ index: Int) -> Int {
-    guard attempts.indices.contains(index), let before = attempts[index].live?.heldBytes else { return 0 }
-    attempts[index].live?.update(event)
-    let grown = (attempts[index].live?.heldBytes ?? before) - before
-    bytes += grown
-    return grown
+  fileprivate mutating func grow(by count: Int) -> Int {
+    bytes += count + RecordedCall.overhead
+    return count + RecordedCall.overhead
   }
 
-  fileprivate mutating func stopLast() {
-    if let last = attempts.indices.last { attempts[last].live?.stop() }
+  /// Adds the beginning of bytes, a copy that holds no larger buffer, and counts the rest.
+  fileprivate mutating func add(
+    _ chunk: Data, _ direction: Event.Progress.Direction, _ attempt: Int, at time: Duration, room: Int
+  ) -> Int {
+    let taken = min(chunk.count, max(0, room))
+    if taken < chunk.count {
+      let rest = chunk.count - taken
+      if let last = skipped.indices.last, skipped[last].attempt == attempt, skipped[last].direction == direction {
+        skipped[last].count += rest
+      } else {
+        skipped.append(RecordedCall.Skipped(attempt: attempt, direction: direction, count: rest))
+      }
+    }
+    guard taken > 0 else { return 0 }
+    if direction == .sent { kept.sent += taken } else { kept.received += taken }
+    var copy = Data(capacity: taken)
+    copy.append(chunk.prefix(taken))
+    events.append((time, .bytes(copy, direction, attempt: attempt)))
+    return grow(by: taken)
+  }
+
+  /// Keeps the last progress of the attempt that ends.
+  fileprivate mutating func endAttempt() {
+    if let sent = kept.sentProgress { events.append(sent) }
+    if let received = kept.receivedProgress { events.append(received) }
+    kept = RecordedCall.Kept()
+  }
+
+  /// The attempts so far, made of the events.
+  func attempts(of call: RecordedCall, _ log: CallLog) -> [RecordedCall.Attempt] {
+    guard archived.isEmpty else { return archived }
+    var attempts: [RecordedCall.Attempt] = []
+    let open = [kept.sentProgress, kept.receivedProgress].compactMap(\.self)
+    for (time, event) in events + open {
+      switch event {
+      case .attempt(let number, let request):
+        let date = log.began + time.inMilliseconds / 1000
+        let attempt = HARAttempt(
+          number, of: call.id, request, at: (date, log.stopwatch), bodyLimit: log.bodyBytes)
+        attempts.append(RecordedCall.Attempt(live: attempt, start: time))
+      case .bytes(_, _, let number):
+        // those of an attempt that has ended may still arrive
+        guard let index = attempts.lastIndex(where: { $0.live?.number == number }) else { continue }
+        attempts[index].update(event, at: time)
+      default: attempts.indices.last.map { attempts[$0].update(event, at: time) }
+      }
+    }
+    for part in skipped {
+      guard let index = attempts.lastIndex(where: { $0.live?.number == part.attempt }) else { continue }
+      attempts[index].live?.skip(part.count, part.direction)
+    }
+    if end == nil { attempts.indices.last.map { attempts[$0].stop(at: log.stopwatch.elapsed) } }
+    return attempts
   }
 }
 
 extension RecordedCall.Attempt {
+  fileprivate mutating func update(_ event: Event, at time: Duration) {
+    live?.update(event, at: time - start)
+    switch event {
+    case .resend(_, _, let reason):
+      self.reason = reason
+      stop(at: time)
+    case .finished(let error):
+      self.error = error
+      stop(at: time)
+    default: break
+    }
+  }
+
+  fileprivate mutating func stop(at time: Duration) { live?.stop(at: time - start) }
+
   /// The attempt as an entry of an archive, with its secrets replaced.
   func entry(_ redaction: Redaction) -> HAR.Entry? {
     archived?.entry ?? live?.entry(reason: reason, error: error, redaction: redaction)

@@ -61,7 +61,7 @@ extension Event.Message {
 /// The messages of a WebSocket that is being recorded.
 struct RecordedMessages: Sendable {
   private var messages: [(message: Event.Message, date: Date)] = []
-  private(set) var size = 0
+  private var size = 0
   private var leftOut = 0
   private let limit: Int
 

@@ -32,9 +32,6 @@ package struct HARAttempt: Sendable {
     asksForWebSocket = request.fields[.upgrade] == "websocket"
   }
 
-  /// The recorded bytes of its bodies and messages.
-  package var heldBytes: Int { sent.bytes.count + received.bytes.count + messages.size }
-
   /// The bytes of the response's body that were read.
   package var receivedBytes: Int64 { max(received.count, receivedCount ?? 0) }
 
@@ -44,10 +41,18 @@ package struct HARAttempt: Sendable {
   /// How long it took; until now if it has not ended.
   package var length: Duration { end ?? stopwatch.elapsed }
 
-  /// The attempt has ended; only its entry's text is made later.
-  package mutating func stop() { if end == nil { end = stopwatch.elapsed } }
+  /// The attempt has ended, or is shown as far as it got.
+  package mutating func stop(at time: Duration) { end = time }
 
-  package mutating func update(_ event: Event) {
+  /// Counts bytes of a body that are not recorded.
+  package mutating func skip(_ count: Int, _ direction: Event.Progress.Direction) {
+    if direction == .sent { sent.skip(count) } else { received.skip(count) }
+  }
+
+  mutating func update(_ event: Event) { update(event, at: stopwatch.elapsed) }
+
+  /// - Parameter time: when it happened, since the attempt began.
+  package mutating func update(_ event: Event, at time: Duration) {
     switch event {
     case .sending(let head):
       request = head
@@ -58,15 +63,15 @@ package struct HARAttempt: Sendable {
       switch progress.direction {
       case .sent:
         sentCount = progress.completed
-        marks.sent = stopwatch.elapsed
+        marks.sent = time
       case .received: receivedCount = progress.completed
       }
     case .bytes(let bytes, let direction, _):
       if direction == .sent { sent.append(bytes) } else { received.append(bytes) }
-    case .message(let message): messages.append(message, at: started + stopwatch.elapsed.inMilliseconds / 1000)
+    case .message(let message): messages.append(message, at: started + time.inMilliseconds / 1000)
     case .response(let head, _):
       response = head
-      marks.head = stopwatch.elapsed
+      marks.head = time
     case .metrics(let metrics): self.metrics = metrics
     default: break
     }
@@ -162,6 +167,8 @@ struct CappedBytes: Sendable {
     count += Int64(chunk.count)
     bytes += chunk.prefix(max(0, limit - bytes.count))
   }
+
+  mutating func skip(_ more: Int) { count += Int64(more) }
 
   var isCutOff: Bool { count > bytes.count }
 

@@ -45,7 +45,8 @@ public final class Inspector: EventListener {
   private let server: InspectorServer
   /// The number of requests that local servers showed.
   static let served = Atomic<UInt64>(0)
-  private let records = CallLocal<RecordedCall?>(nil)
+  /// The records of the calls in progress.
+  private let open = Mutex<[UInt64: RecordedCall]>([:])
 
   /// Starts the server.
   ///
@@ -66,12 +67,17 @@ public final class Inspector: EventListener {
   public var events: Event.Kinds { log.bodyBytes > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
-    if case .started(let request) = event {
-      call[records] = log.begin(call.id, label: call.label, request)
-      return
+    let id = call.id
+    switch event {
+    case .started(let request):
+      guard let record = log.begin(id, label: call.label, request) else { return }
+      open.withLock { $0[id] = record }
+    case .finished:
+      // bytes of the request's body may arrive later, and are not recorded then
+      if let record = open.withLock({ $0.removeValue(forKey: id) }) { log.update(record, event) }
+    default:
+      if let record = open.withLock({ $0[id] }) { log.update(record, event) }
     }
-    guard let record = call[records] else { return }
-    log.update(record, event)
   }
 
   /// Ends the server and every open page. Later calls are not recorded.

@@ -41,7 +41,7 @@ extension HTTPSession {
 ///
 /// The first use opens it. When a connection is lost, the next use opens another one, after a delay; a receiver that
 /// waits is such a use. Messages that arrived on the old connection are received first, so that `opened` may run before
-/// them. What was lost in between, only the server can say again: ask for it in `opened`, and drop messages that were
+/// them. Only the server can send again what was lost in between: ask for it in `opened`, and drop messages that were
 /// received before.
 ///
 /// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before

@@ -17,7 +17,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   private var chunk = UploadChunk()
   /// How many received bytes still occupy the window.
   private var unread = 0
-  /// Whether the reader is behind, and what has arrived since.
+  /// Whether the reader is behind, and the bytes that have arrived since.
   private var isPaused = false
   private var waiting = Data()
   private var hasInputEnded = false

@@ -180,7 +180,6 @@ let package = Package(
     .target(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket"]),
-    // Above the tests' server, which it answers browsers with.
     .target(
       name: "MartletInspector",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting"],
@@ -346,9 +345,8 @@ package.targets += [
     name: "MartletCommandLineTests",
     dependencies: [
       "MartletCommandLine", "MartletEngine", "MartletImages", "MartletInspector", "MartletObservation",
-      "MartletSemantics",
-      "MartletSockets", "MartletTesting", "MartletToolImages", "TestServers", "TestSupport", "martlet-plain-tool",
-      "martlet-tool", "MartletWebSocket",
+      "MartletSemantics", "MartletSockets", "MartletTesting", "MartletToolImages", "MartletWebSocket", "TestServers",
+      "TestSupport", "martlet-plain-tool", "martlet-tool",
     ]),
 ]
 #endif

@@ -134,7 +134,7 @@ private struct CallWords {
   private func ending(_ error: HTTPError?) -> Words {
     guard let error else { return ("complete", nil, nil) }
     if error.isCancelled { return ("ended: \(error.message)", nil, "notice") }
-    let phase = error.phase.map { " while \(Phases.name(of: $0)) (\($0.rawValue))" } ?? ""
+    let phase = error.phase.map { " while \($0.rawValue)" } ?? ""
     return ("failed\(phase) with \(error.kind): \(error.message)", nil, "bad")
   }
 }

@@ -93,7 +93,7 @@ struct RequestCheck: Sendable {
 
   /// Returns why a request is not answered; nil if it may be.
   func refusal(_ request: ReceivedRequest) -> Reply? {
-    // another name would be one that a foreign site points here (DNS rebinding)
+    // Another name would be one that a foreign site points here (DNS rebinding).
     guard request.fields[values: .host] == [authority] else {
       return refuse(.misdirectedRequest, "this server is \(authority)")
     }
@@ -108,7 +108,7 @@ struct RequestCheck: Sendable {
     guard request.method == .get || request.method == .post else {
       return refuse(.methodNotAllowed, "only GET and POST")
     }
-    // the page itself has no calls in it, and cannot send the key before it runs
+    // The page itself has no calls in it, and cannot send the key before it runs.
     if request.target == "/", request.method == .get { return nil }
     guard let sent = request.fields[Self.keyField], key.matches(sent) else {
       return refuse(.unauthorized, "the key is missing or wrong: open the URL that the inspector printed")

@@ -45,8 +45,8 @@ package final class TunnelServer: Sendable {
   ///     follow, each after `|`: `302|location=/b`.
   ///   - settings: the server's SETTINGS as `ID=VALUE`, separated by commas. `late`: they are sent only when the client
   ///     has been silent for a moment; a request before them is the event `early`. `frames`: tunnels return the
-  ///     messages of WebSockets and end after a Close frame. `open`: they do not end. `heads`: the block of a CONNECT is
-  ///     the event `head`, in hexadecimal digits and as HPACK has it.
+  ///     messages of WebSockets and end after a Close frame. `open`: they do not end. `heads`: the block of a CONNECT
+  ///     is the event `head`, in hexadecimal digits and as HPACK has it.
   ///   - script: what tunnels send, cut at every byte; see ``End``.
   package init(
     _ answers: [String] = ["200"], settings: String = "8=1", script: [UInt8] = [], tls: Bool = true
@@ -66,8 +66,8 @@ package final class TunnelServer: Sendable {
   }
 
   /// How the tunnels of a script end: the Nth one after N / 3 bytes, in the N % 3rd way. The first ones have the first
-  /// three ends, after 0 bytes of the script and so on up to all of them; then the last three ends begin with 0 bytes of
-  /// the frames. Over HTTP/1.1 only the last three apply, and the bytes are those of the head and the script.
+  /// three ends, after 0 bytes of the script and so on up to all of them; then the last three ends begin with 0 bytes
+  /// of the frames. Over HTTP/1.1 only the last three apply, and the bytes are those of the head and the script.
   package enum End: Int, Sendable, CaseIterable {
     /// END_STREAM after so many bytes of the script.
     case stream

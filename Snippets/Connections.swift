@@ -4,6 +4,7 @@ import Martlet
 import MartletTesting
 
 let server = try LoopbackServer { _ in .text("hello") }
+let api = server.url
 
 var connection = ConnectionConfiguration()
 connection.connectionsPerHost = 4
@@ -11,7 +12,7 @@ connection.connectTimeout = .seconds(5)
 let transport = SocketTransport(connection)
 let session = HTTPSession(transport: transport)
 
-try await transport.preconnect(to: server.url, requests: 4)  // TCP, proxy and TLS are ready before they are needed
+try await transport.preconnect(to: api, requests: 4)  // TCP, proxy and TLS are ready before they are needed
 
 await withTaskGroup(of: Void.self) { group in
   for number in 1...100 {

@@ -7,6 +7,8 @@ let server = try LoopbackServer { request in
   request.fields[.cookie].map { .text($0) } ?? .text("none").with(.setCookie, "id=1; Path=/; SameSite=Strict")
 }
 
+let home = server.url
+
 // Every session keeps cookies, in its configuration's jar. Sessions with the same configuration share it.
 var configuration = SessionConfiguration()
 let jar = CookieJar()
@@ -15,7 +17,7 @@ configuration.cache = nil
 let session = HTTPSession(configuration: configuration)
 
 func cookiesSent(_ change: (inout RequestOptions) -> Void = { _ in }) async throws -> String {
-  var request = HTTPRequest(.get, server.url)
+  var request = HTTPRequest(.get, home)
   change(&request.options)
   return String(decoding: try await session.data(for: request).0, as: UTF8.self)
 }
@@ -34,7 +36,7 @@ print(try await jar.exportNetscape().contains("example.com"))
 
 // Several users in one session: each partition has its own cookies.
 func page(of user: String) async throws -> String {
-  var request = HTTPRequest(.get, server.url)
+  var request = HTTPRequest(.get, home)
   request.options.partition = user
   return String(decoding: try await session.data(for: request).0, as: UTF8.self)
 }

@@ -10,9 +10,10 @@ let photo = try ImageEncoder.encode(
 let server = try LoopbackServer { request in
   request.path == "/9.png" ? .text("<!DOCTYPE html><title>Log in</title>") : .data(photo, type: "image/png")
 }
+let site = server.url("/")
 let session = HTTPSession()
 let pictures = (0..<10).map {
-  ImageRequest(server.url("/\($0).png"), targetSize: PixelSize(width: 96, height: 96), contentMode: .fill)
+  ImageRequest(site.appending(path: "\($0).png"), targetSize: PixelSize(width: 96, height: 96), contentMode: .fill)
 }
 
 func draw(_ bitmap: Bitmap) { print("drawn:", bitmap.size) }

@@ -17,12 +17,14 @@ let upstream = try LoopbackServer { request in
   }
 }
 
+let admin = upstream.url("/admin")
+
 // URLs from strangers are fetched from the public Internet only.
 var connection = ConnectionConfiguration()
 connection.addressPolicy = .publicAddresses
 connection.proxy = .direct
 let guarded = HTTPSession(connection: connection)
-do { _ = try await guarded.data(for: HTTPRequest(.get, upstream.url("/admin"))) } catch {
+do { _ = try await guarded.data(for: HTTPRequest(.get, admin)) } catch {
   print("stranger:", error.kind)
 }
 

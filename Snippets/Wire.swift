@@ -6,11 +6,12 @@ import MartletTesting
 let proxy = try LoopbackServer { request in
   .text("\(request.target) for \(request.fields[.proxyAuthorization] ?? "nobody")")
 }
+let proxyPort = proxy.port
 let (certificate, password) = (URL(filePath: "anna.p12"), "secret")
 
 var connection = ConnectionConfiguration()
 connection.tls.clientCertificate = .pkcs12(file: certificate, password: password)
-connection.proxy = .http("127.0.0.1", port: proxy.port)
+connection.proxy = .http("127.0.0.1", port: proxyPort)
   .authenticated(user: "anna", password: "secret", schemes: [.basic])
 let session = HTTPSession(connection: connection)
 

@@ -6,7 +6,7 @@ import TestServers
 import TestSupport
 import Testing
 
-/// The quick cases of Autobahn's test suite. `make interop` also runs the others: large messages, and thousands of them.
+/// The quick cases of Autobahn's test suite. `make interop` also runs the others: large messages, thousands of them.
 @Suite(.timeLimit(.minutes(5)))
 struct AutobahnTests {
   /// Where `make interop` has installed it, or in PATH.

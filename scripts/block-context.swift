@@ -18,11 +18,6 @@ extension MartletArticles {
     var id: Int
     var lines: [String]
   }
-  struct Article: Codable, Sendable {
-    var id: Int
-    var title: String
-  }
-  struct Category: Codable, Sendable { var title: String }
   static var number: Int { some() }
   static var service: URL { some() }
   static var admin: URL { some() }
@@ -40,12 +35,7 @@ extension MartletArticles {
 }
 
 extension MartletTasksArticles {
-  struct Category: Codable, Sendable { var title: String }
   typealias ShopAccount = any Authenticator
-}
-
-extension MartletTasksTestingArticles {
-  struct Category: Codable, Sendable { var title: String }
 }
 
 extension MartletObservationArticles {

@@ -22,7 +22,7 @@ let server = try LoopbackServer { request in
   return .webSocket(subprotocol: "chat") { socket in
     guard let greeting = try socket.receive() else { return }
     try socket.send(.string("\(greeting), on connection \(number)"))
-    if number == 1 { return socket.reset() }
+    if number == 1 { return try socket.close(.serviceRestart) }
     try socket.close(.normalClosure, reason: "good night")
   }
 }

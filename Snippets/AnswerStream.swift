@@ -1,0 +1,38 @@
+// An answer of a language model, word by word: a POST whose response is a stream of events.
+
+import Martlet
+import MartletTesting
+
+struct Question: Codable, Sendable {
+  var model: String
+  var prompt: String
+  var stream = true
+}
+
+struct Piece: Codable, Sendable { var text: String }
+
+func printAnswer(to prompt: String, from url: URL, in session: HTTPSession) async throws {
+  let question = HTTPRequest(.post, url, body: try .json(Question(model: "wren", prompt: prompt)))
+  for try await event in session.events(for: question) {
+    if event.data == "[DONE]" { break }  // the service's own end
+    print(try JSONDecoder().decode(Piece.self, from: Data(event.data.utf8)).text)
+  }
+}
+
+let events = ["A wren", "has a loud song."].map { "data: {\"text\": \"\($0)\"}\n\n" }
+let server = try LoopbackServer { request in
+  guard request.method == .post else { return .status(.methodNotAllowed) }
+  let stream = Data((events.joined() + ": keep-alive\n\ndata: [DONE]\n\n").utf8)
+  return .data(stream, type: "text/event-stream; charset=utf-8")
+    .with(.cacheControl, "no-cache").with("X-Accel-Buffering", "no").with("X-Request-ID", "req_1")
+    .with("Strict-Transport-Security", "max-age=15552000; includeSubDomains; preload")
+}
+
+let session = HTTPSession()
+try await printAnswer(to: "What does a wren sound like?", from: server.url("/v1/answers"), in: session)
+print(server.requests.map { "\($0.method) \($0.path) \($0.fields[.accept] ?? "")" })
+
+// Prints:
+// A wren
+// has a loud song.
+// ["POST /v1/answers text/event-stream"]

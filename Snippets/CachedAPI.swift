@@ -1,0 +1,62 @@
+// A client of an API with the header fields of GitHub's: pages that only their user may store, confirmed by an entity tag
+// after the token was renewed.
+
+import Martlet
+import MartletTesting
+import Synchronization
+
+struct Issue: Codable, Sendable {
+  var number: Int
+  var title: String
+}
+
+func makeSession(at api: URL, for user: String, logIn: @escaping @Sendable () -> AccessToken) -> HTTPSession {
+  var configuration = SessionConfiguration()
+  configuration.baseURL = api
+  configuration.fields = ["X-GitHub-Api-Version": "2022-11-28"]
+  configuration.cache = HTTPCache(store: MemoryCacheStore(capacity: 16 << 20))
+  configuration.options.partition = user  // stored responses remain usable with the next token
+  configuration.credentials = [TokenSource(for: .origin(of: api)) { _ in logIn() }]
+  return HTTPSession(configuration: configuration)
+}
+
+let fields: HTTPFields = [
+  "Cache-Control": "private, max-age=60, s-maxage=60",
+  "Vary": "Accept, Authorization, Cookie, X-GitHub-OTP,Accept-Encoding, Accept, X-Requested-With",
+  "ETag": "W/\"0f3c\"", "X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4999",
+  "X-RateLimit-Reset": "4102444800", "X-GitHub-Media-Type": "github.v3; format=json",
+  "Strict-Transport-Security": "max-age=31536000; includeSubdomains; preload", "X-Frame-Options": "deny",
+]
+let logins = Atomic(0)
+let server = try LoopbackServer { request in
+  let reply: Reply
+  switch request.fields[.authorization] {
+  case "Bearer t\(logins.load(ordering: .relaxed))":
+    let isKnown = request.fields["If-None-Match"] == "W/\"0f3c\""
+    reply = isKnown ? .status(.notModified) : .json(#"[{"number": 1, "title": "It crashes"}]"#)
+  default: return .json(#"{"message": "Bad credentials"}"#, status: .unauthorized).with(.wwwAuthenticate, "Bearer")
+  }
+  return fields.reduce(reply) { reply, field in reply.with(field.name, field.value) }
+}
+
+let session = makeSession(at: server.url, for: "anna") {
+  AccessToken("t\(logins.add(1, ordering: .relaxed).newValue)")
+}
+let page = HTTPRequest(.get, "repos/bird/nest/issues")
+for _ in 1...2 {
+  let (issues, response) = try await session.value(of: [Issue].self, for: page)
+  print(issues.map(\.title), response.source)
+}
+
+logins.add(1, ordering: .relaxed)  // the service refuses the old token
+var current = page
+current.options.cachePolicy = .reloadRevalidatingCacheData
+let (issues, response) = try await session.value(of: [Issue].self, for: current)
+print(issues.map(\.title), response.source, response.fields["X-RateLimit-Remaining"] ?? "")
+print(server.requests.map { $0.fields["Authorization"] ?? "no token" })
+
+// Prints:
+// ["It crashes"] network
+// ["It crashes"] cache
+// ["It crashes"] revalidated 4999
+// ["Bearer t1", "Bearer t1", "Bearer t3"]

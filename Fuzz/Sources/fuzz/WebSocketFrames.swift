@@ -1,4 +1,5 @@
 #if os(Linux)
+@testable import MartletEngine
 @testable import MartletSemantics
 @testable import MartletWebSocket
 

@@ -61,6 +61,25 @@ struct FrameReaderTests {
     }
   }
 
+  @Test("The longest frame that RFC 6455 §5.2 allows does not stop the program", arguments: [false, true], [false, true])
+  func longestFrame(isCompressed: Bool, isSkipped: Bool) throws {
+    let first: UInt8 = isCompressed ? 0xC2 : 0x82
+    let header = Data([first, 127, 0x7F] + Array(repeating: 0xFF, count: 7))
+    var reader = FrameReader(isCompressed ? DeflateAgreement() : nil, ratioLimit: nil)
+    reader.skipsMessages = isSkipped
+    reader.add(LoopbackWebSocket.frame(9) + header + Data([0x4A, 0x4C, 0x02]))
+    _ = try #require(try reader.next())  // the ping
+
+    let event = try reader.next()
+
+    if case .piece(let piece) = event {
+      #expect(!isSkipped && !piece.isLast)
+      if !isCompressed { #expect(piece.bytes.count == 3 && piece.following == Int.max - 3) }
+    } else {
+      #expect(event == nil && (isSkipped || isCompressed))
+    }
+  }
+
   @Test func aWrongByteIsFoundBeforeItsFrameIsComplete() {
     var bytes = LoopbackWebSocket.frame(1, Data([0x61, 0xF4, 0x90, 0x80, 0x80]))
     bytes.removeLast(2)

@@ -95,7 +95,7 @@ struct FrameReader {
 
   /// Takes at most this many of the bytes.
   private mutating func take(_ count: Int) -> Data {
-    let end = min(chunk.endIndex, position + count)
+    let end = position + min(count, chunk.endIndex - position)  // a frame may have 2^63 - 1 bytes
     defer { position = end }
     return chunk.subdata(in: position..<end)
   }
@@ -144,7 +144,7 @@ struct FrameReader {
     _ header: WebSocketFrameHeader, _ missing: Int
   ) throws(WebSocketFault) -> MessagePiece? {
     let inflater = try currentInflater()
-    let input = chunk[position..<min(chunk.endIndex, position + missing)]
+    let input = chunk[position..<position + min(missing, chunk.endIndex - position)]
     let step = try input.judged { bytes throws(WebSocketFault) in try inflater.decompress(bytes) }
     position += step.consumed
     counts.received += step.consumed

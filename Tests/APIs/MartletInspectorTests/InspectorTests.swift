@@ -215,7 +215,7 @@ struct InspectorContentTests {
     let server = try LoopbackServer { _ in .text("not TLS") }
     await run.call(HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"), SocketTransport())
     let id = try #require(run.ids.first)
-    #expect(try await run.text("/calls/\(id)").contains("failed while TLS (securing) with"))
+    #expect(try await run.text("/calls/\(id)").contains("failed while securing with"))
   }
 
   @Test func closingEndsPagesAndRecording() async throws {

@@ -9,8 +9,8 @@ extension Inspector {
     options.calls = max(1, archive.log.entries.count)
     let log = CallLog(options)
     let calls = ArchivedCalls(archive, options.redaction)
-    for call in calls.calls { log.add(call) }
-    log.markChange(upTo: UInt64(calls.calls.count))
+    for call in calls.calls { log.add { call } }
+    log.markChange(upTo: calls.calls.last?.id ?? 0)
     try self.init(options, log: log, isLive: false)
   }
 }

@@ -46,7 +46,10 @@ struct CallDetails: Encodable {
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
     lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(made, call)
     var request = call.request
-    if let body = made.first?.entry(log.redaction)?.request.postData?.bytes { request.body = .data(body) }
+    // A body that was cut off is not copied.
+    if let data = made.first?.entry(log.redaction)?.request.postData, data.comment == nil, let body = data.bytes {
+      request.body = .data(body)
+    }
     copies = RequestCopies.all(of: request, log.redaction)
   }
 
@@ -123,7 +126,7 @@ private struct CallWords {
       return [("times: " + phases.joined(separator: ", "), nil, nil)]
     case .resend(_, let delay, let reason):
       return [(EventWords.resend(after: delay, because: reason), nil, "notice")]
-    case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265 §5.3", "notice")]
+    case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265bis §5.7", "notice")]
     case .cached(let source): return [(EventWords.origin(of: source), EventWords.rule(for: source), nil)]
     case .limit, .note: return [("\(event)", nil, "notice")]
     case .progress, .bytes, .message: return []

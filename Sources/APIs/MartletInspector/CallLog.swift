@@ -6,7 +6,7 @@ import Synchronization
 /// The recorded calls: a ring that is bounded in calls and in bytes.
 ///
 /// A listener only adds values to it. Nothing is formatted, and no page is told: a page asks for the calls whose
-/// revision is above the last one that it has seen. So a page that does not read costs nothing, and neither does none.
+/// revision is above the last one that it has seen. A page that does not read costs nothing, nor does having none open.
 package final class CallLog: Sendable {
   let bodyBytes: Int
   let redaction: Redaction
@@ -44,23 +44,25 @@ package final class CallLog: Sendable {
   /// Records a new call; nil after the end of the log.
   package func begin(_ id: UInt64, label: String?, _ request: HTTPRequest) -> RecordedCall? {
     guard !isClosed.load(ordering: .relaxed) else { return nil }
-    let call = RecordedCall(id, label: label, request, start: stopwatch.elapsed, revision: nextRevision())
-    add(call)
-    return call
+    return add { RecordedCall(id, label: label, request, start: stopwatch.elapsed, revision: nextRevision()) }
   }
 
-  package func add(_ call: RecordedCall) {
-    let removed: RecordedCall? = ring.withLock { ring in
+  /// Adds the call that the closure makes, under the lock: a page that sees its revision sees the call.
+  @discardableResult
+  package func add(_ make: () -> RecordedCall) -> RecordedCall {
+    let (call, removed) = ring.withLock { ring -> (RecordedCall, RecordedCall?) in
+      let call = make()
       ring.calls.append(call)
       ring.total += 1
-      return ring.calls.count > callLimit ? ring.removeOldest() : nil
+      return (call, ring.calls.count > callLimit ? ring.removeOldest() : nil)
     }
     if let removed { drop(removed) }
+    return call
   }
 
   /// Adds an event to a call.
   package func update(_ call: RecordedCall, _ event: Event) {
-    let grown = call.update(event, at: stopwatch.elapsed, revision: nextRevision(), bodyLimit: bodyBytes)
+    let grown = call.update(event, at: stopwatch.elapsed, revision: nextRevision, bodyLimit: bodyBytes)
     guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
     while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
       drop(oldest)
@@ -90,7 +92,7 @@ package final class CallLog: Sendable {
 
   // MARK: - Changing
 
-  func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned, revision: nextRevision()) }
+  func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned, revision: nextRevision) }
 
   /// Removes all calls that are not pinned. Those in progress are not recorded any further.
   func clear() {

@@ -39,7 +39,7 @@ public final class Inspector: EventListener {
     public init() {}
   }
 
-  /// The URL of the page, with the key in its fragment. Who has it can read the calls.
+  /// The URL of the page, with the key in its fragment. Anyone who has it can read the calls.
   public let url: URL
   package let log: CallLog
   private let server: InspectorServer

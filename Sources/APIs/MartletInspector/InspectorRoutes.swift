@@ -58,7 +58,7 @@ struct InspectorRoutes: Sendable {
 
   /// `calls/7/1/response`: the bytes of a body of the seventh call's first attempt.
   private func body(_ parts: [String]) -> Reply {
-    guard let call = call(parts[1]), let number = Int(parts[2]) else { return Self.missing }
+    guard let call = call(parts[1]), let number = Int(parts[2]), number > 0 else { return Self.missing }
     let attempts = call.snapshot.attempts(of: call, log)
     guard attempts.indices.contains(number - 1), let entry = attempts[number - 1].entry(log.redaction) else {
       return Self.missing

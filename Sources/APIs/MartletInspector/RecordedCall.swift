@@ -62,7 +62,7 @@ package final class RecordedCall: Sendable {
   }
 
   /// The maximum number of events of a call: a call that is sent again and again must not grow without end.
-  private static let eventLimit = 10_000
+  fileprivate static let eventLimit = 10_000
   /// What an event with bytes takes besides them.
   static let overhead = 64
 
@@ -87,9 +87,9 @@ package final class RecordedCall: Sendable {
 
   var revision: UInt64 { content.withLock { $0.revision } }
 
-  func pin(_ isPinned: Bool, revision: UInt64) {
+  func pin(_ isPinned: Bool, revision: () -> UInt64) {
     pinned.store(isPinned, ordering: .relaxed)
-    content.withLock { $0.revision = revision }
+    content.withLock { $0.revision = revision() }
   }
 
   /// Releases what it holds, and records nothing more; returns the number of bytes that it held.
@@ -101,10 +101,12 @@ package final class RecordedCall: Sendable {
   }
 
   /// Adds an event, and returns by how many bytes of bodies the call has grown.
-  func update(_ event: Event, at time: Duration, revision: UInt64, bodyLimit: Int) -> Int {
+  ///
+  /// - Parameter revision: takes the number of the change, under the lock: a page that sees the number sees the change.
+  func update(_ event: Event, at time: Duration, revision: () -> UInt64, bodyLimit: Int) -> Int {
     content.withLock { content in
       guard !content.isDropped else { return 0 }
-      content.revision = revision
+      content.revision = revision()
       let isFull = content.events.count >= Self.eventLimit
       switch event {
       case .progress(let progress):
@@ -128,6 +130,7 @@ package final class RecordedCall: Sendable {
         content.end = time
         content.error = error
         content.error?.body = nil
+        if isFull { content.events.append((time, event.withoutBodies)) }
       case .attempt: content.endAttempt()
       default: break
       }
@@ -150,8 +153,8 @@ extension RecordedCall.Content {
     let taken = min(chunk.count, max(0, room))
     if taken < chunk.count {
       let rest = chunk.count - taken
-      if let last = skipped.indices.last, skipped[last].attempt == attempt, skipped[last].direction == direction {
-        skipped[last].count += rest
+      if let index = skipped.lastIndex(where: { $0.attempt == attempt && $0.direction == direction }) {
+        skipped[index].count += rest
       } else {
         skipped.append(RecordedCall.Skipped(attempt: attempt, direction: direction, count: rest))
       }
@@ -166,8 +169,9 @@ extension RecordedCall.Content {
 
   /// Keeps the last progress of the attempt that ends.
   fileprivate mutating func endAttempt() {
-    if let sent = kept.sentProgress { events.append(sent) }
-    if let received = kept.receivedProgress { events.append(received) }
+    if events.count < RecordedCall.eventLimit {
+      events += [kept.sentProgress, kept.receivedProgress].compactMap(\.self)
+    }
     kept = RecordedCall.Kept()
   }
 
@@ -184,7 +188,7 @@ extension RecordedCall.Content {
           number, of: call.id, request, at: (date, log.stopwatch), bodyLimit: log.bodyBytes)
         attempts.append(RecordedCall.Attempt(live: attempt, start: time))
       case .bytes(_, _, let number):
-        // those of an attempt that has ended may still arrive
+        // Those of an attempt that has ended may still arrive.
         guard let index = attempts.lastIndex(where: { $0.live?.number == number }) else { continue }
         attempts[index].update(event, at: time)
       default: attempts.indices.last.map { attempts[$0].update(event, at: time) }

@@ -19,8 +19,15 @@ enum RequestCopies {
     guard commands.contains(method) else { return "# martlet has no command for \(method)" }
     var words = ["martlet", method.lowercased(), quoted(redaction.redacted(request.url))]
     if let text = text(of: request, redaction) { words += ["--raw", quoted(text)] }
-    words += redaction.redacted(request.fields).map { quoted("\($0.name.rawName):\($0.value)") }
+    words += redaction.redacted(request.fields).map { quoted(item($0.name.rawName, $0.value)) }
     return words.joined(separator: " ")
+  }
+
+  /// A field as an item of the tool. An empty value is a form of its own, and a first character that would make another
+  /// separator of the colon is escaped.
+  private static func item(_ name: String, _ value: String) -> String {
+    if value.isEmpty { return name + ";" }
+    return name + ":" + (value.hasPrefix("=") || value.hasPrefix("@") ? "\\" : "") + value
   }
 
   private static func swift(_ request: HTTPRequest, _ redaction: Redaction) -> String {

@@ -28,10 +28,11 @@ extension KeyedDecodingContainer {
     return (value(key) as Double?).map { String($0) }
   }
 
-  /// Returns a finite number; a string is converted.
+  /// Returns a finite number; a string is converted. One of more than 15 digits counts as 10^15 of the same sign: no
+  /// time in milliseconds and no size is larger, and a duration cannot hold every number.
   func number(_ key: Key) -> Double? {
-    if let number: Double = value(key) { return number }
-    return (value(key) as String?).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
+    let number: Double? = value(key) ?? (value(key) as String?).flatMap { Double($0) }
+    return number.flatMap { $0.isFinite ? min(max($0, -1e15), 1e15) : nil }
   }
 
   /// Returns an integer; a fraction is removed.

@@ -33,12 +33,12 @@ extension WebSocket {
         try await channel.send(MessagePiece(isText: type == .string, bytes, isFirst: isFirst, isLast: false))
         isFirst = false
       }
+      try await channel.send(MessagePiece(isText: type == .string, Data(), isFirst: isFirst, isLast: true))
     } catch {
       let cause = HTTPError(wrapping: error)
       channel.fail(WebSocketFault(1001, ""), channel.error ?? cause)
       throw cause
     }
-    try await channel.send(MessagePiece(isText: type == .string, Data(), isFirst: isFirst, isLast: true))
   }
 
   /// Receives the next message in pieces, as it arrives; waits until it begins. The server has to wait while the pieces

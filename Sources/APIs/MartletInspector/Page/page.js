@@ -7,7 +7,7 @@ const rowHeight = 28
 const minute = 60_000
 
 const state = {
-  calls: new Map(), shown: [], selected: null, isPaused: false, waiting: [], total: 0, offset: 0, isLive: true,
+  calls: new Map(), shown: [], selected: null, isPaused: false, held: null, total: 0, offset: 0, isLive: true,
   filter: [], found: null, details: null, shownRevision: '',
 }
 
@@ -125,10 +125,29 @@ function receive(text) {
   const data = lines.find(line => line.startsWith('data: '))?.slice(6)
   if (!name || !data) return
   const change = { name, value: JSON.parse(data) }
-  if (state.isPaused && name !== 'hello') state.waiting.push(change)
+  if (state.isPaused && name !== 'hello') hold(change)
   else apply(change)
-  // a pause must not hold everything that happens meanwhile
-  if (state.waiting.length > 2000) state.waiting.splice(0, 1000)
+}
+
+// During a pause, only the newest state of each call is held.
+function hold({ name, value }) {
+  state.held ??= { kept: null, calls: new Map(), total: state.total }
+  if (name === 'kept') {
+    const kept = new Set(value)
+    for (const id of state.held.calls.keys()) if (!kept.has(id)) state.held.calls.delete(id)
+    state.held.kept = value
+  } else if (name === 'calls') {
+    state.held.total = value.total
+    for (const call of value.calls) state.held.calls.set(call.id, call)
+  }
+}
+
+function release() {
+  const held = state.held
+  state.held = null
+  if (!held) return
+  if (held.kept) apply({ name: 'kept', value: held.kept })
+  apply({ name: 'calls', value: { total: held.total, calls: [...held.calls.values()] } })
 }
 
 function apply({ name, value }) {
@@ -152,7 +171,7 @@ function apply({ name, value }) {
 
 function forgetAll() {
   state.calls.clear()
-  state.waiting = []
+  state.held = null
 }
 
 // --- The filter -------------------------------------------------------------------------------------------------------
@@ -161,7 +180,7 @@ function parseFilter(text) {
   return text.trim().split(/\s+/).filter(Boolean).map(word => {
     const colon = word.indexOf(':')
     const name = word.slice(0, colon).toLowerCase()
-    return colon > 0 && name in tests ? { name, value: word.slice(colon + 1).toLowerCase() }
+    return colon > 0 && Object.hasOwn(tests, name) ? { name, value: word.slice(colon + 1).toLowerCase() }
       : { name: 'text', value: word.toLowerCase() }
   })
 }
@@ -316,7 +335,7 @@ function togglePause() {
   state.isPaused = !state.isPaused
   at('pause').setAttribute('aria-pressed', String(state.isPaused))
   at('pause').textContent = state.isPaused ? 'Resume' : 'Pause'
-  if (!state.isPaused) state.waiting.splice(0).forEach(apply)
+  if (!state.isPaused) release()
 }
 
 function clearCalls() {

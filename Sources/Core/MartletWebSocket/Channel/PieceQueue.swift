@@ -65,11 +65,12 @@ package final class PieceQueue: Sendable {
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
-          let isCancelled = Task.isCancelled
-          let taken = state.withLock { state -> State.Taken? in
-            let taken = isCancelled ? nil : state.take()
-            if taken == nil, !isCancelled { state.receiver = (wait, continuation) }
-            return taken
+          // Under the lock: a cancellation before it is seen here, and one after it finds the receiver.
+          let (isCancelled, taken) = state.withLock { state -> (Bool, State.Taken?) in
+            if Task.isCancelled { return (true, nil) }
+            let taken = state.take()
+            if taken == nil { state.receiver = (wait, continuation) }
+            return (false, taken)
           }
           if isCancelled { return continuation.resume(throwing: CancellationError()) }
           guard let taken else { return endWaitUntilReceived() }

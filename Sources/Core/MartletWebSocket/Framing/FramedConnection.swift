@@ -196,7 +196,11 @@ package final class FramedConnection: MessageChannel {
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
       if isFirst { state.phase = .closing }
-      if let frame { state.end = frame }
+      if let frame {
+        state.end = frame
+      } else if answer == nil, state.end == nil {
+        state.end = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue)
+      }
       let reason = state.error ?? placed
       state.error = reason
       return (isFirst, reason)

@@ -86,6 +86,12 @@ public final class ReconnectingWebSocket: Sendable {
     var hasEndedInOrder = false
   }
 
+  /// Whether another attempt may follow, and the random part of the time before it.
+  private struct Answer {
+    var mayReconnect: Bool
+    var fraction: Double
+  }
+
   /// The time before an attempt, and the error that makes it necessary.
   private struct Pause: Sendable {
     var delay: Duration
@@ -220,7 +226,8 @@ public final class ReconnectingWebSocket: Sendable {
   private func take(_ result: Result<WebSocket, HTTPError>) async -> Pause? {
     let socket: WebSocket
     do throws(HTTPError) { socket = try result.get() } catch {
-      let pause = content.withLock { nextPause(after: error, nil, &$0) }
+      let answer = answer(to: error, nil)
+      let pause = content.withLock { self.pause(after: error, answer, &$0) }
       if pause == nil { end(error, inOrder: error.kind == .shutDown) }
       return pause
     }
@@ -243,22 +250,20 @@ public final class ReconnectingWebSocket: Sendable {
   /// How many connections keep their messages for a program that does not receive.
   private static let unreadLimit = 4
 
+  /// What the program says about a failure. It is asked without a lock, because its closures may use this object.
+  private func answer(to error: HTTPError, _ code: WebSocket.CloseCode?, isOwn: Bool = false) -> Answer {
+    Answer(mayReconnect: isOwn || reconnection.reconnects(error, code), fraction: reconnection.random())
+  }
+
   /// Counts a failure, of an attempt or of a connection. Returns what precedes the next attempt; nil if there will be
   /// none.
-  ///
-  /// - Parameters:
-  ///   - code: the code with which the server closed the connection; nil if it did not.
-  ///   - isOwn: whether this side has closed the connection.
-  private func nextPause(
-    after error: HTTPError, _ code: WebSocket.CloseCode?, isOwn: Bool = false, _ content: inout Content
-  ) -> Pause? {
+  private func pause(after error: HTTPError, _ answer: Answer, _ content: inout Content) -> Pause? {
     content.failures += 1
-    // a name that led to a server before may do so again
-    let isMisspelt = content.opened == nil && error.underlying is UnknownHostName
-    guard isOwn || reconnection.reconnects(error, code) && !isMisspelt,
-      content.failures < reconnection.failureLimit ?? .max
+    // A name that led to a server before may do so again.
+    let isUnknownHost = content.opened == nil && error.underlying is UnknownHostName
+    guard answer.mayReconnect, !isUnknownHost, content.end == nil, content.failures < reconnection.failureLimit ?? .max
     else { return nil }
-    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: reconnection.random())
+    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: answer.fraction)
     let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
     return Pause(delay: Swift.max(delay, asked ?? .zero), error: error)
   }
@@ -266,15 +271,17 @@ public final class ReconnectingWebSocket: Sendable {
   /// A connection is lost.
   private func lose(_ socket: WebSocket) {
     let error = socket.ended
-    // this side has closed the connection: a task was cancelled while it sent, or the session shuts down
+    // This side has closed the connection: a task was cancelled while it sent, or the session shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
+    guard content.withLock({ $0.socket === socket && $0.end == nil }) else { return }
+    let answer = answer(to: error, socket.closeCode, isOwn: isOwn)
     let isFinal = content.withLock { content -> Bool? in
       guard content.socket === socket, content.end == nil else { return nil }
       // a peer that accepts and drops in a loop, whatever it says in between, is asked less and less often
       let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
       if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
       (content.socket, content.closeFrame) = (nil, socket.channel.closeFrame)
-      content.pause = nextPause(after: error, socket.closeCode, isOwn: isOwn, &content)
+      content.pause = pause(after: error, answer, &content)
       return content.pause == nil
     }
     guard let isFinal else { return }

@@ -93,6 +93,13 @@ struct InspectorAccessTests {
     }
   }
 
+  @Test(arguments: ["0", "-1", "9223372036854775807", "-9223372036854775808", "x"])
+  func aNumberOfNoAttemptIsNotFound(_ number: String) async throws {
+    let run = try InspectorRun()
+    #expect(try await run.status(run.request("/calls/1/\(number)/response")) == .notFound)
+    #expect(try await run.status(run.request("/calls/\(number)")) == .notFound)
+  }
+
   @Test func otherMethodsAreRefused() async throws {
     let run = try InspectorRun()
     #expect(try await run.status(run.request("/clear", .delete)) == .methodNotAllowed)

@@ -26,6 +26,16 @@ struct HARTests {
     #expect(String(decoding: try har.json(), as: UTF8.self).contains(#""1970-01-01T00:00:01.500Z""#))
   }
 
+  @Test("A number that no duration can hold is bounded", arguments: ["1e300", "-1e300", "\"1e300\""])
+  func hugeNumbers(_ number: String) throws {
+    let text = """
+      {"log": {"entries": [{"startedDateTime": "2026-01-01T00:00:00Z", "time": \(number),
+        "request": {"url": "http://h/"}, "response": {"status": 200}, "timings": {"wait": \(number)}}]}}
+      """
+    let entry = try #require(try HAR(json: Data(text.utf8)).log.entries.first)
+    #expect(abs(entry.time) <= 1e15 && abs(entry.timings.wait) <= 1e15)
+  }
+
   @Test func readingAcceptsTheVariantsOfOtherPrograms() throws {
     let text = """
       \u{FEFF}{"log": {"version": 1.2, "pages": [{"startedDateTime": "2009-04-16T12:07:25.123+01:00", "id": "p",

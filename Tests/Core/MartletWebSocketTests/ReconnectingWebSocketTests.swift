@@ -367,6 +367,44 @@ struct ReconnectingWebSocketTests {
     await room.close()
   }
 
+  @Test func theProgramsDecisionMayUseTheWebSocket() async throws {
+    let used = Mutex<ReconnectingWebSocket?>(nil)
+    let room = socket({ reconnection in
+      reconnection.reconnects = { error, code in
+        let room = used.withLock { $0 }
+        return room?.closeCode != .policyViolation && Reconnection.isTemporary(error, code)
+      }
+    }) { number in
+      .webSocket { socket in
+        if number == 1 { return socket.close(.serviceRestart) }
+        try await socket.send(.string("again"))
+        _ = try await socket.receive()
+      }
+    }
+    used.withLock { $0 = room }
+    defer { used.withLock { $0 = nil } }
+
+    async let message = room.receive()
+    try await pass(.seconds(1))
+    #expect(try await message == .string("again"))
+  }
+
+  @Test func aReceiveThatIsCancelledAtAnyMomentEnds() async throws {
+    let room = socket { _ in
+      .webSocket { socket in
+        try await socket.send(.string("welcome"))
+        _ = try await socket.receive()
+      }
+    }
+    _ = try await room.receive()
+    for _ in 0..<2000 {
+      let task = Task { try await room.receive() }
+      task.cancel()
+      let error = await #expect(throws: HTTPError.self) { try await task.value }
+      #expect(error?.isCancelled == true)
+    }
+  }
+
   @Test func overSocketsAResetIsFollowedByAnotherConnection() async throws {
     let server = try LoopbackServer { request in
       let number = request.connection

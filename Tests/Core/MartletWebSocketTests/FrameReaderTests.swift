@@ -61,7 +61,8 @@ struct FrameReaderTests {
     }
   }
 
-  @Test("The longest frame that RFC 6455 §5.2 allows does not stop the program", arguments: [false, true], [false, true])
+  @Test(
+    "The longest frame that RFC 6455 §5.2 allows does not stop the program", arguments: [false, true], [false, true])
   func longestFrame(isCompressed: Bool, isSkipped: Bool) throws {
     let first: UInt8 = isCompressed ? 0xC2 : 0x82
     let header = Data([first, 127, 0x7F] + Array(repeating: 0xFF, count: 7))

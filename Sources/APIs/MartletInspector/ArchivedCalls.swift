@@ -6,7 +6,7 @@ extension Inspector {
   /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply.
   package convenience init(showing archive: HAR, _ options: Options = .init()) throws(HTTPError) {
     var options = options
-    options.calls = max(1, archive.log.entries.count)
+    options.callLimit = max(1, archive.log.entries.count)
     let log = CallLog(options)
     let calls = ArchivedCalls(archive, options.redaction)
     for call in calls.calls { log.add { call } }

@@ -8,7 +8,7 @@ import Synchronization
 /// A listener only adds values to it. Nothing is formatted, and no page is told: a page asks for the calls whose
 /// revision is above the last one that it has seen. A page that does not read costs nothing, nor does having none open.
 package final class CallLog: Sendable {
-  let bodyBytes: Int
+  let bodyLimit: Int
   let redaction: Redaction
   let began = Date.now
   let stopwatch = Stopwatch(ContinuousClock())
@@ -33,10 +33,10 @@ package final class CallLog: Sendable {
   }
 
   package init(_ options: Inspector.Options) {
-    bodyBytes = max(0, options.bodyBytes)
+    bodyLimit = max(0, options.bodyLimit)
     redaction = options.redaction
-    callLimit = max(1, options.calls)
-    byteLimit = max(0, options.bytes)
+    callLimit = max(1, options.callLimit)
+    byteLimit = max(0, options.byteLimit)
   }
 
   // MARK: - Recording
@@ -62,7 +62,7 @@ package final class CallLog: Sendable {
 
   /// Adds an event to a call.
   package func update(_ call: RecordedCall, _ event: Event) {
-    let grown = call.update(event, at: stopwatch.elapsed, revision: nextRevision, bodyLimit: bodyBytes)
+    let grown = call.update(event, at: stopwatch.elapsed, revision: nextRevision, bodyLimit: bodyLimit)
     guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
     while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
       drop(oldest)

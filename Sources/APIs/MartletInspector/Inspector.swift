@@ -24,12 +24,12 @@ public final class Inspector: EventListener {
     /// The port; 0, the default, lets the system choose a free one.
     public var port = 0
     /// The maximum number of calls; 500 by default. The oldest are removed first, those that are pinned last.
-    public var calls = 500
+    public var callLimit = 500
     /// The maximum number of bytes of all bodies and messages together; 64 MiB by default.
-    public var bytes = 64 << 20
+    public var byteLimit = 64 << 20
     /// The maximum number of bytes of one body, or of all messages of a WebSocket; 1 MiB by default. With 0, none are
     /// kept.
-    public var bodyBytes = 1 << 20
+    public var bodyLimit = 1 << 20
     /// The secrets that are replaced; ``Martlet/Redaction/standard`` by default. `.off` shows passwords and tokens.
     public var redaction = Redaction.standard
     /// Whether the URL is printed once on standard error; true by default.
@@ -64,7 +64,7 @@ public final class Inspector: EventListener {
 
   deinit { server.stop() }
 
-  public var events: Event.Kinds { log.bodyBytes > 0 ? .all : .exceptBytes.subtracting(.message) }
+  public var events: Event.Kinds { log.bodyLimit > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
     let id = call.id

@@ -185,7 +185,7 @@ extension RecordedCall.Content {
       case .attempt(let number, let request):
         let date = log.began + time.inMilliseconds / 1000
         let attempt = HARAttempt(
-          number, of: call.id, request, at: (date, log.stopwatch), bodyLimit: log.bodyBytes)
+          number, of: call.id, request, at: (date, log.stopwatch), bodyLimit: log.bodyLimit)
         attempts.append(RecordedCall.Attempt(live: attempt, start: time))
       case .bytes(_, _, let number):
         // Those of an attempt that has ended may still arrive.

@@ -168,7 +168,7 @@ struct InspectorContentTests {
   }
 
   @Test func theRingIsBoundedInCallsAndKeepsPinnedOnes() async throws {
-    let run = try InspectorRun { $0.calls = 3 }
+    let run = try InspectorRun { $0.callLimit = 3 }
     await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("first")))
     let first = try #require(run.ids.first)
     #expect(try await run.status(run.request("/pin/\(first)", .post)) == .noContent)
@@ -181,8 +181,8 @@ struct InspectorContentTests {
 
   @Test func theRingIsBoundedInBytes() async throws {
     let run = try InspectorRun {
-      $0.bytes = 10_000
-      $0.bodyBytes = 4000
+      $0.byteLimit = 10_000
+      $0.bodyLimit = 4000
     }
     for _ in 0..<20 {
       var request = HTTPRequest(.post, origin)
@@ -238,7 +238,7 @@ struct InspectorContentTests {
   }
 
   @Test func manyPagesThatDoNotReadHoldNothing() async throws {
-    let run = try InspectorRun { $0.calls = 50 }
+    let run = try InspectorRun { $0.callLimit = 50 }
     var pages: [ResponseBody] = []
     for _ in 0..<8 { pages.append(try await run.session.bytes(for: run.request("/changes")).0) }
     for _ in 0..<500 { await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("more"))) }

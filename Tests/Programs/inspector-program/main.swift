@@ -51,7 +51,7 @@ let server = try LoopbackServer { request in
 }
 
 var options = Inspector.Options()
-options.calls = 2500
+options.callLimit = 2500
 options.isAnnounced = false
 let inspector = try Inspector(options)
 

@@ -34,8 +34,8 @@ struct CallDetails: Encodable {
 
   init(_ call: RecordedCall, _ log: CallLog) {
     let content = call.snapshot
-    summary = CallSummary(call, content, log)
     let made = content.attempts(of: call, log)
+    summary = CallSummary(call, content, made, log)
     attempts = made.compactMap { attempt in
       guard let entry = attempt.entry(log.redaction) else { return nil }
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)

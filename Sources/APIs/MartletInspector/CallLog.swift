@@ -5,7 +5,7 @@ import Synchronization
 
 /// The recorded calls: a ring that is bounded in calls and in bytes.
 ///
-/// A listener only adds values to it. Nothing is formatted, and no page is told: a page asks for the calls whose
+/// A listener only adds values to it. It formats nothing and notifies no page: a page asks for the calls whose
 /// revision is above the last one that it has seen. A page that does not read costs nothing, nor does having none open.
 package final class CallLog: Sendable {
   let bodyLimit: Int

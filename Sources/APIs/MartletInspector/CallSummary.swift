@@ -26,14 +26,15 @@ struct CallSummary: Encodable {
   /// The bars of all attempts, since the log began.
   let bars: [Waterfall.Bar]
 
-  init(_ call: RecordedCall, _ content: RecordedCall.Content, _ log: CallLog) {
+  init(
+    _ call: RecordedCall, _ content: RecordedCall.Content, _ made: [RecordedCall.Attempt], _ log: CallLog
+  ) {
     id = call.id
     label = call.label?.printable
     method = call.request.method.rawValue
     url = log.redaction.redacted(call.request.url)
     start = call.start.inMilliseconds
     end = content.end?.inMilliseconds
-    let made = content.attempts(of: call, log)
     attempts = made.count
     isPinned = call.isPinned
     let last = made.last

@@ -4,10 +4,10 @@ import MartletSemantics
 import MartletTesting
 import Synchronization
 
-/// Tells one page what has changed, as server-sent events.
+/// Sends one page what has changed, as server-sent events.
 ///
 /// The stream remembers the last revision that the page has, and looks a few times a second for calls above it: a call
-/// that changed a thousand times meanwhile is told once. So a page that does not read holds nothing in this process but
+/// that changed a thousand times in between is sent once. So a page that does not read holds nothing in this process but
 /// its thread, until the send times out.
 final class ChangeStream: Sendable {
   private let log: CallLog
@@ -72,9 +72,12 @@ final class ChangeStream: Sendable {
     let changed = state.calls.map { (call: $0, revision: $0.revision) }.filter { $0.revision > last }
       .sorted { $0.revision < $1.revision }
     let told = changed.prefix(Self.batch)
-    let summaries = told.map { CallSummary($0.call, $0.call.snapshot, log) }
+    let summaries = told.map { changed in
+      let content = changed.call.snapshot
+      return CallSummary(changed.call, content, content.attempts(of: changed.call, log), log)
+    }
     if !summaries.isEmpty { output += event("calls", Batch(now: now, total: state.total, calls: summaries)) }
-    // of calls that changed since, the next look tells again
+    // Calls that have changed since are sent at the next look.
     position.revision = changed.count > told.count ? told.last?.revision : newest
     return output
   }

@@ -34,7 +34,7 @@ package struct Launch: Sendable {
     let cacheFile = options.cache.map { URL(filePath: $0) } ?? HTTPCache.defaultFile(environment: environment)
     let cache = HTTPCache.slideshow(in: cacheFile) { inbox.yield($0) }
     let inspector = options.isInspected ? try Inspector() : nil
-    // the slides soon hide what was printed
+    // What was printed is soon hidden by the slides.
     if let inspector { inbox.yield(Explanation("The requests are at \(inspector.url.absoluteString)")) }
     client = SlideshowClient(
       configuration,

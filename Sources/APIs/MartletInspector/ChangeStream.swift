@@ -7,8 +7,8 @@ import Synchronization
 /// Sends one page what has changed, as server-sent events.
 ///
 /// The stream remembers the last revision that the page has, and looks a few times a second for calls above it: a call
-/// that changed a thousand times in between is sent once. So a page that does not read holds nothing in this process but
-/// its thread, until the send times out.
+/// that changed a thousand times in between is sent once. So a page that does not read holds nothing in this process
+/// but its thread, until the send times out.
 final class ChangeStream: Sendable {
   private let log: CallLog
   private let isStopped: InspectorServer.Flag

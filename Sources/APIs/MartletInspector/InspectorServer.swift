@@ -18,15 +18,8 @@ final class InspectorServer: Sendable {
   }
 
   /// Room for some pages and no more. A page that does not read is closed.
-  private static let limits = {
-    var limits = LoopbackServer.Limits()
-    limits.connections = 32
-    limits.headTime = .seconds(30)
-    limits.bodyTime = .seconds(10)
-    limits.sendTime = .seconds(20)
-    limits.heldBytes = 1 << 20
-    return limits
-  }()
+  private static let limits = LoopbackServer.Limits(
+    connections: 32, headTime: .seconds(30), bodyTime: .seconds(10), sendTime: .seconds(20), heldBytes: 1 << 20)
 
   init(_ log: CallLog, port: Int, isLive: Bool) throws(HTTPError) {
     let (key, isStopped) = (InspectorKey(), Flag())

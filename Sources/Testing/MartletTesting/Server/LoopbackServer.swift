@@ -147,7 +147,17 @@ extension LoopbackServer {
     /// The largest number of bytes of all collected bodies together. A body that does not fit gets a 503.
     package var heldBytes = Int.max
 
-    package init() {}
+    /// Makes limits; by default there are none.
+    package init(
+      connections: Int = .max, headTime: Duration? = nil, bodyTime: Duration? = nil, sendTime: Duration? = nil,
+      heldBytes: Int = .max
+    ) {
+      self.connections = connections
+      self.headTime = headTime
+      self.bodyTime = bodyTime
+      self.sendTime = sendTime
+      self.heldBytes = heldBytes
+    }
   }
 
   /// Counts bytes that are held.

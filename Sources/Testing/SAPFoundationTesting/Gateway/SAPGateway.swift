@@ -76,15 +76,8 @@ public final class SAPGateway: Sendable {
   public func stop() { server.stop() }
 
   /// Room for some programs, but not for clients that only hold connections open.
-  private static let limits = {
-    var limits = LoopbackServer.Limits()
-    limits.connections = 256
-    limits.headTime = .seconds(60)
-    limits.bodyTime = .seconds(600)
-    limits.sendTime = .seconds(60)
-    limits.heldBytes = 128 << 20
-    return limits
-  }()
+  private static let limits = LoopbackServer.Limits(
+    connections: 256, headTime: .seconds(60), bodyTime: .seconds(600), sendTime: .seconds(60), heldBytes: 128 << 20)
 }
 
 /// The state that the connections' threads share.

@@ -14,15 +14,8 @@ struct LocalServer: Sendable {
   }
 
   /// Room for the connections of some browsers and programs, but not for clients that only hold connections open.
-  private static let limits = {
-    var limits = LoopbackServer.Limits()
-    limits.connections = 256
-    limits.headTime = .seconds(30)
-    limits.bodyTime = .seconds(600)
-    limits.sendTime = .seconds(60)
-    limits.heldBytes = 128 << 20
-    return limits
-  }()
+  private static let limits = LoopbackServer.Limits(
+    connections: 256, headTime: .seconds(30), bodyTime: .seconds(600), sendTime: .seconds(60), heldBytes: 128 << 20)
 
   /// Starts the server, which reports each request on standard error.
   func start(

@@ -35,7 +35,7 @@ struct Arguments {
     \(ScaleProbe.allCases.map(\.rawValue).joined(separator: ", "))
     bench --profile KEY [--clients NAME] [--seconds N]
                                 run one client alone, for a profiler (martlet-bare-sockets for 10 seconds)
-    KEY: \(Workload.all.map(\.key).joined(separator: ", ")), \(FullRun.Section.allCases.map(\.rawValue).joined(separator: ", "))
+    KEY: \(Workload.named.map(\.key).joined(separator: ", ")), \(FullRun.Section.allCases.map(\.rawValue).joined(separator: ", "))
     NAME: \(ClientProgram.all.map(\.key).joined(separator: ", "))
     ASYNC_HTTP_CLIENT=/path/to/checkout make bench    compares AsyncHTTPClient too
     """
@@ -116,7 +116,7 @@ struct Arguments {
 
   private func checkKeys() throws {
     let keys = Set(
-      Workload.all.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue))
+      Workload.named.map(\.key) + FullRun.Section.allCases.map(\.rawValue) + ScaleProbe.allCases.map(\.rawValue))
     if let key = only.subtracting(keys).min() { throw BenchError("there is no '\(key)' to measure:\n\(Self.usage)") }
     let names = Set(ClientProgram.all.map(\.key) + OwnClient.all.map(\.name))
     if let name = clients.subtracting(names).min() { throw BenchError("there is no client '\(name)':\n\(Self.usage)") }
@@ -137,7 +137,7 @@ struct Arguments {
   }
 
   private static func workload(_ key: String) throws -> Workload {
-    guard let workload = Workload.all.first(where: { $0.key == key }) else {
+    guard let workload = Workload.named.first(where: { $0.key == key }) else {
       throw BenchError("--profile wants a workload:\n\(usage)")
     }
     return workload

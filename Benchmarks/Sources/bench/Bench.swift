@@ -74,11 +74,11 @@ enum Bench {
       arguments.clients.contains(client.name) && !usual.contains { $0.key == client.name }
     }
     let programs = usual + named.map { ClientProgram.own($0, title: $0.name) }
-    for workload in Workload.all where RequestCost.keys.contains(workload.key) && arguments.wants(workload.key) {
+    for workload in Workload.named where RequestCost.keys.contains(workload.key) && arguments.wants(workload.key) {
       var table = ResultTable(
         key: "costs-" + workload.key, title: "**\(workload.name)**: counts for a request",
         columns: ["client", "instructions", "allocations", "retains", "system calls", "futex"], digits: 1)
-      for program in programs {
+      for program in workload.channel == .echo ? ClientProgram.webSocket : programs {
         say("counting \(workload.name), \(program.title)")
         guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
         table.add(program.title, cost.instructions, cost.allocations, cost.retains, cost.systemCalls, cost.futexCalls)

@@ -21,12 +21,19 @@ final class UpgradedStream: DuplexStream {
 
   deinit { close() }
 
-  func read() async throws -> Data? {
+  func read(missing: Int) async throws -> Data? {
     if let end = end.withLock({ $0 }) {
       try end.get()
       return nil
     }
-    let (signal, resumesSender) = try await closingWhenCancelled { try await upgrade.input.next() }
+    let signal: Upgrade.Signal
+    let resumesSender: Bool
+    if let ready = try upgrade.input.nextIfReady() {
+      (signal, resumesSender) = ready
+    } else {
+      upgrade.missing.store(missing, ordering: .relaxed)
+      (signal, resumesSender) = try await upgrade.input.next()
+    }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {
     case .bytes(let data):
@@ -47,12 +54,10 @@ final class UpgradedStream: DuplexStream {
     }
     guard !bytes.isEmpty else { return }
     let awaitsAnswer = noteWrite()
-    let isTaken = try await closingWhenCancelled {
-      await upgrade.output.push(bytes) {
-        thread.continueOutput(of: upgrade, awaitsAnswer: awaitsAnswer)
-      }
-    }
-    guard isTaken else { throw upgrade.writingError }
+    let isTaken = upgrade.output.add(bytes) { thread.continueOutput(of: upgrade, awaitsAnswer: awaitsAnswer) }
+    if isTaken == true { return }
+    if isTaken == nil, await hasRoom() { return }
+    throw upgrade.writingError
   }
 
   func finish() {
@@ -92,9 +97,10 @@ final class UpgradedStream: DuplexStream {
 
   private static let fewestAlternations = 4
 
-  private func closingWhenCancelled<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
-    try await withTaskCancellationHandler {
-      try await body()
+  /// Waits until there is room for more. Returns false if the stream takes no more.
+  private func hasRoom() async -> Bool {
+    await withTaskCancellationHandler {
+      await upgrade.output.room()
     } onCancel: {
       close()
     }

@@ -93,4 +93,46 @@ struct AwaitedAnswerTests {
     await socket.close()
     withExtendedLifetime(server) {}
   }
+
+  @Test(arguments: [100, 40_000, 65_536, 70_000, 300_000]) func largeAnswersArriveWhole(size: Int) async throws {
+    let (socket, server) = try await open(false)
+    for number in 0..<30 {
+      let message = WebSocket.Message.data(Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &+ number) }))
+      try await socket.send(message)
+      #expect(try await socket.receive() == message)
+    }
+    await socket.close()
+    withExtendedLifetime(server) {}
+  }
+
+  /// The rest of an answer that has begun is awaited, too, but neither for long nor at the cost of other requests.
+  @Test func anAnswerThatStopsInItsMiddleHoldsBackNothing() async throws {
+    let rest = Gate()
+    let server = try LoopbackServer { request in
+      guard request.target == "/chat" else { return .text("served") }
+      return .webSocket { socket in
+        while let message = try socket.receive() {
+          guard message == .string("stop") else {
+            try socket.send(message)
+            continue
+          }
+          let frame = LoopbackWebSocket.frame(2, Data(count: 100_000))
+          try socket.send(bytes: frame.prefix(60_000))
+          try socket.wait(for: rest)
+          try socket.send(bytes: frame.dropFirst(60_000))
+        }
+      }
+    }
+    let session = HTTPSession(transport: SocketTransport())
+    let socket = try await session.webSocket(for: HTTPRequest(.get, "ws://127.0.0.1:\(server.port)/chat"))
+    for number in 0..<20 {
+      try await socket.send(.string("\(number)"))
+      #expect(try await socket.receive() == .string("\(number)"))
+    }
+    try await socket.send(.string("stop"))
+    #expect(try await session.text(for: HTTPRequest(.get, server.url)).0 == "served")
+    rest.open()
+    #expect(try await socket.receive() == .data(Data(count: 100_000)))
+    await socket.close()
+  }
 }

@@ -26,10 +26,44 @@ extension ReconnectingWebSocketTests {
     }
     try await room.send(.string("a question"))
     _ = try await left.wait { $0 ? true : nil }
-    await #expect(throws: HTTPError.self) { try await room.send(.string("too late")) }
     try await room.send(.string("on another connection"))
     #expect(try await room.receive() == .string("1"))
     #expect(try await room.receive() == .string("2"))
+    await room.close()
+  }
+
+  @Test func aLossIsSeenWithoutAReceiverAndItsDelayBeginsAtOnce() async throws {
+    let leaves = Gate()
+    let room = socket { number in
+      .webSocket { socket in
+        if number == 2 { return try await socket.send(.string("again")) }
+        try await leaves.wait()
+        socket.lose()
+      }
+    }
+    try await room.send(.string("it is open"))
+    leaves.open()
+    for await state in room.states { if case .idle = state { break } }
+    clock.advance(by: .seconds(1))
+    #expect(try await room.receive() == .string("again"))  // no other delay
+    await room.close()
+  }
+
+  @Test func aSendThatIsCancelledIsNoFailureOfTheServer() async throws {
+    let room = socket {
+      $0.failureLimit = 1
+    } _: { number in
+      .webSocket { socket in
+        if number == 1 { return try await Gate().wait() }
+        try await socket.send(.string("second"))
+        _ = try await socket.receive()
+      }
+    }
+    try await room.send(.string("first"))
+    let sender = Task { while true { try await room.send(.data(Data(count: 20_000))) } }
+    sender.cancel()
+    await #expect(throws: HTTPError.self) { try await sender.value }
+    #expect(try await room.receive() == .string("second"))
     await room.close()
   }
 

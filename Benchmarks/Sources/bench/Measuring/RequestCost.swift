@@ -19,7 +19,9 @@ struct RequestCost: Codable, Equatable {
     case instructions, allocations, retains, systemCalls
   }
 
-  static let keys: Set = ["small", "small64", "tls64", "tls64-http1", "gzip16", "brotli16", "zstd16"]
+  static let keys: Set = [
+    "small", "small64", "tls64", "tls64-http1", "gzip16", "brotli16", "zstd16", "echo", "echo-large",
+  ]
 
   /// Counts with callgrind and strace.
   static func measure(_ workload: Workload, _ program: ClientProgram, at server: RunningServer) throws -> RequestCost? {

@@ -71,6 +71,9 @@ struct Workload: Sendable {
     echo("1 KiB, 64 on the way, compressed", "echo64-deflate", 1024, .echoCompressed, atOnce: 64),
   ]
 
+  /// The workloads that can be named for a profile or for counts.
+  static let named = all + webSocket
+
   private static func echo(
     _ name: String, _ key: String, _ length: Int64, _ kind: Assignment.Kind = .echo, atOnce: Int = 1
   ) -> Workload { Workload(name, key, kind, "", length, .echo, atOnce: atOnce) }

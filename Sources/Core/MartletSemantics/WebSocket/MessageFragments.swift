@@ -11,6 +11,9 @@ package struct MessageFragments: Sendable, Hashable {
 
   package init() {}
 
+  /// Whether a message was begun and has not ended.
+  package var isWithinMessage: Bool { current != nil }
+
   /// Whether the current message is text.
   package var isText: Bool { current?.isText ?? false }
 

@@ -4,6 +4,8 @@ import Synchronization
 
 /// The pieces that were received and are not read yet, between the task that reads the connection and the task that
 /// receives messages. Its size is limited, so that a fast peer waits for a slow receiver.
+///
+/// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
 package final class PieceQueue: Sendable {
   fileprivate struct State: Sendable {
     var pieces = HeadQueue<MessagePiece>()
@@ -12,12 +14,12 @@ package final class PieceQueue: Sendable {
     /// How the pieces end: in order, or with an error.
     var end: Result<Void, HTTPError>?
     /// The task that receives, and the number of its wait.
-    var receiver: (wait: Int, continuation: CheckedContinuation<MessagePiece?, any Error>)?
+    var receiver: (wait: Int, continuation: UnsafeContinuation<MessagePiece?, any Error>)?
     var lastWait = 0
     /// The task that reads the connection, while the queue is full.
-    var reader: CheckedContinuation<Void, Never>?
+    var reader: UnsafeContinuation<Void, Never>?
     /// The task that waits until everything was received.
-    var finisher: CheckedContinuation<Void, Never>?
+    var finisher: UnsafeContinuation<Void, Never>?
   }
 
   private let state = Mutex(State())
@@ -32,19 +34,33 @@ package final class PieceQueue: Sendable {
   /// Whether the peer has to wait.
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
-  /// Adds a piece, and waits while there are too many. Returns false if the queue has ended: pieces are not wanted.
+  /// Adds a piece; waits first while there are too many. Returns false if the queue has ended: pieces are not wanted.
   @discardableResult package func push(_ piece: MessagePiece) async -> Bool {
-    typealias Receiver = CheckedContinuation<MessagePiece?, any Error>
-    let (receiver, isFull, hasEnded) = state.withLock { state -> (Receiver?, Bool, Bool) in
-      guard state.end == nil else { return (nil, false, true) }
-      if let receiver = state.receiver.take() { return (receiver.continuation, false, false) }
+    while true {
+      if let isWanted = add(piece) { return isWanted }
+      await room()
+    }
+  }
+
+  /// Adds a piece. Returns false if the queue has ended: pieces are not wanted; nil if there are too many, and nothing
+  /// was added.
+  func add(_ piece: MessagePiece) -> Bool? {
+    typealias Receiver = UnsafeContinuation<MessagePiece?, any Error>
+    let (receiver, isWanted) = state.withLock { state -> (Receiver?, Bool?) in
+      guard state.end == nil else { return (nil, false) }
+      if let receiver = state.receiver.take() { return (receiver.continuation, true) }
+      guard state.size < Self.highWater else { return (nil, nil) }
       state.pieces.append(piece)
       state.size += Self.size(of: piece)
-      return (nil, state.size >= Self.highWater, false)
+      return (nil, true)
     }
     receiver?.resume(returning: piece)
-    guard isFull else { return !hasEnded }
-    await withCheckedContinuation { continuation in
+    return isWanted
+  }
+
+  /// Waits while there are too many pieces.
+  private func room() async {
+    await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.end != nil || state.size < Self.highWater { return true }
         state.reader = continuation
@@ -52,7 +68,6 @@ package final class PieceQueue: Sendable {
       }
       if goesOn { continuation.resume() }
     }
-    return state.withLock { $0.end == nil }
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.
@@ -64,7 +79,7 @@ package final class PieceQueue: Sendable {
     }
     do {
       return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
           // Under the lock: a cancellation before it is seen here, and one after it finds the receiver.
           let (isCancelled, taken) = state.withLock { state -> (Bool, State.Taken?) in
             if Task.isCancelled { return (true, nil) }
@@ -98,7 +113,7 @@ package final class PieceQueue: Sendable {
   /// Waits until every piece was received and the receiver, done with it, waits for more; or until
   /// ``endWaitUntilReceived()``, or the end.
   func waitUntilReceived() async {
-    await withCheckedContinuation { continuation in
+    await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.end != nil || state.receiver != nil { return true }
         state.finisher = continuation
@@ -135,7 +150,7 @@ extension PieceQueue.State {
   /// The next piece, or nil after the last one; and the task that reads the connection, to be resumed if it may go on.
   fileprivate struct Taken {
     let result: Result<MessagePiece?, HTTPError>
-    let reader: CheckedContinuation<Void, Never>?
+    let reader: UnsafeContinuation<Void, Never>?
   }
 
   /// Takes the next piece; nil if there is none yet.

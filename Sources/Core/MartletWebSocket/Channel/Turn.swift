@@ -2,10 +2,12 @@ package import MartletEngine
 import Synchronization
 
 /// The right of one task at a time to do something. Others wait for it in order.
+///
+/// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
 package final class Turn: Sendable {
   private struct State: Sendable {
     var isTaken = false
-    var waiters: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+    var waiters: [(number: Int, continuation: UnsafeContinuation<Void, any Error>)] = []
     var lastNumber = 0
   }
 
@@ -37,7 +39,7 @@ package final class Turn: Sendable {
   private func wait(_ number: Int) async throws(HTTPError) {
     do {
       try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        try await withUnsafeThrowingContinuation { continuation in
           let ready: Result<Void, any Error>? = state.withLock { state in
             if Task.isCancelled { return .failure(CancellationError()) }
             guard state.isTaken else {
@@ -60,7 +62,7 @@ package final class Turn: Sendable {
 
   /// Gives the turn to the next task that waits.
   package func end() {
-    let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+    let next = state.withLock { state -> UnsafeContinuation<Void, any Error>? in
       guard !state.waiters.isEmpty else {
         state.isTaken = false
         return nil

@@ -100,10 +100,21 @@ struct FrameReader {
     return chunk.subdata(in: position..<end)
   }
 
+  /// How many more bytes are certain to follow, or at least one within a message; 0 between messages.
+  var missing: Int {
+    switch state {
+    case .header(let start): start.isEmpty && !fragments.isWithinMessage ? 0 : 1
+    case .control(let header, let payload): header.length - payload.count
+    case .data(_, let missing): max(missing, 1)
+    case .messageEnd: 1
+    }
+  }
+
   // MARK: - Headers
 
   /// Reads a header whose beginning arrived earlier. Returns false if it needs more bytes.
   private mutating func readHeader(after start: [UInt8]) throws(WebSocketFault) -> Bool {
+    guard position < chunk.endIndex else { return false }
     let rest = chunk[position...]
     let known = start.isEmpty ? rest : Data(start) + rest.prefix(WebSocketFrameHeader.longestHeader)
     let found = try known.judged { bytes throws(WebSocketFault) in

@@ -5,10 +5,14 @@ import Synchronization
 /// Sends the frames of a client. One message at a time is sent, because the frames of messages must not interleave
 /// (RFC 6455 §5.4). Control frames go between its frames, and never wait for its next piece.
 final class FrameWriter: Sendable {
+  fileprivate struct Control: Sendable {
+    let isPong: Bool
+    let frame: Data
+  }
+
   fileprivate struct State: Sendable {
     /// Control frames that are due, in order.
-    var controls = HeadQueue<Data>()
-    var controlCount = 0
+    var controls: [Control] = []
     /// Whether a Close frame is due or was sent: nothing may follow it (§5.5.1).
     var isClosing = false
     /// Why nothing can be sent any more.
@@ -19,11 +23,13 @@ final class FrameWriter: Sendable {
   private let messages = Turn()
   private let frames = Turn()
   private let state = Mutex(State())
+  private let masks = Mutex(MaskSource())
   /// Nil if messages are not compressed.
   private let deflater: Mutex<MessageDeflater?>
   private let compresses: Bool
 
-  /// The largest number of control frames that are due. Beyond it pongs are left out, which §5.5.3 allows.
+  /// The largest number of control frames that are due. Beyond it a pong takes the place of the oldest one, as §5.5.3
+  /// allows.
   private static let controlLimit = 64
 
   init(_ stream: any DuplexStream, _ agreement: DeflateAgreement?) {
@@ -50,7 +56,7 @@ final class FrameWriter: Sendable {
     if let error { throw error }
     // if the connection has ended for a known reason, that is the better one
     do { try await stream.write(frame(of: piece)) } catch { throw self.error ?? HTTPError(wrapping: error) }
-    await writeControls()
+    if hasControls { await writeControls() }
   }
 
   /// Gives the turn to the next message.
@@ -62,7 +68,7 @@ final class FrameWriter: Sendable {
   }
 
   private func frame(of piece: MessagePiece) -> Data {
-    let mask = UInt32.random(in: 0...UInt32.max)  // from the system's generator, anew for each frame (§5.3, §10.3)
+    let mask = masks.withLock { $0.next() }
     let opcode: WebSocketFrameHeader.Opcode = piece.isFirst ? piece.isText ? .text : .binary : .continuation
     func masked(_ payload: UnsafeRawBufferPointer) -> Data {
       WebSocketFrameHeader(
@@ -82,22 +88,23 @@ final class FrameWriter: Sendable {
 
   /// Sends a control frame as soon as possible, without waiting for it. A Close frame is the last frame.
   func post(_ opcode: WebSocketFrameHeader.Opcode, _ payload: Data) {
-    let mask = UInt32.random(in: 0...UInt32.max)
+    let mask = masks.withLock { $0.next() }
     let header = WebSocketFrameHeader(opcode, length: payload.count, mask: mask)
     let frame = payload.withUnsafeBytes { header.frame($0) }
     state.withLock { state in
-      guard !state.isClosing, opcode != .pong || state.controlCount < Self.controlLimit else { return }
-      state.controls.append(frame)
-      state.controlCount += 1
+      guard !state.isClosing else { return }
+      state.add(Control(isPong: opcode == .pong, frame: frame), limit: Self.controlLimit)
       state.isClosing = opcode == .close
     }
     sendControlsIfFree()
   }
 
+  private var hasControls: Bool { state.withLock { !$0.controls.isEmpty } }
+
   /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its
   /// own, because the network may have no room.
   private func sendControlsIfFree() {
-    guard state.withLock({ !$0.controls.isEmpty }), frames.takeIfFree() else { return }
+    guard hasControls, frames.takeIfFree() else { return }
     Task.detached {
       await self.writeControls()
       self.endFrame()
@@ -107,7 +114,7 @@ final class FrameWriter: Sendable {
   /// Sends the control frames that are due. When the connection takes no more bytes, they are forgotten.
   private func writeControls() async {
     while let control = state.withLock({ $0.nextControl() }) {
-      do { try await stream.write(control) } catch { state.withLock { $0.forgetControls() } }
+      do { try await stream.write(control) } catch { state.withLock { $0.controls = [] } }
     }
   }
 
@@ -129,14 +136,13 @@ final class FrameWriter: Sendable {
 }
 
 extension FrameWriter.State {
-  fileprivate mutating func forgetControls() {
-    controls.removeAll()
-    controlCount = 0
+  fileprivate mutating func add(_ control: FrameWriter.Control, limit: Int) {
+    if control.isPong, controls.count >= limit {
+      guard let oldest = controls.firstIndex(where: \.isPong) else { return }
+      controls.remove(at: oldest)
+    }
+    controls.append(control)
   }
 
-  fileprivate mutating func nextControl() -> Data? {
-    guard let control = controls.popFirst() else { return nil }
-    controlCount -= 1
-    return control
-  }
+  fileprivate mutating func nextControl() -> Data? { controls.isEmpty ? nil : controls.removeFirst().frame }
 }

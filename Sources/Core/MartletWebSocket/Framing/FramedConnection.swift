@@ -97,13 +97,18 @@ package final class FramedConnection: MessageChannel {
   private func run() async {
     var reader = FrameReader(terms.compression, ratioLimit: terms.ratioLimit)
     do {
-      while let bytes = try await stream.read() {
+      while let bytes = try await stream.read(missing: reader.missing) {
         hasReceived.store(true, ordering: .relaxed)
         reader.add(bytes)
         while let event = try reader.next() {
           if case .piece(let piece) = event {
             terms.reporter.received(piece)
-            reader.skipsMessages = await !queue.push(piece)
+            // usually there is room, and an asynchronous call costs more than that
+            if let isWanted = queue.add(piece) {
+              reader.skipsMessages = !isWanted
+            } else {
+              reader.skipsMessages = await !queue.push(piece)
+            }
           } else if take(event) {
             return await endConnection()
           }

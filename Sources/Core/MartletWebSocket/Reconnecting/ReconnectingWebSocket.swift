@@ -39,10 +39,10 @@ extension HTTPSession {
 
 /// A WebSocket that is opened again when it is lost. `reconnectingWebSocket(for:)` of ``Martlet/HTTPSession`` makes it.
 ///
-/// The first use opens it. When a connection is lost, the next use opens another one, after a delay; a receiver that
-/// waits is such a use. Messages that arrived on the old connection are received first, so that `opened` may run before
-/// them. Only the server can send again what was lost in between: ask for it in `opened`, and drop messages that were
-/// received before.
+/// The first use opens it. When a connection is lost, the next use opens another one, at the earliest when a delay
+/// after the loss is over; a receiver that waits is such a use. Messages that arrived on the old connection are
+/// received first, so that `opened` may run before them. Only the server can send again what was lost in between: ask
+/// for it in `opened`, and drop messages that were received before.
 ///
 /// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before
 /// a loss. The program decides what is sent again. While there is no connection, a send waits for the next one;
@@ -65,6 +65,7 @@ public final class ReconnectingWebSocket: Sendable {
   }
 
   private struct Content: Sendable {
+    var state = State.idle
     /// The open connection.
     var socket: WebSocket?
     /// The connections whose messages may be unread, the oldest first.
@@ -96,6 +97,10 @@ public final class ReconnectingWebSocket: Sendable {
   private struct Pause: Sendable {
     var delay: Duration
     var error: HTTPError
+    var age: Stopwatch
+
+    /// What is left of it.
+    var rest: Pause { Pause(delay: Swift.max(.zero, delay - age.elapsed), error: error, age: age) }
   }
 
   private let reconnection: Reconnection
@@ -135,7 +140,11 @@ public final class ReconnectingWebSocket: Sendable {
   /// - Throws: ``Martlet/HTTPError``, as ``WebSocket/send(_:)``; and the final error, if there will be no other
   ///   connection.
   @concurrent public func send(_ message: WebSocket.Message) async throws(HTTPError) {
-    let socket = try await connection()
+    var socket = try await connection()
+    while socket.channel.error != nil {  // it has ended: nothing of the message was sent
+      lose(socket)
+      socket = try await connection()
+    }
     do throws(HTTPError) { try await socket.send(message) } catch {
       if socket.channel.error != nil { lose(socket) }
       throw error
@@ -191,7 +200,7 @@ public final class ReconnectingWebSocket: Sendable {
       if let end = content.end { return .failure(end) }
       if let socket = content.socket { return .success(socket) }
       content.waiting.append(wait)
-      if content.connecting == nil { content.connecting = connect(after: content.pause.take()) }
+      if content.connecting == nil { content.connecting = connect(after: content.pause.take()?.rest) }
       return nil
     }
     if let ready { return try ready.get() }
@@ -234,6 +243,7 @@ public final class ReconnectingWebSocket: Sendable {
     let waiting = content.withLock { content -> [OneShot<WebSocket>]? in
       guard content.end == nil else { return nil }
       (content.socket, content.connecting, content.opened) = (socket, nil, Stopwatch(clock))
+      content.state = .open
       content.unread = content.unread.suffix(Self.unreadLimit - 1) + [socket]
       defer { content.waiting = [] }
       return content.waiting
@@ -242,7 +252,11 @@ public final class ReconnectingWebSocket: Sendable {
       await socket.close()
       return nil
     }
-    show(.open)
+    publish()
+    socket.channel.whenClosed { [weak self, weak socket] in
+      guard let self, let socket else { return }
+      Task { self.lose(socket) }  // asks the program, which must not keep the thread that closed it
+    }
     for wait in waiting { wait.answer(.success(socket)) }
     return nil
   }
@@ -251,8 +265,8 @@ public final class ReconnectingWebSocket: Sendable {
   private static let unreadLimit = 4
 
   /// What the program says about a failure. It is asked without a lock, because its closures may use this object.
-  private func answer(to error: HTTPError, _ code: WebSocket.CloseCode?, isOwn: Bool = false) -> Answer {
-    Answer(mayReconnect: isOwn || reconnection.reconnects(error, code), fraction: reconnection.random())
+  private func answer(to error: HTTPError, _ code: WebSocket.CloseCode?) -> Answer {
+    Answer(mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random())
   }
 
   /// Counts a failure, of an attempt or of a connection. Returns what precedes the next attempt; nil if there will be
@@ -265,46 +279,52 @@ public final class ReconnectingWebSocket: Sendable {
     else { return nil }
     let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: answer.fraction)
     let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
-    return Pause(delay: Swift.max(delay, asked ?? .zero), error: error)
+    return Pause(delay: Swift.max(delay, asked ?? .zero), error: error, age: Stopwatch(clock))
   }
 
   /// A connection is lost.
   private func lose(_ socket: WebSocket) {
     let error = socket.ended
-    // This side has closed the connection: a task was cancelled while it sent, or the session shuts down
+    // This side has closed the connection, which is no failure: a task was cancelled while it sent, or the session
+    // shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
     guard content.withLock({ $0.socket === socket && $0.end == nil }) else { return }
-    let answer = answer(to: error, socket.closeCode, isOwn: isOwn)
+    let answer = isOwn ? nil : answer(to: error, socket.closeCode)
     let isFinal = content.withLock { content -> Bool? in
       guard content.socket === socket, content.end == nil else { return nil }
+      (content.socket, content.closeFrame, content.state) = (nil, socket.channel.closeFrame, .idle)
+      guard let answer else { return false }
       // a peer that accepts and drops in a loop, whatever it says in between, is asked less and less often
       let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
       if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
-      (content.socket, content.closeFrame) = (nil, socket.channel.closeFrame)
       content.pause = pause(after: error, answer, &content)
       return content.pause == nil
     }
     guard let isFinal else { return }
-    guard !isFinal else { return end(error, inOrder: socket.channel.failure == nil) }
-    latest.change { state in
-      let isIdle = content.withLock { $0.socket == nil && $0.connecting == nil && $0.end == nil }
-      if isIdle { state = .idle }
-    }
+    if isFinal { end(error, inOrder: socket.channel.failure == nil) } else { publish() }
   }
 
   /// There will be no other connection.
   private func end(_ error: HTTPError, inOrder: Bool) {
     let (waiting, connecting) = content.withLock { content in
-      if content.end == nil { (content.end, content.hasEndedInOrder) = (error, inOrder) }
+      if content.end == nil {
+        (content.end, content.hasEndedInOrder, content.state) = (error, inOrder, .ended(inOrder ? nil : error))
+      }
       defer { (content.waiting, content.connecting) = ([], nil) }
       return (content.waiting, content.connecting)
     }
-    latest.change { if case .ended = $0 {} else { $0 = .ended(inOrder ? nil : error) } }
+    publish()
     connecting?.cancel()
     for wait in waiting { wait.answer(.failure(error)) }
   }
 
-  private func show(_ state: State) { latest.change { if case .ended = $0 {} else { $0 = state } } }
+  private func show(_ state: State) {
+    content.withLock { if $0.end == nil { $0.state = state } }
+    publish()
+  }
+
+  /// Shows the state to those who follow it. Of two threads that do so, the last one shows the newest.
+  private func publish() { latest.change { $0 = content.withLock { $0.state } } }
 }
 
 extension ReconnectingWebSocket: AsyncSequence {

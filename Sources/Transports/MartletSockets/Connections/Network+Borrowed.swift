@@ -1,4 +1,6 @@
 #if os(Linux)
+import Synchronization
+
 // Work that callers do on their own threads, which saves waking the loop's thread and then the caller's.
 
 extension Network {
@@ -37,7 +39,8 @@ extension Network {
     prepareWait(on: stream)
     carrier.send()
     endTurn()
-    if !wait(on: stream, unless: interrupt) {
+    let isAnswered = wait(on: stream, unless: interrupt) { upgrade.missing.load(ordering: .relaxed) > 0 }
+    if !isAnswered {
       carrier.noteSilence()
       nextWait = loop.now &+ Self.pauseOfWaits
     }
@@ -51,14 +54,27 @@ extension Network {
   }
 
   /// Waits briefly for input, and receives it. Returns whether there was any.
-  private func wait(on stream: LayeredSocket, unless interrupt: Int32) -> Bool {
-    let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
-    loop.beginTurn()
-    stream.isReading = true
-    if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
-    if hasInput { stream.receiveInput() }
-    endTurn()
-    return hasInput
+  ///
+  /// - Parameter needsMore: whether to wait for more, which is asked when the readers of the last input have had it.
+  private func wait(
+    on stream: LayeredSocket, unless interrupt: Int32, while needsMore: () -> Bool = { false }
+  ) -> Bool {
+    let start = loop.now
+    var isFirst = true
+    while true {
+      let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
+      loop.beginTurn()
+      stream.isReading = true
+      if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
+      if hasInput { stream.receiveInput() }
+      flush()
+      guard hasInput, needsMore(), stream.isReading, !loop.mustWake, loop.now &- start < options.blockingWait else {
+        loop.applyChanges()
+        return hasInput || !isFirst
+      }
+      stream.isReading = false  // as before the wait: epoll watches it only after the last part
+      isFirst = false
+    }
   }
 
   private func endTurn() {

@@ -36,7 +36,7 @@ extension PoolState {
     for connection in entries[entry].idle where connections[connection].map({ isExpired($0, now) }) == true {
       close(connection, &actions)
     }
-    guard let next = entries[entry].idle.last else { return nil }
+    guard let next = entries[entry].idle.last(where: hasRoom) else { return nil }
     stopIdling(next)
     return next
   }

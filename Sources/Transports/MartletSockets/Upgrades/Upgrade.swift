@@ -31,6 +31,8 @@ final class Upgrade: Sendable {
   let output = UploadQueue(waitsForDemand: false)
   /// The loop's part of the state.
   let stage = LoopBound(Stage.expected)
+  /// How many more bytes its reader is known to need.
+  let missing = Atomic(0)
   /// Why nothing more can be written.
   private let failure = Mutex<(any Error)?>(nil)
   /// Whether the user has ended its direction.

@@ -15,9 +15,9 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   /// Whether the peer was notified that nothing follows the sent data.
   private var isFinishing = false
   private var hasOutputEnded = false
-  /// When bytes were sent last, how often input came since then, and whether the last answer came fast and at once.
+  /// When bytes were sent last, whether input came since then, and whether the last answer began fast.
   private var lastSending: UInt64 = 0
-  private var inputCount = 0
+  private var hasInputSinceSending = true
   private var isAnswering = false
 
   init(_ connection: Connection, _ upgrade: Upgrade) {
@@ -25,19 +25,13 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
     self.upgrade = upgrade
   }
 
-  /// The maximum number of bytes that one read returns.
-  private static let longestPiece = 64 << 10
-
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
-    inputCount += 1
-    isAnswering = inputCount == 1 && connection.loop.now &- lastSending < connection.network.options.blockingWait
-    var rest = bytes
-    while !rest.isEmpty {
-      let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.longestPiece))
-      upgrade.input.push(.bytes(Data(piece)))
-      rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
+    if !hasInputSinceSending {
+      isAnswering = connection.loop.now &- lastSending < connection.network.options.blockingWait
     }
+    hasInputSinceSending = true
+    upgrade.input.push(.bytes(Data(bytes)))
     if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
 
@@ -78,7 +72,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
       }
       offset += sent
       sentCount += sent
-      (lastSending, inputCount) = (connection.loop.now, 0)
+      (lastSending, hasInputSinceSending) = (connection.loop.now, false)
       guard offset == chunk.count else { return }
     }
   }

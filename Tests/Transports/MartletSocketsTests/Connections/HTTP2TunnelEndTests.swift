@@ -62,16 +62,6 @@ struct HTTP2TunnelEndTests: TunnelTests {
     #expect(await opened(transport) == [1])
   }
 
-  @Test func aCancelledReadResetsTheStream() async throws {
-    let server = try TunnelServer()
-    let transport = transport(server)
-    let stream = try await open(.mute, transport, server)
-    let reader = Task { while try await stream.read() != nil {} }
-    reader.cancel()
-    await #expect(throws: CancellationError.self) { try await reader.value }
-    #expect(try await event(transport, server) == "reset 8")
-  }
-
   @Test func aCancelledWriteResetsTheStream() async throws {
     let server = try TunnelServer()
     let transport = transport(server)

@@ -34,6 +34,7 @@
   @inlinable
   public mutating func popFirst() -> Element? {
     guard first < elements.count else { return nil }
+    if elements.count == 1 { return elements.removeLast() }
     let element = elements[first].take()
     first += 1
     if first == elements.count {

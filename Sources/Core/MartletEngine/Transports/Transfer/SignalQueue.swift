@@ -59,16 +59,24 @@ public import Synchronization
     }
   }
 
+  /// Returns the next signal, and whether the sender has to be resumed; nil if there is none now.
+  ///
+  /// - Throws: the error with which the queue was stopped.
+  @inlinable
+  public func nextIfReady() throws -> Pulled? {
+    switch state.withLock({ $0.pull() }) {
+    case .signal(let signal, let resumesSender): return (signal, resumesSender)
+    case .stopped(let error): throw error
+    case .empty: return nil
+    }
+  }
+
   /// Returns the next signal, and whether the sender has to be resumed; waits for one if there is none.
   ///
   /// - Throws: the error with which the queue was stopped.
   @inlinable
   public func next() async throws -> Pulled {
-    switch state.withLock({ $0.pull() }) {
-    case .signal(let signal, let resumesSender): return (signal, resumesSender)
-    case .stopped(let error): throw error
-    case .empty: break
-    }
+    if let ready = try nextIfReady() { return ready }
     return try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Pulled, any Error>) in
       switch state.withLock({ $0.pull(orWait: continuation, since: clock()) }) {
       case .signal(let signal, let resumesSender): continuation.resume(returning: (signal, resumesSender))

@@ -3,6 +3,8 @@ import Synchronization
 
 /// The queue for a request's body, between the task that produces it and the loop thread that sends it. Its size is
 /// limited, so that a fast producer waits for a slow network.
+///
+/// Its continuation is an unsafe one, as in ``SignalQueue``: it is taken out of the state under the lock.
 @_spi(Transports) public final class UploadQueue: Sendable {
   /// The result of asking the queue.
   public enum Next: Sendable {
@@ -24,7 +26,7 @@ import Synchronization
     var loopWaits = false
     /// Whether the loop has asked for bytes.
     var isWanted = false
-    var producer: CheckedContinuation<Void, Never>?
+    var producer: UnsafeContinuation<Void, Never>?
   }
 
   private let state: Mutex<State>
@@ -36,7 +38,7 @@ import Synchronization
 
   /// Called by the loop: takes the next chunk.
   public func next() -> Next {
-    let (next, producer) = state.withLock { state -> (Next, CheckedContinuation<Void, Never>?) in
+    let (next, producer) = state.withLock { state -> (Next, UnsafeContinuation<Void, Never>?) in
       state.isWanted = true
       let next = state.take()
       guard state.buffered <= Self.highWater / 2 else { return (next, nil) }
@@ -57,16 +59,28 @@ import Synchronization
   ///
   /// - Parameter wake: called before the wait if the loop had found no bytes.
   public func push(_ chunk: Data, wake: () -> Void) async -> Bool {
-    let (wakes, isClosed) = state.withLock { state in
+    if let isWanted = add(chunk, wake: wake) { return isWanted }
+    return await room()
+  }
+
+  /// Called by the producer: adds bytes. Returns whether more are needed; nil if there are too many, and the producer
+  /// has to wait for ``room()``.
+  ///
+  /// - Parameter wake: called if the loop had found no bytes.
+  public func add(_ chunk: Data, wake: () -> Void) -> Bool? {
+    let (wakes, isWanted) = state.withLock { state -> (Bool, Bool?) in
+      guard !state.isClosed else { return (false, false) }
       defer { state.loopWaits = false }
-      if !state.isClosed {
-        state.chunks.append(chunk)
-        state.buffered += chunk.count
-      }
-      return (state.loopWaits, state.isClosed)
+      state.chunks.append(chunk)
+      state.buffered += chunk.count
+      return (state.loopWaits, state.buffered <= Self.highWater ? true : nil)
     }
-    if isClosed { return false }
     if wakes { wake() }
+    return isWanted
+  }
+
+  /// Called by the producer: waits while there are too many bytes. Returns false if no more are needed.
+  public func room() async -> Bool {
     await wait { $0.buffered <= Self.highWater }
     return state.withLock { !$0.isClosed }
   }
@@ -93,7 +107,7 @@ import Synchronization
 
   /// Suspends the producer until the state satisfies a condition, or the queue is closed.
   private func wait(until isReady: @Sendable (borrowing State) -> Bool) async {
-    await withCheckedContinuation { continuation in
+    await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.isClosed || isReady(state) { return true }
         state.producer = continuation

@@ -70,7 +70,7 @@ private final class ClosableStream: DuplexStream {
     registration = try gate.register { base.close() }
   }
 
-  func read() async throws -> Data? { try await base.read() }
+  func read(missing: Int) async throws -> Data? { try await base.read(missing: missing) }
 
   func write(_ bytes: Data) async throws { try await base.write(bytes) }
 

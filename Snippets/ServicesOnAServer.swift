@@ -31,7 +31,7 @@ do { _ = try await guarded.data(for: HTTPRequest(.get, admin)) } catch {
 // The service's own requests to its upstream have limits.
 let metrics = CallMetrics()
 var configuration = SessionConfiguration()
-configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, wait: .seconds(2))
+configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, waitLimit: .seconds(2))
 configuration.limits.rate = .ofServers
 configuration.limits.circuitBreaker = CircuitBreaker()
 configuration.limits.hedging = Hedging()

@@ -4,7 +4,7 @@
 /// Answers of a Redis server. The result does not depend on how the bytes are cut, and no value exceeds the limit.
 enum RedisAnswers {
   static func run(_ input: inout Input) {
-    let limit = input.choice(of: [ReplyReader.longestAnswer, 1_000, 10])
+    let limit = input.choice(of: [ReplyReader.answerLimit, 1_000, 10])
     let pieces = input.pieces()
     let (whole, parts) = (answers([input.bytes[...]], limit), answers(pieces, limit))
     check(parts == whole, "cut: \(parts), whole: \(whole)")

@@ -142,7 +142,7 @@ struct SharedTokenTests {
   @Test func whatIsNoLeaseDoesNotHoldUpARenewal() async throws {
     _ = try RedisServer.shared.get().command("SET", "\(redis.prefix)t:{api}:lease", "garbage")
     var shared = shared()
-    shared.longestWait = .zero
+    shared.peerWaitLimit = .zero
     #expect(try await shared.refresh { _ in AccessToken("new") }(nil)?.value == "new")
   }
 

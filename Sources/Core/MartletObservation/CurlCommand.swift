@@ -9,10 +9,10 @@ struct CurlCommand {
   private var input: String?
   private var groups: [[String]] = []
 
-  /// The largest body, in bytes, that is part of the command.
-  private static let longestBody = 1 << 20
-  /// The largest argument in bytes: Linux accepts at most 128 KiB.
-  private static let longestWord = 100_000
+  /// The maximum number of bytes of a body that is part of the command.
+  private static let bodyLimit = 1 << 20
+  /// The maximum number of bytes of an argument: Linux accepts at most 128 KiB.
+  private static let wordLimit = 100_000
 
   init(_ request: HTTPRequest, redaction: Redaction) {
     self.request = request.addingBodyFields()
@@ -123,11 +123,11 @@ extension CurlCommand {
   }
 
   private mutating func words(of body: Data) -> [String] {
-    guard body.count <= Self.longestBody, redaction.canSearch(request.fields) else {
+    guard body.count <= Self.bodyLimit, redaction.canSearch(request.fields) else {
       remarks.append("the body of \(body.count) bytes is not shown: bring it to the standard input")
       return ["--data-binary", "@-"]
     }
-    if body.count <= Self.longestWord, !body.contains(0), let text = String(validating: body, as: UTF8.self) {
+    if body.count <= Self.wordLimit, !body.contains(0), let text = String(validating: body, as: UTF8.self) {
       return ["--data-raw", Self.quoted(text)]
     }
     input = Self.printing(body)

@@ -65,7 +65,7 @@ struct RecordedMessages: Sendable {
   private var leftOut = 0
   private let limit: Int
 
-  /// - Parameter limit: the largest number of bytes of all messages together. Each counts as a few more bytes.
+  /// - Parameter limit: the maximum number of bytes of all messages together. Each counts as a few more bytes.
   init(limit: Int) { self.limit = limit }
 
   mutating func append(_ message: Event.Message, at date: Date) {

@@ -51,10 +51,10 @@ extension WebSocket {
 
   /// The options of a WebSocket.
   public struct Options: Sendable {
-    /// The largest number of bytes of a message that is received as a whole, after decompression; 1 MiB by default. A
+    /// The maximum number of bytes of a message that is received as a whole, after decompression; 1 MiB by default. A
     /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. It holds
     /// while a message arrives: not much more is read. ``WebSocket/receiveStream()`` has no limit.
-    public var maximumMessageSize = 1 << 20
+    public var messageLimit = 1 << 20
     /// How long the connection may be silent before a ping tests it, at the latest after twice this time; 30 seconds by
     /// default, nil for no pings.
     public var pingInterval: Duration? = .seconds(30)
@@ -81,7 +81,7 @@ extension WebSocket {
     public var resetsSentContext = false
     /// Whether the server is asked to compress each message by itself. False by default.
     public var resetsReceivedContext = false
-    /// The largest window that the server may use to compress, as a power of two from 8 to 15; nil, the default, for no
+    /// The maximum window that the server may use to compress, as a power of two from 8 to 15; nil, the default, for no
     /// limit. A server that does not support the limit sends its messages without compression, or ignores it.
     public var receivedWindowBits: Int?
     /// Whether the server may limit the window for sent messages. True by default.

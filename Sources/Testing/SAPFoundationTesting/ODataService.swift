@@ -40,7 +40,7 @@ public final class ODataService: Sendable {
     public var root: String
     /// The sets, by name, as JSON arrays of entities. Others are created by the first entity in them.
     public var sets: [String: String]
-    /// The largest number of entities in a page; 100 by default.
+    /// The maximum number of entities in a page; 100 by default.
     public var pageSize: Int
     /// Whether changes need `If-Match`; false by default.
     public var requiresTags: Bool

@@ -90,12 +90,12 @@ final class UpgradedStream: DuplexStream {
   /// Returns whether the program is likely to wait for an answer.
   private func noteWrite() -> Bool {
     let count = alternations.load(ordering: .relaxed)
-    let isLikely = count % 2 == 0 && count >= Self.fewestAlternations
-    alternations.store(count % 2 == 1 ? 1 : min(count, Self.fewestAlternations) + 1, ordering: .relaxed)
+    let isLikely = count % 2 == 0 && count >= Self.minimumAlternations
+    alternations.store(count % 2 == 1 ? 1 : min(count, Self.minimumAlternations) + 1, ordering: .relaxed)
     return isLikely
   }
 
-  private static let fewestAlternations = 4
+  private static let minimumAlternations = 4
 
   /// Waits until there is room for more. Returns false if the stream takes no more.
   private func hasRoom() async -> Bool {

@@ -111,7 +111,7 @@ struct MessageCompressionTests {
     let packed = Data(count: 10 << 20).withUnsafeBytes { deflater.compress($0, isLast: true) }
     let inflater = try MessageInflater(windowBits: 15, resets: false)
     let step = try packed.withUnsafeBytes { try inflater.decompress($0) }
-    #expect(step.output.count == MessageInflater.longestStep)
+    #expect(step.output.count == MessageInflater.stepLimit)
     #expect(!step.isDone)
   }
 
@@ -158,7 +158,7 @@ struct MessageCompressionTests {
         }
       }.with("Sec-WebSocket-Extensions", "permessage-deflate")
     }
-    let socket = try await SocketBed().open(server) { $0.maximumMessageSize = 256 << 10 }
+    let socket = try await SocketBed().open(server) { $0.messageLimit = 256 << 10 }
     let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
     #expect(error?.kind == .bodyTooLarge)
     try await socket.channel.waitUntilClosed()

@@ -12,7 +12,7 @@ import Testing
     var configuration = try RedisConfiguration("redis://cache")
     configuration.waitLimit = .milliseconds(20)
     configuration.rest = .milliseconds(100)
-    configuration.longestRest = .milliseconds(350)
+    configuration.restLimit = .milliseconds(350)
     self.configuration = configuration
     breaker = RedisBreaker(configuration)
   }

@@ -32,7 +32,7 @@ import Testing
 
   @Test func theLifeHasALimit() {
     var options = RedisCacheOptions()
-    options.longestLife = .seconds(11)
+    options.lifetimeLimit = .seconds(11)
     #expect(life("max-age=31536000", 0, options, random: 1).inMilliseconds.rounded() == 11_000)
     #expect(life("max-age=31536000", 0, options, random: 0).inMilliseconds.rounded() == 10_000, "not all together")
     options.retention = .zero

@@ -11,7 +11,7 @@ struct ConversationTests {
   private func client(of server: FakeServer) throws -> RedisClient {
     var configuration = try RedisConfiguration("redis://anna:secret@127.0.0.1:\(server.port)/1")
     (configuration.waitLimit, configuration.connectTimeout) = (.seconds(60), .seconds(60))
-    (configuration.rest, configuration.longestRest) = (.milliseconds(1), .milliseconds(1))
+    (configuration.rest, configuration.restLimit) = (.milliseconds(1), .milliseconds(1))
     return RedisClient(configuration)
   }
 
@@ -137,7 +137,7 @@ struct ConversationTests {
     let server = try FakeServer { words, _ in FakeServer.usual(words) }
     var configuration = try RedisConfiguration("redis://127.0.0.1:\(server.port)")
     (configuration.waitLimit, configuration.connectTimeout) = (.seconds(Int64.max), .seconds(Int64.max))
-    (configuration.rest, configuration.longestRest) = (.seconds(Int64.max), .seconds(Int64.max))
+    (configuration.rest, configuration.restLimit) = (.seconds(Int64.max), .seconds(Int64.max))
     configuration.pingInterval = .seconds(Int64.max)
     let redis = RedisClient(configuration)
     try await redis.ping()

@@ -13,7 +13,7 @@ import Testing
 
   /// - Parameter pieces: the number of bytes per piece.
   private func read(
-    _ bytes: [UInt8], upTo limit: Int = ReplyReader.longestAnswer, pieces: () -> Int = { .max }
+    _ bytes: [UInt8], upTo limit: Int = ReplyReader.answerLimit, pieces: () -> Int = { .max }
   ) -> Outcome {
     var (reader, outcome, rest) = (ReplyReader(), Outcome(), bytes[...])
     while !rest.isEmpty, outcome.fault == nil {
@@ -31,7 +31,7 @@ import Testing
     return outcome
   }
 
-  private func read(_ text: String, upTo limit: Int = ReplyReader.longestAnswer) -> Outcome {
+  private func read(_ text: String, upTo limit: Int = ReplyReader.answerLimit) -> Outcome {
     read(Array(text.utf8), upTo: limit)
   }
 
@@ -117,7 +117,7 @@ import Testing
     for _ in 0..<500 {
       let answers = (0..<3).flatMap { _ in Self.answers.randomElement(using: &random) ?? [] }
       let bytes = Mutation.mutated(answers, from: Self.answers, using: &random)
-      let limit = [ReplyReader.longestAnswer, 1_000, 300, 10].randomElement(using: &random) ?? 10
+      let limit = [ReplyReader.answerLimit, 1_000, 300, 10].randomElement(using: &random) ?? 10
       let whole = read(bytes, upTo: limit)
       let cut = read(bytes, upTo: limit) { Int.random(in: 1...9, using: &random) }
       #expect(cut == whole, "\(String(decoding: bytes, as: UTF8.self).debugDescription)")

@@ -16,7 +16,7 @@ struct UnavailableServerTests {
     var configuration = try RedisConfiguration("unix://\(folder.file("nobody").path)")
     configuration.waitLimit = .seconds(60)
     configuration.rest = .seconds(3_600)
-    configuration.longestRest = .seconds(3_600)
+    configuration.restLimit = .seconds(3_600)
     redis = RedisClient(configuration)
   }
 

@@ -28,6 +28,7 @@ struct ColorProfile: Hashable {
 }
 
 extension ColorConversion.Layout {
-  /// The longest profile that is applied, in bytes: profiles for printing presses have up to 3 MiB, others 60 KiB.
+  /// The maximum number of bytes of a profile that is applied. Profiles for printing presses have up to 3 MiB, others
+  /// 60 KiB.
   var profileLimit: Int { self == .invertedCMYK ? 4 << 20 : 64 << 10 }
 }

@@ -114,9 +114,9 @@ extension ImageDecoder {
 
   /// Limits that are checked before memory is allocated: a file of a few bytes can declare an image of gigabytes.
   public struct Limits: Sendable, Hashable {
-    /// The largest image, in pixels as the file declares them: bounds the time. 100 megapixels by default.
+    /// The maximum number of pixels that a file declares, which bounds the time. 100 megapixels by default.
     public var pixels: Int
-    /// The largest single bitmap, in bytes, 4 a pixel. 400 MB by default.
+    /// The maximum number of bytes of one bitmap, 4 a pixel. 400 MB by default.
     ///
     /// With ``Options/fitting``, the bitmap of a JPEG or WebP is that of the reduced size. Two bitmaps can exist at a
     /// time (before and after scaling or rotating). The codec needs memory in addition: up to 8 bytes per declared

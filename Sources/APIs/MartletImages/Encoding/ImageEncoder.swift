@@ -67,7 +67,7 @@ public enum ImageEncoder {
     }
   }
 
-  /// The longest side in pixels: of JPEG by libjpeg, of PNG by libpng's default, of WebP by the format.
+  /// The maximum side in pixels: of JPEG by libjpeg, of PNG by libpng's default, of WebP by the format.
   fileprivate var sideLimit: Int {
     switch self {
     case .jpeg: 65_500

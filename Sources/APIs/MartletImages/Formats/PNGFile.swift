@@ -13,7 +13,7 @@ struct PNGFile: ImageFile {
   /// Whether the file has an end chunk.
   private let isComplete: Bool
 
-  /// The longest side that the format allows (§7.1).
+  /// The maximum side that the format allows (§7.1).
   private static let sideLimit = 0x7FFF_FFFF
 
   init(_ bytes: Bytes) throws(ImageError) {

@@ -120,7 +120,7 @@ extension ImageLoader {
     /// number of processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread
     /// takes its place, and there are at most twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
-    /// The longest time for decoding and processing an image, including the wait for a thread; then the load fails with
+    /// The maximum time for decoding and processing an image, including the wait for a thread; then the load fails with
     /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow much less. 60 seconds by default.
     public var decodeTimeout: Duration = .seconds(60)
     /// The maximum number of bytes of a file; a longer one is not read into memory. 32 MiB by default.

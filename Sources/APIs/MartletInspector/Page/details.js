@@ -133,8 +133,8 @@ function messages(list) {
 
 // --- Bodies -----------------------------------------------------------------------------------------------------------
 
-const longestText = 256 << 10
-const longestHex = 16 << 10
+const textLimit = 256 << 10
+const hexLimit = 16 << 10
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']
 
 function bodyPart(call, index, side, size, type, comment) {
@@ -171,7 +171,7 @@ function showBody(place, bytes, type) {
 }
 
 function pre(text) {
-  const shown = text.slice(0, longestText)
+  const shown = text.slice(0, textLimit)
   const rest = text.length - shown.length
   return make('div', {}, make('pre', {}, shown), rest ? make('p', { class: 'dim' }, `and ${rest} more characters`) : '')
 }
@@ -191,7 +191,7 @@ function decoded(bytes, type) {
 }
 
 function format(text, media) {
-  if (text.length > longestText) return text
+  if (text.length > textLimit) return text
   try {
     if (media.endsWith('json')) return JSON.stringify(JSON.parse(text), null, 2)
   } catch { return text }
@@ -212,12 +212,12 @@ function indentXML(text) {
 
 function hex(bytes) {
   const lines = []
-  for (let start = 0; start < Math.min(bytes.length, longestHex); start += 16) {
+  for (let start = 0; start < Math.min(bytes.length, hexLimit); start += 16) {
     const line = [...bytes.subarray(start, start + 16)]
     const digits = line.map(byte => byte.toString(16).padStart(2, '0')).join(' ').padEnd(47)
     const letters = line.map(byte => byte >= 32 && byte < 127 ? String.fromCharCode(byte) : '.').join('')
     lines.push(`${start.toString(16).padStart(6, '0')}  ${digits}  ${letters}`)
   }
-  if (bytes.length > longestHex) lines.push(`and ${bytes.length - longestHex} more bytes`)
+  if (bytes.length > hexLimit) lines.push(`and ${bytes.length - hexLimit} more bytes`)
   return lines.join('\n')
 }

@@ -203,8 +203,8 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
   }
 
   private var open: [Element] = [Element()]
-  /// The greatest depth that is read, to protect against malicious documents.
-  private static let maximumDepth = 64
+  /// The maximum depth that is read, to protect against malicious documents.
+  private static let depthLimit = 64
 
   /// Returns the document as an object with the root element as its member; nil if it is not XML.
   static func read(_ data: Data) -> JSONValue? {
@@ -222,7 +222,7 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
     _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
-    guard open.count < Self.maximumDepth else { return parser.abortParsing() }
+    guard open.count < Self.depthLimit else { return parser.abortParsing() }
     open.append(Element(language: attributes["xml:lang"] ?? attributes["lang"], id: attributes["id"]))
   }
 

@@ -125,14 +125,14 @@ extension JSONValue {
 /// Extracts a readable text from a body without a known structure.
 enum ReadableText {
   /// The maximum number of characters in a text. A longer text is a page rather than a message.
-  private static let maximumLength = 500
+  private static let lengthLimit = 500
 
   /// Returns plain text unchanged. For an HTML page, returns its title and first heading.
   static func of(_ body: Data) -> String {
     let text = String(data: body, encoding: .utf8) ?? String(data: body, encoding: .isoLatin1) ?? ""
     let readable = isMarkup(body) ? headline(of: text) : text
     let line = readable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    return line.count > maximumLength ? line.prefix(maximumLength) + "…" : line
+    return line.count > lengthLimit ? line.prefix(lengthLimit) + "…" : line
   }
 
   static func isMarkup(_ body: Data) -> Bool {

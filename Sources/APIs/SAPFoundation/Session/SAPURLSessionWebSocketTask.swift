@@ -22,7 +22,7 @@ public import MartletWebSocket
 public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sendable {
   /// The state of the WebSocket.
   private struct Connection {
-    var maximumMessageSize = WebSocket.Options().maximumMessageSize
+    var maximumMessageSize = WebSocket.Options().messageLimit
     /// The WebSocket or why there is none; nil before the handshake is complete.
     var result: Result<WebSocket, any Error>?
     /// The tasks that wait for the handshake.
@@ -43,7 +43,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     super.init(request, of: session, to: .events)
   }
 
-  /// The largest number of bytes of a message that is received; 1 MiB by default. It is read when the task begins.
+  /// The maximum number of bytes of a message that is received; 1 MiB by default. It is read when the task begins.
   public var maximumMessageSize: Int {
     get { connection.withLock { $0.maximumMessageSize } }
     set { connection.withLock { $0.maximumMessageSize = newValue } }
@@ -154,7 +154,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   /// Opens the WebSocket, and returns when it is closed.
   func run(_ request: HTTPRequest) async throws {
     var options = WebSocket.Options()
-    options.maximumMessageSize = maximumMessageSize
+    options.messageLimit = maximumMessageSize
     let result: Result<WebSocket, any Error>
     do {
       result = .success(try await session.engine.webSocket(for: request, protocols: protocols, options: options))

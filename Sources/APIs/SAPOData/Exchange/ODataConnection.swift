@@ -77,7 +77,7 @@ struct ODataTracing: Sendable {
   var hasBodies = false
   var isPretty = false
   /// The number of bytes of a body that are written.
-  private static let maximumLength = 64 << 10
+  private static let lengthLimit = 64 << 10
   private static let logger = Logger.shared(named: "SAP.OData.OnlineODataProvider")
 
   func trace(_ answer: ODataAnswer, to request: URLRequest) {
@@ -98,6 +98,6 @@ struct ODataTracing: Sendable {
     guard type?.subtype == "json" else { return "\(mark)(\(data.count) bytes)" }
     var shown = Redaction.standard.redacted(data, type: type)
     if isPretty, let json = try? ODataJSON(shown) { shown = Data(json.json(indentation: 0).utf8) }
-    return mark + String(decoding: shown.prefix(Self.maximumLength), as: UTF8.self)
+    return mark + String(decoding: shown.prefix(Self.lengthLimit), as: UTF8.self)
   }
 }

@@ -90,7 +90,7 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
 
   /// Reads all pages, and returns their entities.
   ///
-  /// - Parameter limit: the largest number of entities; more are an error, ``ODataError/Kind/tooManyPages``.
+  /// - Parameter limit: the maximum number of entities; more are an error, ``ODataError/Kind/tooManyPages``.
   @concurrent public func collect(upTo limit: Int) async throws -> [ODataEntity<Value>] {
     var entities: [ODataEntity<Value>] = []
     for try await page in self {

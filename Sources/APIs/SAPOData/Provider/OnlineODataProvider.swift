@@ -147,11 +147,11 @@ public struct ServiceOptions: Sendable {
 
   /// The limits of the client.
   public struct Limits: Sendable, Hashable {
-    /// The largest body that is collected, in bytes; 64 MiB by default. Media have no limit: they are streams.
+    /// The maximum number of bytes of a collected body; 64 MiB by default. Media have no limit: they are streams.
     public var responseBytes = 64 << 20
-    /// The largest number of pages of one read; 10,000 by default.
+    /// The maximum number of pages of one read; 10,000 by default.
     public var pages = 10_000
-    /// The largest number of requests in one batch; 1,000 by default.
+    /// The maximum number of requests in one batch; 1,000 by default.
     public var batchRequests = 1_000
   }
 }

@@ -22,7 +22,7 @@ extension HTTPSession {
   /// - Parameters:
   ///   - type: the type of a page.
   ///   - request: the request for the first page.
-  ///   - limit: the largest number of pages; 1000 by default. One more is an error.
+  ///   - limit: the maximum number of pages; 1000 by default. One more is an error.
   ///   - expecting: the statuses of pages. By default those of the options, and any 2xx if they set none.
   ///   - decoder: decodes the pages; ``SessionConfiguration/decoder`` by default.
   public func pages<Page: Decodable>(

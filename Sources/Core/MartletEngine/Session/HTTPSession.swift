@@ -169,7 +169,7 @@ extension HTTPSession {
   /// The session's cache.
   package var cache: HTTPCache? { configuration.cache }
 
-  /// The largest number of bytes of a body that is collected.
+  /// The maximum number of bytes of a body that is collected.
   private static func collectLimit(of request: HTTPRequest) -> Int64 {
     min(request.options.bodyLimit ?? .max, Int64(request.options.collectLimit))
   }
@@ -184,7 +184,7 @@ extension HTTPSession {
   ///
   /// - Parameters:
   ///   - request: the request, with its options in this session.
-  ///   - limit: the largest number of bytes of the body; nil for no limit.
+  ///   - limit: the maximum number of bytes of the body; nil for no limit.
   ///   - deadline: the deadline, which has started; nil for none.
   ///   - use: what the caller does with the response.
   func respond(

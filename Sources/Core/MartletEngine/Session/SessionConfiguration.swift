@@ -57,7 +57,7 @@ public struct SessionConfiguration: Sendable {
   /// Limits for each origin: the number of simultaneous requests, the number in a period, a circuit breaker, and second
   /// requests when the first is slow. None by default.
   public var limits = OriginLimits()
-  /// The largest number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
+  /// The maximum number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
   /// 21 by default; one more is an error of kind ``HTTPError/Kind/tooManyAttempts``.
   public var attemptLimit = 21
   /// The clock for deadlines and delays; a test can set one that it controls.

@@ -82,10 +82,10 @@ public struct CacheControl: Sendable, Hashable {
   /// Parses delta-seconds (RFC 9111 §1.2.2): digits only.
   package static func deltaSeconds(_ text: some StringProtocol) -> Int? {
     guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return min(Int(text) ?? largest, largest)
+    return min(Int(text) ?? secondsLimit, secondsLimit)
   }
 
-  private static let largest = 1 << 31
+  private static let secondsLimit = 1 << 31
 
   /// Parses `name`, `name=token` or `name="text"`. White space around the equals sign is invalid (RFC 9111 §5.2): the
   /// directive is then present, but its argument is not used.

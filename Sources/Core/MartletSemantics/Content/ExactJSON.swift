@@ -13,8 +13,8 @@ package enum ExactJSON: Sendable, Hashable {
     package let description: String
   }
 
-  /// The greatest depth of nesting that is read.
-  package static let maximumDepth = 100
+  /// The maximum depth of nesting that is read.
+  package static let depthLimit = 100
 
   /// Reads a document (RFC 8259).
   ///
@@ -47,8 +47,8 @@ extension ExactJSON {
       case (.opening, let first):
         depth += 1
         defer { depth -= 1 }
-        guard depth <= ExactJSON.maximumDepth else {
-          throw Fault(description: "nested deeper than \(ExactJSON.maximumDepth) levels")
+        guard depth <= ExactJSON.depthLimit else {
+          throw Fault(description: "nested deeper than \(ExactJSON.depthLimit) levels")
         }
         return first == UInt8(ascii: "{") ? try object() : try array()
       case (_, UInt8(ascii: "t")): return .bool(true)

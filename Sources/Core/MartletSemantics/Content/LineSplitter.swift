@@ -16,7 +16,7 @@ package struct LineSplitter: Sendable {
 
   /// Makes a splitter.
   ///
-  /// - Parameter limit: the largest number of bytes of a line, without its ending.
+  /// - Parameter limit: the maximum number of bytes of a line, without its ending.
   package init(limit: Int) { self.limit = limit }
 
   /// Adds bytes, after ``next()`` has returned nil.

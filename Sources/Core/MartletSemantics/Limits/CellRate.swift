@@ -54,10 +54,10 @@ package struct CellRate: Sendable, Hashable {
   /// - Parameters:
   ///   - interval: the time between two requests in the long run.
   ///   - burst: how many requests may be sent at once, at least 1.
-  ///   - wait: the longest time that the request may wait. A waiting request has its place: a later one waits longer.
+  ///   - wait: the maximum time that the request may wait. A waiting request has its place: a later one waits longer.
   ///   - now: the time.
   package mutating func take(interval: Duration, burst: Int, wait: Duration, at now: Duration) -> RateLimitDecision {
-    let (interval, burst) = (min(max(.zero, interval), Self.longest), max(1, burst))
+    let (interval, burst) = (min(max(.zero, interval), Self.durationLimit), max(1, burst))
     let earliest = max(now, pause)
     if arrival <= now { free = [] }
     let returned = free.firstIndex { $0.suits(earliest) }
@@ -99,25 +99,25 @@ package struct CellRate: Sendable, Hashable {
     let index = free.firstIndex { $0.arrival >= place.arrival } ?? free.endIndex
     guard index == free.endIndex || free[index].arrival != place.arrival else { return }
     free.insert(place, at: index)
-    if free.count > Self.mostFree { free.removeFirst() }
+    if free.count > Self.freeLimit { free.removeFirst() }
   }
 
   /// Allows nothing for some time, at a server's request. A longer pause stays.
   package mutating func pause(for time: Duration, at now: Duration) {
-    pause = max(pause, now + min(max(.zero, time), Self.longest))
+    pause = max(pause, now + min(max(.zero, time), Self.durationLimit))
   }
 
   /// Whether the state equals the initial one, so that it need not be kept.
   package func isIdle(at now: Duration) -> Bool { max(arrival, pause) <= now }
 
   /// Longer times count as this one, about 35,000 years: sums of them do not overflow.
-  private static let longest = Duration.seconds(1 << 40)
-  private static let mostFree = 100
+  private static let durationLimit = Duration.seconds(1 << 40)
+  private static let freeLimit = 100
 
   /// The time of `count` intervals.
   private static func span(of count: Int, _ interval: Duration) -> Duration {
     guard count > 0 else { return .zero }
-    return interval > longest / count ? longest : interval * count
+    return interval > durationLimit / count ? durationLimit : interval * count
   }
 }
 

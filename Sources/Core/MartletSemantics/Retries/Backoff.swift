@@ -7,17 +7,17 @@
 /// | 1 | 250 ms |
 /// | 2 | 500 ms |
 /// | 3 | 1 s |
-/// | 8 and later | 20 s, with a `cap` of 20 s |
+/// | 8 and later | 20 s, with a `delayLimit` of 20 s |
 public struct Backoff: Sendable, Hashable {
   /// The maximum delay before the first retry, which doubles for each further retry. 250 milliseconds by default.
   public var base: Duration
   /// The maximum delay before any retry. 20 seconds by default.
-  public var cap: Duration
+  public var delayLimit: Duration
 
   /// Makes a backoff.
-  public init(base: Duration = .milliseconds(250), cap: Duration = .seconds(20)) {
+  public init(base: Duration = .milliseconds(250), delayLimit: Duration = .seconds(20)) {
     self.base = base
-    self.cap = cap
+    self.delayLimit = delayLimit
   }
 
   /// Returns the delay before a retry.
@@ -26,12 +26,12 @@ public struct Backoff: Sendable, Hashable {
   ///   - retry: the number of the retry, 1 for the first.
   ///   - fraction: the random part, from 0 (no delay) to 1 (the maximum); other values are clamped.
   package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
-    let cap = cap.bounded
-    var window = min(base, cap)
+    let delayLimit = delayLimit.bounded
+    var window = min(base, delayLimit)
     guard window > .zero else { return .zero }
     var doublings = retry - 1
-    while doublings > 0, window < cap {
-      window = min(window * 2, cap)
+    while doublings > 0, window < delayLimit {
+      window = min(window * 2, delayLimit)
       doublings -= 1
     }
     return window * min(max(fraction, 0), 1)
@@ -61,11 +61,11 @@ package enum RetryAfter {
     return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()
   }
 
-  /// Parses `delay-seconds = 1*DIGIT`, limited to ``longest``.
+  /// Parses `delay-seconds = 1*DIGIT`, limited to ``secondsLimit``.
   private static func seconds(_ value: String) -> Duration? {
     let text = ASCII.trimmed(value)
     guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return .seconds(min(Int64(text) ?? .max, longest))
+    return .seconds(min(Int64(text) ?? .max, secondsLimit))
   }
 
   private static func date(_ value: String, _ present: Date) -> Duration? {
@@ -74,5 +74,5 @@ package enum RetryAfter {
   }
 
   /// A hundred years, which can be added to any time without overflow.
-  private static let longest: Int64 = 100 * 365 * 86_400
+  private static let secondsLimit: Int64 = 100 * 365 * 86_400
 }

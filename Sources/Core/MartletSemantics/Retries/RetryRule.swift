@@ -57,7 +57,7 @@ package struct RetryRule: Sendable {
   /// - Parameters:
   ///   - limit: the maximum number of retries of one call.
   ///   - backoff: the delays before retries.
-  ///   - retryAfterLimit: the longest delay that a server may request.
+  ///   - retryAfterLimit: the maximum delay that a server may request.
   ///   - replaces: whether requests on stale connections are sent again.
   package init(limit: Int, backoff: Backoff, retryAfterLimit: Duration, replaces: Bool) {
     self.limit = limit
@@ -75,7 +75,7 @@ package struct RetryRule: Sendable {
   ///   - fraction: the random part of the delay, from 0 to 1.
   package func decide(_ cause: Cause, for request: Request, now: Date, fraction: Double) -> RetryDecision {
     if let objection = Self.objection(to: cause, request) { return .decline(reason: "\(cause.name): \(objection)") }
-    if replaces, cause.isReplaceable, request.replacements < Self.mostReplacements {
+    if replaces, cause.isReplaceable, request.replacements < Self.replacementLimit {
       return .replace(reason: "\(cause.name): sent again on another connection")
     }
     guard limit > 0 else { return .decline(reason: "\(cause.name): the policy allows no retries") }
@@ -99,7 +99,7 @@ package struct RetryRule: Sendable {
 
   /// A client should not retry a failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale
   /// connections.
-  private static let mostReplacements = 5
+  private static let replacementLimit = 5
 
   private static func objection(to cause: Cause, _ request: Request) -> String? {
     guard request.isReplayable else { return "the body cannot be sent twice; use RequestBody.stream" }

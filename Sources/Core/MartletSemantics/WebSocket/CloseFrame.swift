@@ -39,7 +39,7 @@ package struct CloseFrame: Sendable, Hashable {
     guard let code else { return Data() }
     var payload = Data([UInt8(code >> 8), UInt8(code & 0xFF)])
     for character in reason {
-      guard payload.count + character.utf8.count <= WebSocketFrameHeader.longestControlPayload else { break }
+      guard payload.count + character.utf8.count <= WebSocketFrameHeader.controlPayloadLimit else { break }
       payload.append(contentsOf: character.utf8)
     }
     return payload

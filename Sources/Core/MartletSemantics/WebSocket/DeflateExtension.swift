@@ -4,7 +4,7 @@ package struct DeflateOffer: Sendable, Hashable {
   package var clientResets = false
   /// The client asks that the server compresses each message by itself (§7.1.1.1).
   package var serverResets = false
-  /// The largest window of the server's compression that the client asks for, as a power of two from 8 to 15; nil for
+  /// The maximum window of the server's compression that the client requests, as a power of two from 8 to 15; nil for
   /// no request (§7.1.2.1).
   package var serverWindowBits: Int?
   /// Whether the server may limit the window of the client's compression (§7.1.2.2).

@@ -36,11 +36,11 @@ package struct WebSocketFrameHeader: Sendable, Hashable {
     self.mask = mask
   }
 
-  /// The largest payload of a control frame (§5.5).
-  package static let longestControlPayload = 125
+  /// The maximum number of bytes of a control frame's payload (§5.5).
+  package static let controlPayloadLimit = 125
 
-  /// The largest number of bytes of a header.
-  package static let longestHeader = 14
+  /// The maximum number of bytes of a header.
+  package static let sizeLimit = 14
 }
 
 // MARK: - Reading
@@ -70,7 +70,7 @@ extension WebSocketFrameHeader {
     let isFinal = first & 0x80 != 0
     if opcode.isControl {
       guard isFinal else { throw .violation("it fragmented a control frame") }
-      guard second & 0x7F <= longestControlPayload else { throw .violation("it sent a control frame over 125 bytes") }
+      guard second & 0x7F <= controlPayloadLimit else { throw .violation("it sent a control frame over 125 bytes") }
     }
     guard let (length, lengthEnd) = try length(in: bytes) else { return nil }
     let size = lengthEnd + (isMasked ? 4 : 0)

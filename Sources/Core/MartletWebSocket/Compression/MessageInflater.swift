@@ -11,13 +11,13 @@ import zlib
 final class MessageInflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let resets: Bool
-  private var room = [UInt8](repeating: 0, count: longestStep)
+  private var room = [UInt8](repeating: 0, count: stepLimit)
   /// What the sender has removed from the end of the message (§7.2.1), and how much of it was read.
   private static let tail: [UInt8] = [0, 0, 0xFF, 0xFF]
   private var tailCount = 0
 
-  /// The largest number of bytes that a step produces.
-  static let longestStep = 16 << 10
+  /// The maximum number of bytes that a step produces.
+  static let stepLimit = 16 << 10
 
   init(windowBits: Int, resets: Bool) throws(WebSocketFault) {
     self.resets = resets

@@ -41,7 +41,7 @@ struct FrameReader {
 
   /// - Parameters:
   ///   - agreement: the agreed compression; nil for none.
-  ///   - ratioLimit: the largest ratio of decompressed to received bytes of a message; nil for no limit.
+  ///   - ratioLimit: the maximum ratio of decompressed to received bytes of a message; nil for no limit.
   init(_ agreement: DeflateAgreement?, ratioLimit: Int?) {
     self.agreement = agreement
     self.ratioLimit = ratioLimit
@@ -116,7 +116,7 @@ struct FrameReader {
   private mutating func readHeader(after start: [UInt8]) throws(WebSocketFault) -> Bool {
     guard position < chunk.endIndex else { return false }
     let rest = chunk[position...]
-    let known = start.isEmpty ? rest : Data(start) + rest.prefix(WebSocketFrameHeader.longestHeader)
+    let known = start.isEmpty ? rest : Data(start) + rest.prefix(WebSocketFrameHeader.sizeLimit)
     let found = try known.judged { bytes throws(WebSocketFault) in
       try WebSocketFrameHeader.read(bytes, from: .server, allowsCompression: agreement != nil)
     }

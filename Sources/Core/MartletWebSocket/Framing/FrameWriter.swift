@@ -28,7 +28,7 @@ final class FrameWriter: Sendable {
   private let deflater: Mutex<MessageDeflater?>
   private let compresses: Bool
 
-  /// The largest number of control frames that are due. Beyond it a pong takes the place of the oldest one, as §5.5.3
+  /// The maximum number of control frames that are due. Beyond it a pong takes the place of the oldest one, as §5.5.3
   /// allows.
   private static let controlLimit = 64
 

@@ -9,7 +9,7 @@ package final class FramedConnection: MessageChannel {
   struct Terms: Sendable {
     /// The agreed compression; nil for none.
     var compression: DeflateAgreement?
-    /// The largest ratio of decompressed to received bytes of a message; nil for no limit.
+    /// The maximum ratio of decompressed to received bytes of a message; nil for no limit.
     var ratioLimit: Int?
     var options: WebSocket.Options
     var clock: any Clock<Duration>

@@ -7,7 +7,7 @@ public struct Reconnection: Sendable {
   /// random part keeps clients that lost a server at the same time from returning at the same time. A connection that
   /// lasts longer than the longest delay that may have preceded it begins the series anew. If the server asks for more
   /// with `Retry-After`, that counts.
-  public var backoff = Backoff(base: .seconds(1), cap: .seconds(60))
+  public var backoff = Backoff(base: .seconds(1), delayLimit: .seconds(60))
   /// The number of failures in a row after which the last error is final; nil, the default, for no limit.
   public var failureLimit: Int?
   /// Decides whether to open another connection after an error, which is that of a connection or that of an attempt to

@@ -11,8 +11,8 @@ public struct RedisCacheOptions: Sendable {
   /// How long a response is kept after it is stale and no directive allows its use any more: it can still be validated,
   /// and serve callers that accept stale responses. An hour by default.
   public var retention = Duration.seconds(3600)
-  /// The longest time for which a response is kept; a week by default.
-  public var longestLife = Duration.seconds(7 * 86_400)
+  /// The maximum time for which a response is kept; a week by default.
+  public var lifetimeLimit = Duration.seconds(7 * 86_400)
   /// How long a process answers from its own memory after it has asked the server; nil, the default, for never. Changes
   /// by another process become visible after this time at the latest. The time never exceeds the response's remaining
   /// life on the server.
@@ -44,7 +44,7 @@ public struct RedisLeaseOptions: Sendable, Hashable {
   public var duration = Duration.seconds(2)
   /// How long a request waits for that of another process before it is sent itself; 5 seconds by default. It should be
   /// longer than the lease.
-  public var longestWait = Duration.seconds(5)
+  public var peerWaitLimit = Duration.seconds(5)
 
   /// Makes the default options.
   public init() {}
@@ -67,7 +67,7 @@ enum CacheLife {
     let usable =
       max(0, freshness.lifetime - freshness.age) + seconds("stale-while-revalidate", control)
       + seconds("stale-if-error", control)
-    let life = min(.seconds(usable) + options.retention, options.longestLife / (1 + jitter))
+    let life = min(.seconds(usable) + options.retention, options.lifetimeLimit / (1 + jitter))
     return max(.seconds(1), life * (1 + jitter * random))
   }
 

@@ -5,7 +5,7 @@
 struct RedisBreaker: Sendable {
   private let waitLimit: Duration
   private let rest: Duration
-  private let longestRest: Duration
+  private let restLimit: Duration
   /// The failures since the last timely answer.
   private var failures = 0
   private var firstFailure: Duration?
@@ -17,7 +17,7 @@ struct RedisBreaker: Sendable {
 
   init(_ configuration: RedisConfiguration) {
     (waitLimit, rest) = (configuration.waitLimit, configuration.rest)
-    longestRest = max(rest, configuration.longestRest)
+    restLimit = max(rest, configuration.restLimit)
   }
 
   /// Records a timely answer.
@@ -48,7 +48,7 @@ struct RedisBreaker: Sendable {
   /// The time doubles each time, and varies by a fifth, so that the processes of a fleet do not return together.
   private mutating func leaveAlone(jitter: Double) -> Duration {
     (failures, firstFailure) = (0, nil)
-    let time = min(longestRest, rest * (1 << min(rests, 16)))
+    let time = min(restLimit, rest * (1 << min(rests, 16)))
     rests += 1
     return time * (0.9 + 0.2 * jitter)
   }

@@ -30,11 +30,11 @@ public struct RedisConfiguration: Sendable {
   /// How long one attempt to connect and to sign in may take, once the server's name is resolved; a second by default.
   public var connectTimeout = Duration.seconds(1)
   /// How long the client avoids a server that did not answer or could not be reached: every call in that time fails at
-  /// once. Then the client connects again; while that fails, the time doubles, up to ``longestRest``. 250 milliseconds
+  /// once. Then the client connects again; while that fails, the time doubles, up to ``restLimit``. 250 milliseconds
   /// by default.
   public var rest = Duration.milliseconds(250)
-  /// The longest time for which the client avoids the server; 5 seconds by default.
-  public var longestRest = Duration.seconds(5)
+  /// The maximum time for which the client avoids the server; 5 seconds by default.
+  public var restLimit = Duration.seconds(5)
   /// How long a connection is unused before the client tests it with a PING; 10 seconds by default.
   public var pingInterval = Duration.seconds(10)
 

@@ -104,6 +104,6 @@ final class RedisLease: FleetLease {
     guard let holder = reply.bytes else {
       return .send(RedisLease(key, token, for: lease, of: redis, on: clock))
     }
-    return holder == Data(text: RedisLease.unshared) ? nil : .wait(leases.longestWait)
+    return holder == Data(text: RedisLease.unshared) ? nil : .wait(leases.peerWaitLimit)
   }
 }

@@ -29,7 +29,7 @@ enum RedisReply: Sendable, Hashable {
 struct RedisCommand: Sendable, Hashable {
   private(set) var arguments: [Data]
   /// The maximum number of bytes of its answer: a server that sends more loses the connection.
-  private(set) var answerLimit = ReplyReader.longestAnswer
+  private(set) var answerLimit = ReplyReader.answerLimit
 
   init(_ name: String, _ arguments: [Data] = []) { self.arguments = [Data(name.utf8)] + arguments }
 

@@ -8,7 +8,7 @@ import MartletSemantics
 struct ReplyReader {
   /// The maximum number of bytes of an answer whose command sets no lower limit: a stored value, or the names of half a
   /// million keys.
-  static let longestAnswer = 64 << 20
+  static let answerLimit = 64 << 20
   /// The maximum number of bytes of an answer that is a number, a word or an error.
   static let shortAnswer = 64 << 10
   /// The maximum number of bytes of a line of text. Redis truncates its own errors much earlier.

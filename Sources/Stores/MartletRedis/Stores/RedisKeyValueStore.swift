@@ -43,7 +43,7 @@ public struct RedisKeyValueStore: KeyValueStore {
   }
 
   public func set(_ value: Data, for key: String) async throws {
-    guard value.count <= ReplyReader.longestAnswer - ValueForm.overhead else {
+    guard value.count <= ReplyReader.answerLimit - ValueForm.overhead else {
       throw RedisError(
         .notStored, "the value has \(value.count) bytes, and one in a Redis store less than 64 MiB: divide it")
     }

@@ -25,7 +25,7 @@ import Synchronization
 ///   process that renews in between uses the refresh token a second time.
 /// - **Sign-out.** After ``use(_:)`` with nil, no process renews with an older token: the closure is called without
 ///   one.
-/// - **If the process with the lease makes no progress**, the others wait for ``longestWait`` and then throw a
+/// - **If the process with the lease makes no progress**, the others wait for ``peerWaitLimit`` and then throw a
 ///   ``RedisError`` of kind `.timeout`; the next request tries again.
 public struct RedisSharedToken: Sendable {
   /// The reaction of a process that cannot use the server.
@@ -51,7 +51,7 @@ public struct RedisSharedToken: Sendable {
   /// its claim every third of this time.
   public var lease = Duration.seconds(10)
   /// How long a process waits for the renewal of another; 30 seconds by default.
-  public var longestWait = Duration.seconds(30)
+  public var peerWaitLimit = Duration.seconds(30)
   /// How long a call waits for the server, and how long a renewal retries a failing server; a second by default.
   public var waitLimit = Duration.seconds(1)
 
@@ -142,8 +142,8 @@ public struct RedisSharedToken: Sendable {
         }
       }
       if let stored, let lease { return try await self.renew(stored, old, lease, renew) }
-      guard stopwatch.elapsed < longestWait else {
-        throw RedisError(.timeout, "another process has been renewing the access token for \(longestWait)")
+      guard stopwatch.elapsed < peerWaitLimit else {
+        throw RedisError(.timeout, "another process has been renewing the access token for \(peerWaitLimit)")
       }
       try await clock.sleep(for: pause)
       pause = min(pause * 2, .milliseconds(100))

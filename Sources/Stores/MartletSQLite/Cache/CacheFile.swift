@@ -294,7 +294,7 @@ final class PendingUses: Sendable {
 
   private let state = Mutex(State())
   private static let capacity = 256
-  private static let maximumDelay = Duration.seconds(10)
+  private static let delayLimit = Duration.seconds(10)
   /// How long a written use counts as the last, and how many such uses are remembered.
   private static let precision = Duration.seconds(60)
   private static let writtenCapacity = 4_096
@@ -312,7 +312,7 @@ final class PendingUses: Sendable {
         state.overdue += 1
         state.firstOverdue = state.firstOverdue ?? now
       }
-      if let first = state.firstOverdue, now - first > Self.maximumDelay { return true }
+      if let first = state.firstOverdue, now - first > Self.delayLimit { return true }
       return state.overdue >= Self.capacity || state.entries.count >= Self.entryCapacity
     }
   }
@@ -346,7 +346,7 @@ extension PendingUses.State {
 final class BodiesRead: Sendable {
   private let bodies = Mutex<[(id: CacheEntry.ID, body: CacheTable.Body)]>([])
 
-  /// The longest body that is read with its head, in bytes.
+  /// The maximum number of bytes of a body that is read with its head, in bytes.
   static let lengthLimit: Int64 = 32 << 10
   /// The number of threads that look up simultaneously on most machines.
   private static let capacity = 16

@@ -28,7 +28,7 @@ struct CacheTable {
   }
 
   /// - Parameters:
-  ///   - bodyLimit: the longest body that is also read, in bytes; none by default.
+  ///   - bodyLimit: the maximum number of bytes of a body that is also read; none by default.
   ///   - heads: the heads that were read before.
   ///   - keep: receives the bodies that were read.
   func entries(

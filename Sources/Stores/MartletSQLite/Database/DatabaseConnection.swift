@@ -27,7 +27,7 @@ final class DatabaseConnection: @unchecked Sendable {
   /// How long an erasure waits for other connections: long enough for a read, but not for a program that reads for
   /// minutes.
   private static let erasureMilliseconds: Int32 = 250
-  /// The largest content that an erasure rewrites, in pages: 1 MiB, which takes milliseconds.
+  /// The maximum number of pages that an erasure rewrites: 1 MiB, which takes milliseconds.
   private static let rewritingLimit: Int64 = 256
 
   /// Opens an existing file.

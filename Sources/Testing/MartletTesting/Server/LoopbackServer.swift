@@ -135,7 +135,7 @@ extension LoopbackServer {
 
   /// Limits for clients; none by default.
   package struct Limits: Sendable {
-    /// The largest number of simultaneous connections. A further one gets a 503 and is closed.
+    /// The maximum number of simultaneous connections. A further one gets a 503 and is closed.
     package var connections = Int.max
     /// How long a request's head may take, from the moment the connection is ready for it. If none has begun by then,
     /// the connection is closed.
@@ -144,7 +144,7 @@ extension LoopbackServer {
     package var bodyTime: Duration?
     /// How long a client may leave sent bytes unread, in whole seconds.
     package var sendTime: Duration?
-    /// The largest number of bytes of all collected bodies together. A body that does not fit gets a 503.
+    /// The maximum number of bytes of all collected bodies together. A body that does not fit gets a 503.
     package var heldBytes = Int.max
 
     /// Makes limits; by default there are none.

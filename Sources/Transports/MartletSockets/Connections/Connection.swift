@@ -113,7 +113,7 @@ extension Connection {
   /// timeouts applies.
   private func adjustAcknowledgement(to transfer: Transfer) {
     let patience = max(
-      network.options.acknowledgementTimeout, transfer.exchange.limits.response ?? Self.longestSilence)
+      network.options.acknowledgementTimeout, transfer.exchange.limits.response ?? Self.silenceLimit)
     guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {
       return
     }
@@ -121,7 +121,7 @@ extension Connection {
   }
 
   /// How long the peer may leave everything unacknowledged if the request has no timeout: five minutes.
-  private static let longestSilence: UInt64 = 300_000_000_000
+  private static let silenceLimit: UInt64 = 300_000_000_000
 
   func limitAcknowledgement(to time: UInt64) {
     acknowledgementTimeout = time

@@ -108,7 +108,7 @@ extension HTTP1Driver {
     }
   }
 
-  /// The longest chunk that is copied in order to be sent together with the preceding bytes.
+  /// The maximum number of bytes of a chunk that is copied in order to be sent together with the preceding bytes.
   private static let copiedChunk = 16 << 10
 
   /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.

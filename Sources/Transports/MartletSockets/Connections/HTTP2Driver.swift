@@ -223,7 +223,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
         try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
         // Replies are sent early, so that a peer that reads never has to take more than this at the end of the turn.
-        if session.replyCount >= Self.mostReplies {
+        if session.replyCount >= Self.replyLimit {
           try session.pull(into: &outgoing)
           _ = flush()
         }
@@ -238,7 +238,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
   /// How many bytes the session gets at once. A PING frame has 17, so that a piece causes at most 964 replies.
   private static let pieceSize = 16 << 10
   /// How many replies to PING and SETTINGS wait for the end of the turn.
-  private static let mostReplies = 256
+  private static let replyLimit = 256
 
   func receiveEnd(_ end: StreamEnd) {
     var error: HTTPError?

@@ -114,7 +114,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
         guard !trailers.isEmpty else { return .end(count) }
         var fields = HTTP2Fields()
         fields.append(trailers)
-        guard fields.listSize <= HTTP2RequestHead.mostBytes else { return failTrailers() }
+        guard fields.listSize <= HTTP2RequestHead.listLimit else { return failTrailers() }
         return .endWithTrailers(count, fields)
       }
     }
@@ -122,7 +122,7 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   }
 
   private func failTrailers() -> HTTP2BodyPart {
-    transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.mostBytes >> 10) KiB")
+    transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.listLimit >> 10) KiB")
     stopTimer()
     driver.ended(self)
     return .failed

@@ -167,7 +167,7 @@ extension LayeredSocket {
   private static let highWater = 64 << 10
   /// How many encrypted bytes may wait, including TLS replies to a peer that does not read: more than may wait
   /// otherwise.
-  private static let mostWaiting = 3 * highWater
+  private static let waitingLimit = 3 * highWater
 
   /// Sends bytes.
   ///
@@ -180,7 +180,7 @@ extension LayeredSocket {
     guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
     var taken = 0
     let sentBefore = sentCount
-    while taken < min(bytes.count, TurnLimit.mostBytes) {
+    while taken < min(bytes.count, TurnLimit.byteLimit) {
       if outermost.outgoing.count >= Self.highWater {
         // Bytes that may have reached the peer count as sent; the next call reports the failure.
         guard flush() != nil else { return taken > 0 && sentCount != sentBefore ? taken : nil }
@@ -310,7 +310,7 @@ extension LayeredSocket {
     } catch { return failed(session, error) }
     guard isOpen, !session.outgoing.isEmpty else { return }
     _ = flush()
-    guard let waiting = layers.first?.outgoing.count, waiting > Self.mostWaiting else { return }
+    guard let waiting = layers.first?.outgoing.count, waiting > Self.waitingLimit else { return }
     owner?.layerFailed(session, session.violation("asks for replies of TLS, and does not read them"))
   }
 

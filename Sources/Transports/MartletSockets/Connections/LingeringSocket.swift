@@ -15,9 +15,9 @@ final class LingeringSocket: SocketHandler {
   private let closed: () -> Void
 
   /// How long a peer may continue to send, in nanoseconds: enough for several round trips over a slow network.
-  private static let longest: UInt64 = 1_000_000_000
+  private static let timeLimit: UInt64 = 1_000_000_000
   /// How many bytes may still arrive: a peer that respects the connection's window has no more in transit.
-  private static let mostBytes = HTTP2Settings().connectionWindow
+  private static let byteLimit = HTTP2Settings().connectionWindow
 
   /// - Parameter closed: called when it is closed; it must not refer strongly to this object.
   init(
@@ -31,7 +31,7 @@ final class LingeringSocket: SocketHandler {
 
   /// Sends the rest, and waits for the peer.
   func begin() {
-    loop.set(timer, to: loop.now &+ Self.longest)
+    loop.set(timer, to: loop.now &+ Self.timeLimit)
     sendRest()
   }
 
@@ -68,7 +68,7 @@ final class LingeringSocket: SocketHandler {
       switch result {
       case .bytes(let count):
         discarded += count
-        guard discarded <= Self.mostBytes else { return close() }
+        guard discarded <= Self.byteLimit else { return close() }
         guard limit.allowsMore(after: count) else { return }
       case .notReady: return
       case .end, .failed: return close()

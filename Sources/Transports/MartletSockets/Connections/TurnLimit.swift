@@ -6,10 +6,10 @@ struct TurnLimit {
   /// The end of the connection's turn.
   private var end: UInt64?
 
-  static let mostBytes = 1 << 20
+  static let byteLimit = 1 << 20
   /// In nanoseconds. A limit in bytes is not enough: a sender can make bytes expensive, for example with chunks of one
   /// byte.
-  static let mostTime: UInt64 = 2_000_000
+  static let timeLimit: UInt64 = 2_000_000
   /// How many bytes pass before the clock is read: most turns have fewer.
   private static let unmeasured = 64 << 10
 
@@ -19,10 +19,10 @@ struct TurnLimit {
   mutating func allowsMore(after count: Int, clock: () -> UInt64 = EventLoop.clock) -> Bool {
     bytes += count
     guard bytes >= Self.unmeasured else { return true }
-    guard bytes < Self.mostBytes else { return false }
+    guard bytes < Self.byteLimit else { return false }
     let now = clock()
     guard let end else {
-      end = now &+ Self.mostTime
+      end = now &+ Self.timeLimit
       return true
     }
     return now < end

@@ -25,9 +25,9 @@ final class Exchange: Sendable {
 
   /// The limits of a request. Times are in nanoseconds; nil is no limit.
   struct Limits: Sendable {
-    /// The longest silence before the response's head.
+    /// The maximum silence before the response's head.
     var response: UInt64?
-    /// The longest silence after the head, while the reader waits.
+    /// The maximum silence after the head, while the reader waits.
     var idle: UInt64?
     /// How long the connection may be silent before it is tested.
     var ping: UInt64?
@@ -37,8 +37,8 @@ final class Exchange: Sendable {
     var headerBytes: Int
     /// The number of unread bytes of the body at which the connection is paused.
     var readAhead: Int
-    /// The longest body that is delivered in one piece, because its caller collects it; 0 if the caller does not
-    /// collect it.
+    /// The maximum number of bytes of a body that is delivered in one piece, because its caller collects it; 0 if it
+    /// does not collect it.
     var wholeBody: Int64
     /// The kinds of events that the call's listeners receive.
     var events: Event.Kinds

@@ -107,12 +107,12 @@ extension Transfer {
   }
 
   /// Whether it may get another connection because this one did nothing for it.
-  var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.mostUnsent }
+  var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.unsentLimit }
 
   /// Whether it may also be sent again after the server has reported that it did not process the request.
   var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
 
-  private static let mostUnsent = 5
+  private static let unsentLimit = 5
 
   /// Prepares for another connection; nothing of a response was received.
   func beginAgain(isStale: Bool) {

@@ -294,10 +294,10 @@ extension Transfer {
   /// requires a caller that collects the body, and no listener for heads, which would receive the head at once.
   private var isAlmostWhole: Bool {
     guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let length = body.length else { return false }
-    return length <= min(exchange.limits.wholeBody, Self.longestWait) && body.received < length
+    return length <= min(exchange.limits.wholeBody, Self.waitedBodyLimit) && body.received < length
   }
 
-  private static let longestWait: Int64 = 256 << 10
+  private static let waitedBodyLimit: Int64 = 256 << 10
 
   private func reportSent() {
     guard exchange.limits.events.contains(.progress), uploaded.sent != uploaded.reported else { return }
@@ -338,7 +338,7 @@ extension Transfer {
 // MARK: - Silence
 
 extension Transfer {
-  /// The longest silence allowed in the current state.
+  /// The maximum silence allowed in the current state.
   private var timeout: UInt64? {
     body.discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
   }

@@ -11,7 +11,7 @@ import MartletSemantics
 ///   at most 4 KiB, and all lines together at most 16 KiB more than 16 bytes a chunk and two for each byte of data.
 struct ChunkSizeReader: Sendable {
   /// The maximum number of bytes of a line, with its line break.
-  static let longestLine = 4 << 10
+  static let lineLimit = 4 << 10
   private static let allowance: Int64 = 16 << 10
   /// By how many bytes the lines exceed their allowance for the data.
   private var excess: Int64 = 0

@@ -27,8 +27,8 @@ struct HTTP1ResponseParser: Sendable {
     case end(trailers: [UInt8])
   }
 
-  /// The most informational heads before the final one.
-  static let mostInformationalHeads = 100
+  /// The maximum number of informational heads before the final one.
+  static let informationalLimit = 100
 
   private enum Stage {
     /// Within a head, or before it.
@@ -203,7 +203,7 @@ extension HTTP1ResponseParser {
   /// Checks the length of the part of a line that has arrived.
   private func checkLimit(_ count: Int) throws(HTTP1Failure) {
     if case .chunkSize = stage {
-      guard pending.count + count <= ChunkSizeReader.longestLine else {
+      guard pending.count + count <= ChunkSizeReader.lineLimit else {
         throw HTTP1Failure(.chunkExtension, phase: phase)
       }
     } else if reader.byteCount + pending.count + count > headerLimit {
@@ -245,7 +245,7 @@ extension HTTP1ResponseParser {
     case .none: return nil
     case .informational(let lines):
       informationalHeads += 1
-      guard informationalHeads <= Self.mostInformationalHeads else { throw .informationalHeads }
+      guard informationalHeads <= Self.informationalLimit else { throw .informationalHeads }
       return .informational(lines)
     case .final(let lines, let status, let framing):
       begin(framing, hasUpgraded: status == 101 || isAnswerToConnect && status < 300)

@@ -13,25 +13,25 @@
 /// A flood ends after 2000 frames or 2 MiB, whichever is first. After an upload, 65,536 more WINDOW_UPDATE or PING may
 /// arrive, 1.1 MB in all.
 struct FrameBudget {
-  private var available = Self.most
+  private var available = Self.frameLimit
   private var updates = 0
-  private var bytes = Self.mostBytes
+  private var bytes = Self.byteLimit
   private var lastRefill: UInt64?
 
   /// The maximum number of frames that may arrive at once.
-  static let most = 2000
+  static let frameLimit = 2000
   /// The frames a second that the budget allows permanently.
   static let perSecond: UInt64 = 200
   /// The frames that may arrive for each HEADERS that was sent, and the WINDOW_UPDATE and PING for each DATA.
   static let perFrameSent = 4
   /// The WINDOW_UPDATE and PING that may arrive for each KiB that was sent.
   static let updatesPerKiB = 4
-  /// The most WINDOW_UPDATE and PING that may be outstanding.
-  static let mostUpdates = (16 << 10) * updatesPerKiB
+  /// The maximum number of WINDOW_UPDATE and PING that may be outstanding.
+  static let updateLimit = (16 << 10) * updatesPerKiB
   /// The maximum number of bytes at once that belong neither to a response nor to a frame that was paid for.
-  static let mostBytes = 2 << 20
+  static let byteLimit = 2 << 20
   /// The maximum number of bytes that may still arrive for reset streams.
-  static let mostLeftOver = 16 << 20
+  static let leftOverLimit = 16 << 20
   /// The bytes that the budget allows with each frame of ``perSecond``.
   private static let bytesPerFrame = 512
 
@@ -42,15 +42,15 @@ struct FrameBudget {
       return
     }
     // A whole number of frames, so that short intervals are not lost to rounding.
-    let frames = min((now - last) / (1_000_000_000 / Self.perSecond), UInt64(Self.most))
+    let frames = min((now - last) / (1_000_000_000 / Self.perSecond), UInt64(Self.frameLimit))
     guard frames > 0 else { return }
-    lastRefill = frames == UInt64(Self.most) ? now : last + frames * (1_000_000_000 / Self.perSecond)
-    available = min(Self.most, available + Int(frames))
-    if bytes < Self.mostBytes { bytes = min(Self.mostBytes, bytes + Int(frames) * Self.bytesPerFrame) }
+    lastRefill = frames == UInt64(Self.frameLimit) ? now : last + frames * (1_000_000_000 / Self.perSecond)
+    available = min(Self.frameLimit, available + Int(frames))
+    if bytes < Self.byteLimit { bytes = min(Self.byteLimit, bytes + Int(frames) * Self.bytesPerFrame) }
   }
 
   /// Adds the allowance for sent HEADERS.
-  mutating func addForHeadersSent() { available = min(Self.most, available + Self.perFrameSent) }
+  mutating func addForHeadersSent() { available = min(Self.frameLimit, available + Self.perFrameSent) }
 
   /// Adds the allowance for sent DATA.
   ///
@@ -58,17 +58,19 @@ struct FrameBudget {
   ///   byte could pay for its updates with them (CVE-2019-9511).
   mutating func addForDataSent(_ count: Int, isCutShort: Bool) {
     let earned = count * Self.updatesPerKiB / 1024 + (isCutShort ? 0 : Self.perFrameSent)
-    updates = min(Self.mostUpdates, updates + earned)
+    updates = min(Self.updateLimit, updates + earned)
   }
 
   /// Adds the allowance for a frame with this many bytes of a response.
   mutating func addForContent(bytes count: Int) {
-    updates = min(Self.mostUpdates, updates + 1)
+    updates = min(Self.updateLimit, updates + 1)
     bytes += count
   }
 
   /// Adds the bytes that may still arrive for a reset stream with a window of this size.
-  mutating func addForReset(window: Int) { bytes = min(max(bytes, Self.mostBytes + Self.mostLeftOver), bytes + window) }
+  mutating func addForReset(window: Int) {
+    bytes = min(max(bytes, Self.byteLimit + Self.leftOverLimit), bytes + window)
+  }
 
   /// Pays for a frame. Returns false if the budget is used up.
   mutating func spend() -> Bool {

@@ -47,8 +47,8 @@ struct HTTP2RequestHead: Sendable {
     if opensWebSocket { others[.secWebSocketKey] = nil }
     fields.append(others)
     if !request.fields.contains(.accept) { fields.append("accept", "*/*") }
-    guard fields.listSize <= Self.mostBytes else {
-      let message = "the request's fields are larger than \(Self.mostBytes >> 10) KiB"
+    guard fields.listSize <= Self.listLimit else {
+      let message = "the request's fields are larger than \(Self.listLimit >> 10) KiB"
       throw HTTPError(.invalidRequest, message, phase: .preparing)
     }
     self.fields = fields
@@ -71,8 +71,8 @@ struct HTTP2RequestHead: Sendable {
     return Array("\(method) \(path) HTTP/2\r\nHost: \(pseudo[":authority"] ?? "")\r\n\(other)".utf8) + lines
   }
 
-  /// The largest list of fields that is sent: servers accept far less.
-  static let mostBytes = 1 << 20
+  /// The maximum size of a list of fields that is sent: servers accept far less.
+  static let listLimit = 1 << 20
 }
 
 extension HTTPRequest {

@@ -157,8 +157,8 @@ extension HTTP2Session {
     guard status >= 100 else { return refuse(stream, "the status code is not a number from 100 to 999") }
     if status < 200 {
       stream.informationalCount += 1
-      guard stream.informationalCount <= Self.mostInformational else {
-        return refuse(stream, "the server sent more than \(Self.mostInformational) informational responses")
+      guard stream.informationalCount <= Self.informationalLimit else {
+        return refuse(stream, "the server sent more than \(Self.informationalLimit) informational responses")
       }
       return handler.received(informational: lines, status: status)
     }
@@ -167,8 +167,8 @@ extension HTTP2Session {
     if ends { ended(id, trailers: []) }
   }
 
-  /// The most 1xx responses to a request.
-  static let mostInformational = 100
+  /// The maximum number of 1xx responses to a request.
+  static let informationalLimit = 100
 
   private func ended(_ id: Int32, trailers: [UInt8]) {
     guard let stream = stream(id) else { return }

@@ -16,8 +16,8 @@ struct HTTP2Settings: Sendable {
   /// The maximum number of bytes of all responses that may be in transit. They are returned to the window on receipt,
   /// so that a slow reader does not stop the other streams.
   var connectionWindow = 16 << 20
-  /// The largest list of fields, as announced to the server. The limit of each request decides how much its response
-  /// may have.
+  /// The maximum size of a list of fields, as announced to the server. The limit of each request decides how large its
+  /// response may be.
   var headerLimit = 256 << 10
 }
 
@@ -115,14 +115,14 @@ final class HTTP2Session {
     nghttp2_option_set_peer_max_concurrent_streams(options, 100)
     nghttp2_option_set_no_closed_streams(options, 1)
     nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
-    nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.mostBytes)
+    nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.listLimit)
     // Enough for 1 MiB in frames of the usual size; the default of 8 does not fit a head of 256 KiB.
     nghttp2_option_set_max_continuations(options, 64)
-    nghttp2_option_set_max_outbound_ack(options, mostReplies)
+    nghttp2_option_set_max_outbound_ack(options, replyLimit)
   }
 
-  /// The most replies to PING and SETTINGS that may wait for a peer that does not read: 64 KiB.
-  private static let mostReplies = (64 << 10) / 17
+  /// The maximum number of replies to PING and SETTINGS that may wait for a peer that does not read: 64 KiB.
+  private static let replyLimit = (64 << 10) / 17
 
   static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 

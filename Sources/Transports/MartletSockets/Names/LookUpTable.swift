@@ -36,7 +36,7 @@ struct LookUpTable<Waiter> {
 
   private let workerLimit: Int
   /// The maximum number of workers in all, including those whose results no caller waits for.
-  private var mostWorkers: Int { workerLimit * 4 }
+  private var workerLimitInAll: Int { workerLimit * 4 }
   private let lifetime: UInt64 = 60_000_000_000
   private let failureLifetime: UInt64 = 1_000_000_000
   private let capacity = 256
@@ -76,7 +76,7 @@ struct LookUpTable<Waiter> {
 
   /// Counts one more worker if names wait for it and the limits allow it.
   private mutating func addWorker() -> Bool {
-    guard !queue.isEmpty, workers - abandoned < workerLimit, workers < mostWorkers else { return false }
+    guard !queue.isEmpty, workers - abandoned < workerLimit, workers < workerLimitInAll else { return false }
     workers += 1
     return true
   }

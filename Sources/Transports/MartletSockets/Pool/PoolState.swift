@@ -78,7 +78,7 @@ struct PoolState<Key: PoolKey>: Sendable {
   private(set) var room: Int?
   private var lastConnection = 0
   private var lastTicket = 0
-  private var mostEntries = 1000
+  private var keyLimit = 1000
   private var isShutDown = false
 
   init(_ limits: Limits) {
@@ -195,13 +195,13 @@ extension PoolState {
 
   /// Adds an entry for a key, and returns its index. Once there are many, keys that are not in use are forgotten first.
   private mutating func addEntry(for key: Key) -> Int {
-    if indices.count >= mostEntries {
+    if indices.count >= keyLimit {
       for (key, index) in indices where entries[index].isUnused && !entries[index].isBlocked {
         indices[key] = nil
         lastIndex = nil
         unusedIndices.append(index)
       }
-      mostEntries = max(1000, indices.count * 2)
+      keyLimit = max(1000, indices.count * 2)
     }
     let index = unusedIndices.popLast() ?? entries.count
     let entry = PoolEntry(key)

@@ -5,9 +5,9 @@
 /// An honest server sends few: two tickets after the handshake, and a KeyUpdate after some million records. Servers
 /// with a setting for tickets send at most ten. A ticket has 0.2 to 1.6 KiB.
 struct RecordCount {
-  /// The most records, and their bytes, without application data.
-  static let most = 32
-  static let mostBytes = 16 << 10
+  /// The maximum number of records, and their bytes, without application data.
+  static let recordLimit = 32
+  static let byteLimit = 16 << 10
 
   private static let headerSize = 5
   /// The header that is being read (RFC 8446 §5.1): type, version, length.
@@ -20,7 +20,7 @@ struct RecordCount {
   private var size = 0
 
   /// Whether there were too many. The record that is being read does not count.
-  var isExceeded: Bool { records > Self.most + 1 || bytes > Self.mostBytes }
+  var isExceeded: Bool { records > Self.recordLimit + 1 || bytes > Self.byteLimit }
 
   /// Whether one record has passed, to its end, and nothing of another.
   var isAtEndOfFirst: Bool { records == 1 && missing == 0 && header.count == 0 }

@@ -110,7 +110,7 @@ struct ConcurrencyLimitTests {
     }
     let order = Log<String>()
     var configuration = SessionConfiguration()
-    configuration.limits.concurrency = ConcurrencyLimit(1, wait: nil)
+    configuration.limits.concurrency = ConcurrencyLimit(1, waitLimit: nil)
     configuration.interceptors = [Helper()]
     configuration.cache = nil
     let session = HTTPSession(transport: holding(Gate(), order), configuration: configuration)
@@ -153,7 +153,7 @@ struct ConcurrencyLimitTests {
 
   @Test func aRequestThatWaitsTooLongFailsUnsent() async throws {
     let gate = Gate(), order = Log<String>()
-    let session = session(ConcurrencyLimit(1, wait: .seconds(2)), holding(gate, order))
+    let session = session(ConcurrencyLimit(1, waitLimit: .seconds(2)), holding(gate, order))
     async let held = get(session, "/held")
     while order.entries.isEmpty { await Task.yield() }
     let waiting = Task { try await get(session, "/late") }
@@ -203,7 +203,7 @@ struct ConcurrencyLimitTests {
 
   @Test func theDeadlineOfACallEndsItsWait() async throws {
     let gate = Gate(), order = Log<String>()
-    let session = session(ConcurrencyLimit(1, wait: nil), holding(gate, order))
+    let session = session(ConcurrencyLimit(1, waitLimit: nil), holding(gate, order))
     async let held = get(session, "/held")
     while order.entries.isEmpty { await Task.yield() }
     var request = HTTPRequest(.get, url("http://a.example/late"))

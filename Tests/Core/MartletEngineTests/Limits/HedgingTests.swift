@@ -115,7 +115,7 @@ struct HedgingTests {
       }
       return .text("ok")
     }
-    let session = session(transport) { $0.limits.concurrency = ConcurrencyLimit(2, wait: nil) }
+    let session = session(transport) { $0.limits.concurrency = ConcurrencyLimit(2, waitLimit: nil) }
     try await warmUp(session)
 
     // requests that are not sent twice have all places, and others wait long for a place

@@ -38,7 +38,7 @@ struct RateLimitTests {
 
   @Test func aWaitThatIsTooLongIsAnErrorAtOnce() async throws {
     var limit = RateLimit(1, per: .seconds(10))
-    limit.wait = .seconds(3)
+    limit.waitLimit = .seconds(3)
     let transport = ScriptedTransport(.text("ok"))
     let session = session(limit, transport)
     _ = try await session.data(for: HTTPRequest(.get, origin))
@@ -172,7 +172,7 @@ struct RateLimitTests {
   @Test(arguments: [(1, Int.max), (1_000_000_000_000_000_000, nil), (.max, .max), (.min, .min)])
   func extremeValuesDoNotTrap(requests: Int, burst: Int?) async throws {
     var limit = RateLimit(requests, per: .seconds(Int64.max), burst: burst)
-    (limit.wait, limit.longestPause) = (.seconds(Int64.max), .seconds(Int64.max))
+    (limit.waitLimit, limit.pauseLimit) = (.seconds(Int64.max), .seconds(Int64.max))
     let session = session(limit, TestTransport { _ in .text("ok") })
     #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok)
     if burst == .max { #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == .ok) }

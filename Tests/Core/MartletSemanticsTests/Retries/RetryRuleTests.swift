@@ -112,7 +112,7 @@ struct RetryRuleTests {
   }
 
   @Test func theDelayDoublesUpToItsCap() {
-    let backoff = Backoff(base: .milliseconds(100), cap: .seconds(1))
+    let backoff = Backoff(base: .milliseconds(100), delayLimit: .seconds(1))
     let windows = (1...6).map { backoff.delay(beforeRetry: $0, fraction: 1) }
     #expect(windows == [100, 200, 400, 800, 1000, 1000].map { .milliseconds($0) })
     #expect(backoff.delay(beforeRetry: 3, fraction: 0.5) == .milliseconds(200))
@@ -120,10 +120,10 @@ struct RetryRuleTests {
   }
 
   @Test func invalidBackoffsAreClamped() {
-    #expect(Backoff(base: .seconds(-1), cap: .seconds(1)).delay(beforeRetry: 3, fraction: 1) == .zero)
-    #expect(Backoff(base: .seconds(9), cap: .seconds(1)).delay(beforeRetry: 1, fraction: 7) == .seconds(1))
-    #expect(Backoff(base: .seconds(1), cap: .seconds(-1)).delay(beforeRetry: 1, fraction: 1) == .zero)
-    #expect(Backoff(base: .seconds(1), cap: .seconds(Int64.max)).delay(beforeRetry: .max, fraction: 0) == .zero)
+    #expect(Backoff(base: .seconds(-1), delayLimit: .seconds(1)).delay(beforeRetry: 3, fraction: 1) == .zero)
+    #expect(Backoff(base: .seconds(9), delayLimit: .seconds(1)).delay(beforeRetry: 1, fraction: 7) == .seconds(1))
+    #expect(Backoff(base: .seconds(1), delayLimit: .seconds(-1)).delay(beforeRetry: 1, fraction: 1) == .zero)
+    #expect(Backoff(base: .seconds(1), delayLimit: .seconds(Int64.max)).delay(beforeRetry: .max, fraction: 0) == .zero)
   }
 }
 

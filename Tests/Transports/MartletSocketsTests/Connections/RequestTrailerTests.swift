@@ -67,7 +67,7 @@ struct RequestTrailerTests {
     var configuration = ConnectionConfiguration()
     configuration.versions = .http2PriorKnowledge
     let transport = SocketTransport(configuration)
-    let large: HTTPFields = ["X-Large": String(repeating: "a", count: HTTP2RequestHead.mostBytes)]
+    let large: HTTPFields = ["X-Large": String(repeating: "a", count: HTTP2RequestHead.listLimit)]
     let error = await #expect(throws: HTTPError.self) {
       try await transport.send(HTTPRequest(.put, server.url, body: body(["hello"], large)), in: Call())
     }

@@ -108,7 +108,7 @@ struct HTTP2LimitTests {
       }
 
       #expect(sent <= 5_000_000)
-      #expect(frames <= FrameBudget.most + FrameBudget.mostUpdates + FrameBudget.mostBytes / 9 + 5000)
+      #expect(frames <= FrameBudget.frameLimit + FrameBudget.updateLimit + FrameBudget.byteLimit / 9 + 5000)
       #expect(client.session.failure?.kind == .protocolViolation)
       #expect(recorder.events.count == 2)
       #expect(recorder.events.last?.hasPrefix("failed") == true)
@@ -285,11 +285,11 @@ struct HTTP2LimitTests {
   @Test func aBudgetGrowsWithTime() {
     var budget = FrameBudget()
     budget.refill(now: 5_000_000_000)
-    #expect(spend(&budget) == FrameBudget.most)
+    #expect(spend(&budget) == FrameBudget.frameLimit)
 
     budget = FrameBudget()
     budget.refill(now: 0)
-    for _ in 0..<FrameBudget.most { _ = budget.spend() }
+    for _ in 0..<FrameBudget.frameLimit { _ = budget.spend() }
     // in steps that are shorter than the time of a frame
     for step in 1...10 { budget.refill(now: UInt64(step) * 1_000_000) }
     #expect(spend(&budget) == 2)
@@ -297,18 +297,18 @@ struct HTTP2LimitTests {
 
   @Test func aBudgetGrowsWithFramesSent() {
     var budget = FrameBudget()
-    for _ in 0..<FrameBudget.most { _ = budget.spend() }
+    for _ in 0..<FrameBudget.frameLimit { _ = budget.spend() }
     budget.addForHeadersSent()
     #expect(spend(&budget) == FrameBudget.perFrameSent)
   }
 
   @Test(arguments: [
     (0, false, 4), (1023, false, 7), (1024, false, 8), (16_384, false, 68), (1, true, 0), (1024, true, 4),
-    (1 << 30, false, FrameBudget.mostUpdates),
+    (1 << 30, false, FrameBudget.updateLimit),
   ])
   func aBudgetForUpdatesGrowsWithDataSent(_ count: Int, isCutShort: Bool, updates: Int) {
     var budget = FrameBudget()
-    for _ in 0..<FrameBudget.most { _ = budget.spend() }
+    for _ in 0..<FrameBudget.frameLimit { _ = budget.spend() }
     budget.addForDataSent(count, isCutShort: isCutShort)
     var paid = 0
     while budget.spendUpdate(bytes: 13) { paid += 1 }
@@ -319,7 +319,7 @@ struct HTTP2LimitTests {
     var budget = FrameBudget()
     budget.refill(now: 0)
     let results = [
-      (0, FrameBudget.mostBytes), (0, 1), (1_000_000_000, 100_000), (1_000_000_000_000, FrameBudget.mostBytes + 1),
+      (0, FrameBudget.byteLimit), (0, 1), (1_000_000_000, 100_000), (1_000_000_000_000, FrameBudget.byteLimit + 1),
     ].map { (now: UInt64, bytes: Int) in
       budget.refill(now: now)
       return budget.spend(bytes: bytes)
@@ -330,11 +330,11 @@ struct HTTP2LimitTests {
   @Test func aClockThatJumpsDoesNotBreakABudget() {
     var budget = FrameBudget()
     budget.refill(now: 10)
-    for _ in 0..<FrameBudget.most { _ = budget.spend() }
+    for _ in 0..<FrameBudget.frameLimit { _ = budget.spend() }
     budget.refill(now: 5)
     #expect(spend(&budget) == 0)
     budget.refill(now: .max)
-    #expect((1...FrameBudget.most).contains(spend(&budget)))
+    #expect((1...FrameBudget.frameLimit).contains(spend(&budget)))
   }
 }
 #endif

@@ -5,7 +5,7 @@ import MartletSemantics
 struct BodyPrinter {
   private let choice: OutputChoice
   private let output: any Output
-  /// The largest body in a coding other than UTF-8 that is converted for a terminal, and the largest that is sorted.
+  /// The maximum number of bytes of a body in a coding other than UTF-8 that is converted for a terminal, or sorted.
   private static let convertedLimit = 16 << 20
 
   init(_ choice: OutputChoice, to output: any Output) { (self.choice, self.output) = (choice, output) }

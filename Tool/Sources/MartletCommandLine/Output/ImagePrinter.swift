@@ -16,7 +16,7 @@ package struct ImageDrawingError: Error {
 struct ImagePrinter {
   private let output: any Output
   private let draw: ImageDrawing
-  /// The largest file that is read.
+  /// The maximum number of bytes of a file that is read.
   private static let fileLimit = 64 << 20
 
   init(to output: any Output, drawing draw: @escaping ImageDrawing) { (self.output, self.draw) = (output, draw) }

@@ -23,7 +23,7 @@ struct BodyPath: Sendable, Hashable {
   /// There is at least one.
   let parts: [Part]
 
-  /// The highest index of an element: missing elements before it are sent as null.
+  /// The maximum index of an element: missing elements before it are sent as null.
   static let elementLimit = 9999
   /// The maximum number of parts of a path.
   static let partLimit = 200

@@ -9,7 +9,7 @@ struct InputFiles: Sendable {
   let folder: URL
   /// The descriptor of standard input.
   let input: Int32
-  /// The largest file that becomes part of a body or a field in memory.
+  /// The maximum number of bytes of a file that becomes part of a body or a field.
   static let textLimit: Int64 = 64 << 20
 
   func url(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }

@@ -100,7 +100,7 @@ private enum WaitGraph {
   }
 }
 
-/// The longest time that a caller waits for work that may be waiting for the caller.
+/// The maximum time that a caller waits for work that may be waiting for the caller.
 package struct WaitLimit: Sendable {
   package let duration: Duration
   package let clock: any Clock<Duration>

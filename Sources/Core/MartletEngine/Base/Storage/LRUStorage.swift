@@ -4,9 +4,9 @@
 /// `removeAll(where:)` looks at all. Using a value
 /// looks its key up once: the order of use is a list of places in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// The highest total cost.
+  /// The maximum total cost.
   package let costLimit: Int
-  /// The most values.
+  /// The maximum number of values.
   package let countLimit: Int
   /// The total cost of all values.
   package private(set) var cost = 0

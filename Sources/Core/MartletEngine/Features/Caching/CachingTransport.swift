@@ -280,7 +280,7 @@ struct CachingTransport: Transport, DeadlineAware {
     // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
     // temporary error may never be read because the request is sent again, and a body that is too long is not read to
     // its end.
-    if !flight.call.use.isCollected || response.body.length ?? 0 > flight.longestBody
+    if !flight.call.use.isCollected || response.body.length ?? 0 > flight.bodyLimit
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {
       flight.releaseJoined(FleetOutcome(.unshared, after: stored.head.status))

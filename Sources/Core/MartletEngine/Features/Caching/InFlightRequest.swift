@@ -93,8 +93,8 @@ final class InFlightRequest: Sendable {
     }
   }
 
-  /// The longest body that the request's reader accepts: a longer one is abandoned and not stored.
-  var longestBody: Int64 {
+  /// The maximum number of bytes of a body that the request's reader accepts: a longer one is abandoned and not stored.
+  var bodyLimit: Int64 {
     min(request.options.bodyLimit ?? .max, call.use.isCollected ? Int64(request.options.collectLimit) : .max)
   }
 

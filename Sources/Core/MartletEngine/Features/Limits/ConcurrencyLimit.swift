@@ -4,7 +4,7 @@ import Synchronization
 /// Limits how many requests an origin gets at the same time, so that a slow origin does not use up shared resources.
 ///
 /// ```swift
-/// configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, wait: .seconds(2))
+/// configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, waitLimit: .seconds(2))
 /// ```
 ///
 /// Further requests wait and are served in their order. A request counts from being sent until its response's body is
@@ -17,14 +17,14 @@ public struct ConcurrencyLimit: Sendable, Hashable {
   public var requests: Int
   /// The maximum number of requests to one origin that wait; 100 by default.
   public var queue: Int
-  /// The longest time a request waits; nil for no limit. 10 seconds by default.
-  public var wait: Duration?
+  /// The maximum time a request waits; nil for no limit. 10 seconds by default.
+  public var waitLimit: Duration?
 
   /// Makes a limit.
-  public init(_ requests: Int, queue: Int = 100, wait: Duration? = .seconds(10)) {
+  public init(_ requests: Int, queue: Int = 100, waitLimit: Duration? = .seconds(10)) {
     self.requests = requests
     self.queue = queue
-    self.wait = wait
+    self.waitLimit = waitLimit
   }
 }
 
@@ -124,7 +124,7 @@ final class OriginSlots: Sendable {
   }
 
   private func wait(_ waiter: OneShot<Void>, for origin: Origin, in call: Call) async throws {
-    let alarm = limit.wait.map { time in
+    let alarm = limit.waitLimit.map { time in
       Alarm(after: time, on: clock) { [weak self] in
         guard let self else { return }
         waiter.answer(.failure(error(for: origin, "none of them ended within \(time)")))

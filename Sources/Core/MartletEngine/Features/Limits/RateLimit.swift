@@ -8,7 +8,7 @@ import MartletSemantics
 /// configuration.limits.rate = .ofServers      // no limit of one's own
 /// ```
 ///
-/// A request above the rate waits for its time. If that is longer than ``wait``, or than the rest of the call's
+/// A request above the rate waits for its time. If that is longer than ``waitLimit``, or than the rest of the call's
 /// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. A request that is
 /// cancelled or refused before it has a connection returns its place: later requests wait as if it had never existed.
 ///
@@ -23,12 +23,12 @@ public struct RateLimit: Sendable {
   public var per: Duration
   /// The maximum number of requests that are sent at once; at least 1.
   public var burst: Int
-  /// The longest time a request waits; 10 seconds by default.
-  public var wait = Duration.seconds(10)
+  /// The maximum time a request waits; 10 seconds by default.
+  public var waitLimit = Duration.seconds(10)
   /// Whether announced limits of servers are obeyed; true by default.
   public var obeysServers = true
-  /// The longest pause that a server may ask for; longer ones are shortened to it. An hour by default.
-  public var longestPause = Duration.seconds(3600)
+  /// The maximum pause that a server may ask for; longer ones are shortened to it. An hour by default.
+  public var pauseLimit = Duration.seconds(3600)
   /// The store of the state; nil, the default, for the session's own memory. Processes that share a store share the
   /// limit.
   public var store: (any RateLimitStore)?
@@ -91,7 +91,7 @@ struct RateTransport: Transport, DeadlineAware {
       throw error
     }
     if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
-      let pause = min(asked, limit.longestPause)
+      let pause = min(asked, limit.pauseLimit)
       call.emit(.limit(.paused(origin, for: pause)))
       _ = try await apply(.pause(pause), to: origin, in: call)
     }
@@ -111,7 +111,7 @@ struct RateTransport: Transport, DeadlineAware {
 
   /// Returns the place, if the store has named one.
   private func wait(for origin: Origin, in call: Call) async throws -> Turn? {
-    let longest = min(limit.wait, call.remainingTime ?? limit.wait)
+    let longest = min(limit.waitLimit, call.remainingTime ?? limit.waitLimit)
     let take = RateLimitChange.take(interval: limit.interval, burst: limit.burst, wait: longest)
     let (decision, isShared) = try await apply(take, to: origin, in: call)
     switch decision {

@@ -41,7 +41,7 @@ struct RetryInterceptor: ImmediateInterceptor {
   var stages: InterceptorStages { .review }
 
   /// - Parameters:
-  ///   - attemptLimit: the largest number of attempts of a call.
+  ///   - attemptLimit: the maximum number of attempts of a call.
   ///   - clock: measures the time for the budget.
   ///   - now: returns the date, for a `Retry-After` with a date.
   init(

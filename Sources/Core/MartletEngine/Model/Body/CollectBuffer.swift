@@ -22,9 +22,9 @@ struct CollectBuffer: ~Copyable {
   private(set) var count = 0
 
   /// Up to this size, and this many of them, the chunks of a body of unknown length are kept.
-  private static let (mostKept, mostChunks) = (1 << 20, 32)
+  private static let (keptLimit, chunkLimit) = (1 << 20, 32)
   /// At most this much is allocated before it is needed.
-  private static let mostInAdvance = 64 << 20
+  private static let reservationLimit = 64 << 20
 
   /// - Parameter announced: the announced length; nil if it is not known.
   init(announced: Int?) { self.announced = announced }
@@ -46,7 +46,7 @@ struct CollectBuffer: ~Copyable {
   /// Whether a chunk is kept for now.
   private func isKept(_ chunk: Data, _ total: Int) -> Bool {
     if let announced { return count == 0 && total >= announced }
-    return total <= Self.mostKept && chunks.count < Self.mostChunks
+    return total <= Self.keptLimit && chunks.count < Self.chunkLimit
   }
 
   private mutating func moveChunks() {
@@ -65,7 +65,7 @@ struct CollectBuffer: ~Copyable {
 
   private mutating func reserve(_ needed: Int) throws(HTTPError) {
     guard needed > capacity else { return }
-    let inAdvance = min(announced ?? 0, Self.mostInAdvance)
+    let inAdvance = min(announced ?? 0, Self.reservationLimit)
     var target = max(needed, capacity * 2, inAdvance)
     if let announced, needed <= announced { target = min(target, announced) }
     // Without memory in advance, that which is needed may still be there.

@@ -109,7 +109,7 @@ struct MultipartPlan: Sendable {
   private(set) var segments: [Segment] = []
   /// The reason why the form cannot be sent.
   private var refusal: HTTPError?
-  /// The largest content in memory that is joined with the bytes around it.
+  /// The maximum number of bytes of content in memory that are joined with the bytes around it.
   private static let joinLimit = 64 << 10
 
   init(_ form: MultipartForm, boundary: String) {

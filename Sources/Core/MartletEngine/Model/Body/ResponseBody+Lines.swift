@@ -14,7 +14,7 @@ extension ResponseBody {
   /// Lines are read on demand, so that a slow reader slows the sender down. A line that is too long is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``, and a line that is not UTF-8 is one of kind ``HTTPError/Kind/undecodableBody``.
   ///
-  /// - Parameter limit: the largest number of bytes of a line.
+  /// - Parameter limit: the maximum number of bytes of a line.
   public func lines(limit: Int) -> some AsyncSequence<String, HTTPError> & Sendable {
     ResponseLines(body: self, limit: limit)
   }
@@ -32,7 +32,7 @@ extension ResponseBody {
   ///   - type: the type of the values.
   ///   - decoder: decodes them. By default ``SessionConfiguration/decoder`` of the session that received the body; for
   ///     a body that no session received, one with Foundation's defaults.
-  ///   - limit: the largest number of bytes of a line; 1 MiB by default.
+  ///   - limit: the maximum number of bytes of a line; 1 MiB by default.
   public func values<Value: Decodable>(
     of type: Value.Type = Value.self, decoder: JSONDecoder? = nil, limit: Int = 1 << 20
   ) -> some AsyncSequence<Value, HTTPError> & Sendable {

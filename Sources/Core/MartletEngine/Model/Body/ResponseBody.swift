@@ -93,7 +93,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 extension ResponseBody {
   /// Reads the whole body into memory. Runs off the caller's actor.
   ///
-  /// - Parameter limit: the largest number of bytes. A larger body is discarded as soon as that is known.
+  /// - Parameter limit: the maximum number of bytes. A larger body is discarded as soon as that is known.
   /// - Throws: ``HTTPError`` of kind `.bodyTooLarge` or `.bodyAlreadyRead`, or the transport's error.
   @concurrent public func collect(upTo limit: Int) async throws(HTTPError) -> Data {
     if let length, length > limit {

@@ -16,7 +16,7 @@ final class SessionBody: BodySource {
   /// - Parameters:
   ///   - response: the response that the loop returned.
   ///   - method: the method of the request that it answers: after a 303, it differs from the caller's.
-  ///   - limit: the largest number of bytes; nil for no limit.
+  ///   - limit: the maximum number of bytes; nil for no limit.
   ///   - deadline: the deadline of the call; nil for none.
   init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
     let source = response.body.source
@@ -91,8 +91,8 @@ final class SessionBody: BodySource {
   ///
   /// - Parameters:
   ///   - error: the error, with the call's context.
-  ///   - count: the largest number of bytes to read. The transfer of a longer body is stopped.
-  ///   - time: the longest time to read. The error has no bytes if they do not arrive within it.
+  ///   - count: the maximum number of bytes to read. The transfer of a longer body is stopped.
+  ///   - time: the maximum time to read. The error has no bytes if they do not arrive within it.
   ///   - clock: measures the time.
   func end(
     with error: HTTPError, readingUpTo count: Int, within time: Duration, on clock: any Clock<Duration>
@@ -133,7 +133,7 @@ extension Call {
   /// - Parameters:
   ///   - source: the source of the body.
   ///   - length: the announced length of the body; nil without one.
-  ///   - limit: the largest number of bytes; nil for no limit.
+  ///   - limit: the maximum number of bytes; nil for no limit.
   func takeReceived(
     from source: any BodySource, of length: Int64?, upTo limit: Int64?
   ) throws(HTTPError) -> Data? {

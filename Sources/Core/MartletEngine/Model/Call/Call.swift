@@ -218,7 +218,7 @@ extension Call {
   /// Takes the next number, for a sign-out: calls with a smaller one began before it.
   static func takeNextPosition() -> UInt64 { lastID.add(1, ordering: .sequentiallyConsistent).newValue }
 
-  /// The longest time that the call waits for work that may be waiting for the call itself without a visible sign: a
+  /// The maximum time that the call waits for work that may be waiting for the call itself without a visible sign: a
   /// multiple of the response timeout.
   package func waitLimit(factor: Int = 1) -> WaitLimit? {
     guard let responseTimeout, let clock = runner?.clock else { return nil }

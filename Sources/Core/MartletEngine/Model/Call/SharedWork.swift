@@ -141,7 +141,7 @@ package final class RunningWork<Value: Sendable>: Work {
   ///
   /// - Parameters:
   ///   - context: the calls for which the caller waits.
-  ///   - limit: the longest wait; nil for no limit.
+  ///   - limit: the maximum wait; nil for no limit.
   /// - Returns: the result; nil if the caller would wait for itself, or the time is up: the caller then continues
   ///   without it.
   /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
@@ -168,7 +168,7 @@ package final class RunningWork<Value: Sendable>: Work {
   /// Whether a call began after the work did. The work may then have begun it in a task that does not show that.
   package func mayHaveBegun(_ call: Call) -> Bool { call.id > lastCall }
 
-  /// The longest time that a call waits for this work; nil, for no limit, if the call began before the work did.
+  /// The maximum time that a call waits for this work; nil, for no limit, if the call began before the work did.
   ///
   /// - Parameter factor: the multiple of the call's response timeout.
   package func limit(for call: Call, factor: Int = 1) -> WaitLimit? {

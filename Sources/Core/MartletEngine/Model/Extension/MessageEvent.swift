@@ -24,7 +24,7 @@ extension Event {
     /// The number of bytes of the whole message.
     public var count: Int
 
-    /// The largest number of bytes of ``payload``: 1 MiB.
+    /// The maximum number of bytes of ``payload``: 1 MiB.
     public static let payloadLimit = 1 << 20
 
     /// Makes a message.

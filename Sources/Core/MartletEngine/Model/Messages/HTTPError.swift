@@ -278,7 +278,7 @@ extension HTTPError {
 }
 
 extension HTTPError {
-  /// The largest number of bytes in ``body``.
+  /// The maximum number of bytes in ``body``.
   package static let bodyPrefix = 64 << 10
 
   /// Makes an error about a response that was received.

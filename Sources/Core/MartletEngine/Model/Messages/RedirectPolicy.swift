@@ -17,7 +17,7 @@ public struct RedirectPolicy: Sendable, Hashable {
 
   /// Which redirects are followed; all by default.
   public var scope: Scope = .any
-  /// The largest number of redirects of a call; 20 by default, as in the Fetch standard. One more is an error of kind
+  /// The maximum number of redirects of a call; 20 by default, as in the Fetch standard. One more is an error of kind
   /// ``HTTPError/Kind/tooManyRedirects``.
   public var limit = 20
   /// Whether redirects from https to http are followed; false by default, which makes them errors of kind

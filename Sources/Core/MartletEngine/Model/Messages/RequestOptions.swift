@@ -5,10 +5,10 @@ public import MartletSemantics
 /// An option that is not set on a request is taken from the session's ``SessionConfiguration/options``. If it is not
 /// set there either, it has the default stated here.
 public struct RequestOptions: Sendable {
-  /// The longest wait for the head of the response, including the time to connect. While a body is sent, every byte
+  /// The maximum wait for the head of the response, including the time to connect. While a body is sent, every byte
   /// restarts the wait. nil for no limit. 60 seconds by default.
   @Option public var responseTimeout: Duration? = .seconds(60)
-  /// The longest wait for more bytes of the response's body. Time in which the reader does not read is not counted. nil
+  /// The maximum wait for more bytes of the response's body. Time in which the reader does not read is not counted. nil
   /// for no limit. 60 seconds by default.
   @Option public var idleTimeout: Duration? = .seconds(60)
   /// How often an HTTP/2 PING (RFC 9113 §6.7) tests a connection while the request uses it and nothing arrives. If the
@@ -50,18 +50,18 @@ public struct RequestOptions: Sendable {
   /// Whether the request has the same effect if it is sent twice. With nil, the default, the method and an
   /// `Idempotency-Key` field decide (RFC 9110 §9.2.2).
   @Option public var isIdempotent: Bool? = nil
-  /// The largest number of bytes of a response's body, after decompression. A larger one is an error of kind
+  /// The maximum number of bytes of a response's body, after decompression. A larger one is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``. nil, the default, for no limit, except for verbs that collect: see
   /// ``collectLimit``.
   @Option public var bodyLimit: Int64? = nil
-  /// The largest ratio of a body's decoded bytes to its bytes on the network. A larger one is an error of kind
+  /// The maximum ratio of a body's decoded bytes to its bytes on the network. A larger one is an error of kind
   /// ``HTTPError/Kind/bodyTooLarge``; the first 10 MiB are not checked. nil, the default, for no limit: a body is
   /// decoded only as fast as it is read, and with zstd and brotli ratios of 1000:1 are normal.
   @Option public var decompressionRatioLimit: Int? = nil
-  /// The largest number of bytes that a verb collects in memory (`data`, `upload`, `text`, `value`, `pages`); 1 GiB by
+  /// The maximum number of bytes that a verb collects in memory (`data`, `upload`, `text`, `value`, `pages`); 1 GiB by
   /// default. Use `bytes` or `download` for larger bodies.
   @Option public var collectLimit: Int = 1 << 30
-  /// The largest number of bytes of a response's heads and trailers together; 256 KiB by default.
+  /// The maximum number of bytes of a response's heads and trailers together; 256 KiB by default.
   @Option public var headerLimit: Int = 256 << 10
   /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default.
   /// If a request has a `Cookie` field, no other cookies are sent, but its responses may still set some.

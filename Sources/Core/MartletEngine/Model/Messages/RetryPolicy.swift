@@ -23,7 +23,7 @@ public import MartletSemantics
 /// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:)`` reports each resend, and an
 /// ``Event/note(_:)`` each decision against one.
 public struct RetryPolicy: Sendable {
-  /// The largest number of retries of a call, without replacements; 0 by default.
+  /// The maximum number of retries of a call, without replacements; 0 by default.
   public var limit: Int
   /// The delay before a retry; by default at most 250 milliseconds before the first one, doubling up to 20 seconds.
   public var backoff = Backoff()
@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable {
   /// The failures that are retried: by default ``HTTPError/Kind/cannotConnect`` and ``HTTPError/Kind/connectionLost``.
   /// Timeouts and unknown hosts may be added; a cancellation or the end of the deadline is never retried.
   public var failures = usualFailures
-  /// The longest delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
+  /// The maximum delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
   /// default. The delay is never shorter than the backoff.
   public var retryAfterLimit = Duration.seconds(60)
   /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it

@@ -13,7 +13,7 @@ final class AttemptLoop: Sendable {
   private let limit: Int
   private let clock: any Clock<Duration>
 
-  /// - Parameter limit: the largest number of attempts.
+  /// - Parameter limit: the maximum number of attempts.
   init(
     interceptors: (session: [any Interceptor], engine: [any Interceptor]), transport: any Transport, limit: Int,
     clock: any Clock<Duration>

@@ -17,10 +17,10 @@ public struct ConnectionConfiguration: Sendable {
   public var proxy = Proxy.environment
   /// The versions of HTTP to use; by default HTTP/2 if the server agrees to it over TLS, HTTP/1.1 otherwise.
   public var versions = Versions.automatic
-  /// The longest time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
+  /// The maximum time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
   public var connectTimeout: Duration? = .seconds(30)
-  /// The longest time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
+  /// The maximum time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
   /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
   /// ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
@@ -30,7 +30,7 @@ public struct ConnectionConfiguration: Sendable {
   /// The maximum number of connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the
   /// default, means no limit.
   public var connections: Int?
-  /// The most idle connections that are kept open for reuse. 128 by default.
+  /// The maximum number of idle connections that are kept open for reuse. 128 by default.
   public var idleConnections = 128
   /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
   /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server may announce a

@@ -7,7 +7,7 @@ struct EventConnection: Sendable {
   private var body: (any BodySource)?
   /// The number of consecutive failed connections.
   private var failures = 0
-  private static let longestPause: Duration = .seconds(60)
+  private static let pauseLimit: Duration = .seconds(60)
   /// The shortest time between two connections, whatever the server requests: otherwise a server that ends its streams
   /// at once would be contacted without a pause.
   private static let shortestPause: Duration = .milliseconds(500)
@@ -74,7 +74,7 @@ struct EventConnection: Sendable {
   private func pause() async throws(HTTPError) {
     // While a server that requests a short pause cannot be reached, the pause is longer.
     let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.shortestPause)
-    let longest = max(time, Self.longestPause)
+    let longest = max(time, Self.pauseLimit)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {
       try await events.session.configuration.clock.sleep(for: doubled.bounded)

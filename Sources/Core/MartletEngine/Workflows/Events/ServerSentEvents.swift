@@ -42,7 +42,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
   /// The number of consecutive failed connections after which the last error is thrown; nil, the default, for no limit.
   public var failureLimit: Int?
-  /// The largest number of bytes of an event; 16 MiB by default.
+  /// The maximum number of bytes of an event; 16 MiB by default.
   public var eventLimit = 16 << 20
   /// Whether lost connections are re-established. By default they are if the request's method is safe.
   public var reconnects: Bool

@@ -20,15 +20,15 @@ final class Inbox: Sendable {
 
   private let channel: any MessageChannel
   private let limit: Int
-  private let turn = Turn()
+  private let receiving = AsyncLock()
   private let state = Mutex(State())
 
   init(_ channel: any MessageChannel, limit: Int) { (self.channel, self.limit) = (channel, limit) }
 
   /// Receives a whole message; nil after the last one.
   func message() async throws(HTTPError) -> WebSocket.Message? {
-    try await turn.take()
-    defer { turn.end() }
+    try await receiving.acquire()
+    defer { receiving.release() }
     if state.withLock({ $0.isWithinMessage && $0.whole == nil }), try await !skip() { return nil }
     while let piece = try await receive() {
       let count = state.withLock { $0.whole?.bytes.count ?? 0 } + piece.bytes.count
@@ -41,8 +41,8 @@ final class Inbox: Sendable {
 
   /// Receives the beginning of a message, and returns it with the number of the message; nil after the last one.
   func begin() async throws(HTTPError) -> (MessagePiece, number: Int)? {
-    try await turn.take()
-    defer { turn.end() }
+    try await receiving.acquire()
+    defer { receiving.release() }
     if state.withLock({ $0.isWithinMessage && $0.whole == nil }), try await !skip() { return nil }
     // a receiver of whole messages was cancelled within this one
     let begun = state.withLock { state in state.whole.take().map { ($0, state.number) } }
@@ -55,8 +55,8 @@ final class Inbox: Sendable {
 
   /// Receives the next piece of a message; nil after the last message.
   func piece(of number: Int) async throws(HTTPError) -> MessagePiece? {
-    try await turn.take()
-    defer { turn.end() }
+    try await receiving.acquire()
+    defer { receiving.release() }
     guard state.withLock({ $0.number == number && $0.isWithinMessage && $0.whole == nil }) else {
       throw HTTPError(
         .bodyAlreadyRead, "the message was skipped or read: read it to its end before the next one is received")

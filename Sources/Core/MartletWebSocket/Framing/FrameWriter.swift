@@ -20,8 +20,8 @@ final class FrameWriter: Sendable {
   }
 
   private let stream: any DuplexStream
-  private let messages = Turn()
-  private let frames = Turn()
+  private let messages = AsyncLock()
+  private let frames = AsyncLock()
   private let state = Mutex(State())
   private let masks = Mutex(MaskSource())
   /// Nil if messages are not compressed.
@@ -41,17 +41,17 @@ final class FrameWriter: Sendable {
 
   // MARK: - Messages
 
-  /// Takes the turn to send a message; waits for earlier messages.
+  /// Begins a message; waits for earlier messages.
   func begin() async throws(HTTPError) {
     if let error { throw error }
     // later, a cancellation closes the connection
     if Task.isCancelled { throw HTTPError(wrapping: CancellationError()) }
-    try await messages.take()
+    try await messages.acquire()
   }
 
-  /// Sends a piece of the message that has the turn, as one frame.
+  /// Sends a piece of the message that has begun, as one frame.
   func send(_ piece: MessagePiece) async throws(HTTPError) {
-    try await frames.take()
+    try await frames.acquire()
     defer { endFrame() }
     if let error { throw error }
     // if the connection has ended for a known reason, that is the better one
@@ -59,11 +59,11 @@ final class FrameWriter: Sendable {
     if hasControls { await writeControls() }
   }
 
-  /// Gives the turn to the next message.
-  func end() { messages.end() }
+  /// Ends the message; the next one may begin.
+  func end() { messages.release() }
 
   private func endFrame() {
-    frames.end()
+    frames.release()
     sendControlsIfFree()
   }
 
@@ -104,7 +104,7 @@ final class FrameWriter: Sendable {
   /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its
   /// own, because the network may have no room.
   private func sendControlsIfFree() {
-    guard hasControls, frames.takeIfFree() else { return }
+    guard hasControls, frames.acquireIfFree() else { return }
     Task.detached {
       await self.writeControls()
       self.endFrame()
@@ -120,7 +120,7 @@ final class FrameWriter: Sendable {
 
   /// Waits until the control frames that are due were taken by the connection.
   func flush() async {
-    do { try await frames.take() } catch { return }
+    do { try await frames.acquire() } catch { return }
     await writeControls()
     endFrame()
   }

@@ -4,7 +4,7 @@ import Combine
 
 /// The right to deliver a value at once, to the subscriber. It is no generic type, because code that is not specialised
 /// looks those up each time.
-struct DeliveryTurn {
+struct DeliveryPermit {
   /// The receiver of the subscription.
   fileprivate let receiver: AnyObject
   fileprivate let position: DeliveryOrder.Position
@@ -13,7 +13,7 @@ struct DeliveryTurn {
 /// The subscription of a publisher whose values come from several threads or several upstreams: one downstream with
 /// its demand and its lock. Publishers inherit it and add what they do with demand.
 ///
-/// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryOrder``
+/// The subscriber receives the subscription first. Events are then delivered one after another, as ``DeliveryLine``
 /// says. Nothing is delivered after the completion or ``close()``, which release the downstream and the events in line.
 class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringConvertible {
   private enum Event {
@@ -37,16 +37,13 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     init(_ downstream: Downstream) { self.downstream = downstream }
   }
 
-  typealias Turn = DeliveryTurn
-
   /// Guards all properties, also those of subclasses.
   final let lock = Lock()
   /// How many values are requested, without those that were delivered or are in line. Guarded by ``lock``.
   final var demand = Subscribers.Demand.none
   private var receiver: Receiver?
   private var stage = Stage.new
-  private var order = DeliveryOrder()
-  private var line = FIFO<Event>()
+  private var line = DeliveryLine<Event>()
   private var isDraining = false
 
   /// The name of the publisher, which `print()` shows.
@@ -83,22 +80,22 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
 
   /// Gives the subscription to the subscriber, and then delivers what other threads have put in line.
   final func start() {
-    let turn = lock.withLock { () -> Turn? in
-      guard stage == .new, let receiver, let position = order.begin() else { return nil }
+    let permit = lock.withLock { () -> DeliveryPermit? in
+      guard stage == .new, let receiver, let position = line.begin() else { return nil }
       stage = .open
-      return Turn(receiver: receiver, position: position)
+      return DeliveryPermit(receiver: receiver, position: position)
     }
-    guard let turn else { return }
-    downstream(of: turn).receive(subscription: self)
-    deliverLine(turn.position)
+    guard let permit else { return }
+    downstream(of: permit).receive(subscription: self)
+    deliverLine(permit.position)
   }
 
   /// Delivers a value, or drops it if it was not requested.
   final func send(_ value: Downstream.Input) {
-    guard let turn = lock.withLock({ offer(value) }) else { return }
-    let more = downstream(of: turn).receive(value)
+    guard let permit = lock.withLock({ offer(value) }) else { return }
+    let more = downstream(of: permit).receive(value)
     if more > .none { receiveDemand(more) }
-    deliverLine(turn.position)
+    deliverLine(permit.position)
   }
 
   /// Completes after the events in line.
@@ -107,24 +104,23 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     deliver()
   }
 
-  /// Accepts a value if it was requested. Call this while ``lock`` is held, and then deliver the value in the turn that
-  /// is returned. If it is nil, the value was dropped, or is in line for the thread that delivers now.
-  final func offer(_ value: Downstream.Input) -> Turn? {
+  /// Accepts a value if it was requested. Call this while ``lock`` is held, and then deliver the value by the permit
+  /// that is returned. If it is nil, the value was dropped, or is in line for the thread that delivers now.
+  final func offer(_ value: Downstream.Input) -> DeliveryPermit? {
     guard stage == .open, demand > .none, let receiver else { return nil }
     demand -= 1
-    if let position = order.beginWithNewEvent() { return Turn(receiver: receiver, position: position) }
-    line.append(.value(value))
-    return nil
+    guard let position = line.begin(orAppend: .value(value)) else { return nil }
+    return DeliveryPermit(receiver: receiver, position: position)
   }
 
   /// Delivers a value that was accepted, passes on the demand that the subscriber returns, if any, and delivers the
   /// events that have come into line meanwhile.
   final func deliver(
-    _ value: Downstream.Input, in turn: Turn, receivingDemand receive: (Subscribers.Demand) -> Void
+    _ value: Downstream.Input, by permit: DeliveryPermit, receivingDemand receive: (Subscribers.Demand) -> Void
   ) {
-    let more = downstream(of: turn).receive(value)
+    let more = downstream(of: permit).receive(value)
     if more > .none { receive(more) }
-    deliverLine(turn.position)
+    deliverLine(permit.position)
   }
 
   /// Delivers stored values until the closure returns nil. The closure is called while ``lock`` is held, and looks at
@@ -133,20 +129,20 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     guard lock.withLock({ beginDraining() }) else { return }
     while true {
       var value: Downstream.Input?
-      let turn = lock.withLock { () -> Turn? in
+      let permit = lock.withLock { () -> DeliveryPermit? in
         value = isOpen ? next() : nil
         isDraining = value != nil
         return value.flatMap { offer($0) }
       }
       guard let value else { break }
-      if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
+      if let permit { deliver(value, by: permit, receivingDemand: receiveDemand) }
       delivered()
     }
     deliver()
   }
 
-  private func downstream(of turn: Turn) -> Downstream {
-    unsafeDowncast(turn.receiver, to: Receiver.self).downstream
+  private func downstream(of permit: DeliveryPermit) -> Downstream {
+    unsafeDowncast(permit.receiver, to: Receiver.self).downstream
   }
 
   private func beginDraining() -> Bool {
@@ -162,7 +158,6 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   final func enqueue(_ value: Downstream.Input) -> Bool {
     guard isOpen, demand > .none else { return false }
     demand -= 1
-    order.addedToLine()
     line.append(.value(value))
     return true
   }
@@ -170,7 +165,6 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   /// Puts the completion in line. Call this while ``lock`` is held, and ``deliver()`` afterwards.
   final func enqueue(_ completion: Subscribers.Completion<Downstream.Failure>) {
     guard !isClosed else { return }
-    order.addedToLine()
     line.append(.completion(completion))
     if isOpen { stage = .ending }
   }
@@ -178,26 +172,19 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   /// Takes the values in line back, as if they had never been sent. Call this while ``lock`` is held, and release what
   /// is returned afterwards.
   final func withdrawLine() -> Any? {
-    guard isOpen, order.waiting > 0 else { return nil }
-    demand += order.waiting
-    return removeLine()
-  }
-
-  private func removeLine() -> Any? {
-    guard order.waiting > 0 else { return nil }
-    defer { line = FIFO() }
-    order.removeAll()
-    return line
+    guard isOpen, line.count > 0 else { return nil }
+    demand += line.count
+    return line.removeAll()
   }
 
   /// Delivers the events in line. If another thread is delivering, that thread does it.
   final func deliver() {
-    guard let position = lock.withLock({ order.waiting == 0 || stage == .new ? nil : order.begin() }) else { return }
+    guard let position = lock.withLock({ line.count == 0 || stage == .new ? nil : line.begin() }) else { return }
     deliverLine(position)
   }
 
   private func deliverLine(_ position: DeliveryOrder.Position) {
-    if !lock.withLock({ order.endIfIdle(position) }) { deliverWaiting(position) }
+    if !lock.withLock({ line.endIfEmpty(position) }) { deliverWaiting(position) }
   }
 
   private func deliverWaiting(_ position: DeliveryOrder.Position) {
@@ -216,7 +203,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
   private func next(_ position: DeliveryOrder.Position) -> (Receiver, Event)? {
     lock.withLock {
       // A closed subscription has an empty line.
-      guard order.next(position), let event = line.popFirst(), let receiver else { return nil }
+      guard let event = line.popFirst(position), let receiver else { return nil }
       return (receiver, event)
     }
   }
@@ -227,7 +214,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     let receiver = lock.withLock { () -> Receiver? in
       guard !isClosed else { return nil }
       (stage, demand) = (.closed, .none)
-      released = removeLine()
+      released = line.removeAll()
       return self.receiver.take()
     }
     if receiver != nil { didClose() }

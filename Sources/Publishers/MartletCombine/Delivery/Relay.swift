@@ -51,7 +51,7 @@ class Relay<Input, Downstream: Subscriber>: OrderedSubscription<Downstream>, Sub
   /// Delivers a value, and returns what the subscriber requests in return.
   final func pass(_ value: Downstream.Input) -> Subscribers.Demand {
     var returned = Subscribers.Demand.none
-    if let turn = lock.withLock({ offer(value) }) { deliver(value, in: turn) { returned = $0 } }
+    if let permit = lock.withLock({ offer(value) }) { deliver(value, by: permit) { returned = $0 } }
     return returned
   }
 

@@ -74,7 +74,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
     var dropped: Downstream.Input?
     var makeError: (() -> Downstream.Failure)?
     var isDelivered = false
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       guard !isClosed, ending == nil else { return nil }
       if isOpen, demand > .none, values.isEmpty {
         isDelivered = true
@@ -91,7 +91,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
       return nil
     }
     withExtendedLifetime(dropped) {}
-    if let turn { deliver(input, in: turn, receivingDemand: request) }
+    if let permit { deliver(input, by: permit, receivingDemand: request) }
     if let makeError { overflow(makeError()) }
     return isDelivered ? refill : .none
   }

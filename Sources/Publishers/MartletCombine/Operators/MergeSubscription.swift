@@ -47,7 +47,7 @@ class MergeSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream>
 
   private func receive(_ value: Downstream.Input, from child: UpstreamSubscription) -> Subscribers.Demand {
     var next = Subscribers.Demand.none
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       guard demand > .none, !hasWaiting else {
         if isOpen { keep(value, from: child) }
         return nil
@@ -55,7 +55,7 @@ class MergeSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream>
       if demand != .unlimited { next = .max(1) }
       return offer(value)
     }
-    if let turn { deliver(value, in: turn, receivingDemand: request) }
+    if let permit { deliver(value, by: permit, receivingDemand: request) }
     return next
   }
 

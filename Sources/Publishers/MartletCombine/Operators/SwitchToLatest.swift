@@ -63,8 +63,8 @@ where Child.Output == Downstream.Input, Child.Failure == Downstream.Failure {
 
   private func receive(_ value: Child.Output, from source: UpstreamSubscription) -> Subscribers.Demand {
     var returned = Subscribers.Demand.none
-    guard let turn = lock.withLock({ current === source ? offer(value) : nil }) else { return .none }
-    deliver(value, in: turn) { more in
+    guard let permit = lock.withLock({ current === source ? offer(value) : nil }) else { return .none }
+    deliver(value, by: permit) { more in
       // The subscriber's request goes to the publisher that is the latest one by then.
       let other = lock.withLock { () -> UpstreamSubscription? in
         guard !isClosed else { return nil }

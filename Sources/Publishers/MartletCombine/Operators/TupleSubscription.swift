@@ -90,7 +90,7 @@ final class TupleSubscription<Downstream: Subscriber>: OrderedSubscription<Downs
 
   private func receive(from index: Int, _ store: () -> Void) -> Subscribers.Demand {
     var tuple: Downstream.Input?
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       guard !isClosed else { return nil }
       store()
       tuple = nextTuple()
@@ -98,9 +98,9 @@ final class TupleSubscription<Downstream: Subscriber>: OrderedSubscription<Downs
       defer { finishIfExhausted() }
       return offer(tuple)
     }
-    guard let tuple, let turn else { return .none }
+    guard let tuple, let permit else { return .none }
     var returned = Subscribers.Demand.none
-    deliver(tuple, in: turn) { more in
+    deliver(tuple, by: permit) { more in
       returned = more
       add(more, except: index)
     }

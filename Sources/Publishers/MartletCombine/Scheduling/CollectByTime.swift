@@ -92,7 +92,7 @@ where Downstream.Input == [Input] {
   private func deliverGroups(withRest isEnd: Bool) {
     while true {
       var group: [Input] = []
-      let turn = lock.withLock { () -> Turn? in
+      let permit = lock.withLock { () -> DeliveryPermit? in
         guard !values.isEmpty, isEnd || values.count >= size else { return nil }
         guard isOpen, demand > .none else {
           isOverdue = isOverdue || isEnd
@@ -103,7 +103,7 @@ where Downstream.Input == [Input] {
         if values.isEmpty { isOverdue = false }
         return offer(group)
       }
-      if let turn { deliver(group, in: turn, receivingDemand: super.request) }
+      if let permit { deliver(group, by: permit, receivingDemand: super.request) }
       if group.isEmpty { return }
     }
   }

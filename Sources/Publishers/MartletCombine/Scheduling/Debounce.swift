@@ -68,11 +68,11 @@ private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: R
 
   private func deliverLatest() {
     var value: Downstream.Input?
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       value = latest.take()
       return value.flatMap { offer($0) }
     }
-    if let value, let turn { deliver(value, in: turn, receivingDemand: request) }
+    if let value, let permit { deliver(value, by: permit, receivingDemand: request) }
   }
 
   /// The pending value is dropped.

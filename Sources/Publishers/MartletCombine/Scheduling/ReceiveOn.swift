@@ -97,14 +97,14 @@ class LaterRelay<Downstream: Subscriber>: Relay<Downstream.Input, Downstream> {
 
   private func deliverNext() {
     var value: Downstream.Input?
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       value = values.popFirst()
       if let value { return offer(value) }
       if let completion { enqueue(completion) }
       return nil
     }
     if let value {
-      if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
+      if let permit { deliver(value, by: permit, receivingDemand: receiveDemand) }
     } else {
       deliver()
     }

@@ -95,14 +95,14 @@ private final class ThrottleRelay<Downstream: Subscriber, Context: Scheduler>: R
     guard let isLast = lock.withLock({ isOpen ? ending != nil : nil }) else { return }
     let next = isLast ? nil : scheduler.now.advanced(by: interval)
     var value: Downstream.Input?
-    let turn = lock.withLock { () -> Turn? in
+    let permit = lock.withLock { () -> DeliveryPermit? in
       if let next { earliest = next }
       value = self.value.take()
-      let turn = value.flatMap { offer($0) }
+      let permit = value.flatMap { offer($0) }
       if let ending { enqueue(ending) }
-      return turn
+      return permit
     }
-    if let value, let turn { deliver(value, in: turn, receivingDemand: request) } else { deliver() }
+    if let value, let permit { deliver(value, by: permit, receivingDemand: request) } else { deliver() }
   }
 
   override func didClose() {

@@ -39,15 +39,19 @@ public final class CurrentValueSubject<Output, Failure: Error>: Subject, Sendabl
 private final class CurrentValueSubscription<Downstream: Subscriber>: SubjectSubscription<Downstream> {
   /// The number of the newest value that was delivered. Every subscriber has yet to receive the current value.
   private var newest = -1
+  /// The number of the newest value that was delivered as the current one, on request. Values up to it that are still
+  /// on their way to the subscriber are no longer current.
+  private var requested = -1
 
   override func receive(_ value: Downstream.Input, _ number: Int) {
-    let turn = lock.withLock { () -> Turn? in
-      // A request may have delivered it in the meantime.
-      guard newest != number, isOpen, demand > .none else { return nil }
+    let permit = lock.withLock { () -> DeliveryPermit? in
+      // A request may have delivered it, or a newer one, in the meantime. It may be older than `newest`: what another
+      // subscriber sends while it receives this value arrives here first, as in Combine.
+      guard number > requested, isOpen, demand > .none else { return nil }
       newest = max(newest, number)
       return offer(value)
     }
-    if let turn { deliver(value, in: turn, receivingDemand: receiveDemand) }
+    if let permit { deliver(value, by: permit, receivingDemand: receiveDemand) }
   }
 
   override func request(_ demand: Subscribers.Demand) {
@@ -55,7 +59,7 @@ private final class CurrentValueSubscription<Downstream: Subscriber>: SubjectSub
     super.request(demand)
     guard let hub = lock.withLock({ hub }) else { return }
     hub.withCurrent { value, number in
-      lock.withLock { if newest < number, enqueue(value) { newest = number } }
+      lock.withLock { if newest < number, enqueue(value) { (newest, requested) = (number, number) } }
     }
     deliver()
   }

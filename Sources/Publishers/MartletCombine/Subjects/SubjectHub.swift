@@ -38,8 +38,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   private var count = 0
   private var completion: Completion?
   private var isOver = false
-  private var order = DeliveryOrder()
-  private var line = FIFO<Event>()
+  private var line = DeliveryLine<Event>()
   /// Members, and nil where one has left. Code that is not specialised handles plain references several times faster.
   private var members: [AnyObject?] = []
   private var left = 0
@@ -76,9 +75,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
       if let stored { (replaced, current) = (current, stored) }
       count += 1
       (receivers, number) = (members, count)
-      if let position = order.beginWithNewEvent() { return (true, position) }
-      line.append(.value(value, number: count))
-      return (true, nil)
+      return (true, line.begin(orAppend: .value(value, number: count)))
     }
     withExtendedLifetime(replaced) {}  // Released outside the lock, because deinitializers may call other code.
     guard let position else { return isOpen }
@@ -92,15 +89,14 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     let position = lock.withLock { () -> DeliveryOrder.Position? in
       guard !isOver else { return nil }
       (isOver, self.completion) = (true, completion)
-      order.addedToLine()
       line.append(.completion(completion))
-      return order.begin()
+      return line.begin()
     }
     if let position { deliverLine(position) }
   }
 
   private func deliverLine(_ position: DeliveryOrder.Position) {
-    if !lock.withLock({ order.endIfIdle(position) }) { deliverWaiting(position) }
+    if !lock.withLock({ line.endIfEmpty(position) }) { deliverWaiting(position) }
   }
 
   private func deliverWaiting(_ position: DeliveryOrder.Position) {
@@ -119,7 +115,7 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
 
   private func next(_ position: DeliveryOrder.Position) -> (Event, [AnyObject?])? {
     lock.withLock {
-      guard order.next(position), let event = line.popFirst() else { return nil }
+      guard let event = line.popFirst(position) else { return nil }
       guard case .completion = event else { return (event, members) }
       defer { (members, left) = ([], 0) }
       return (event, members)

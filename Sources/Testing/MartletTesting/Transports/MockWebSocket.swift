@@ -20,8 +20,8 @@ public final class MockWebSocket: Sendable {
 
   /// Waits for the next message of the client. Nil after the client closed the WebSocket.
   public func receive() async throws -> WebSocket.Message? {
-    try await channel.receiving.take()
-    defer { channel.receiving.end() }
+    try await channel.receiving.acquire()
+    defer { channel.receiving.release() }
     var bytes = Data()
     while let piece = try await channel.fromClient.next() {
       bytes.append(piece.bytes)
@@ -81,10 +81,10 @@ final class MockChannel: MessageChannel {
 
   let fromClient = PieceQueue()
   private let toClient = PieceQueue()
-  private let turn = Turn()
+  private let sending = AsyncLock()
   /// The server's side may be used by several tasks.
-  let receiving = Turn()
-  private let delivering = Turn()
+  let receiving = AsyncLock()
+  private let delivering = AsyncLock()
   private let state = Mutex(State())
   private let closing = ClosingActions()
   private let reporter: MessageReporter
@@ -115,7 +115,7 @@ final class MockChannel: MessageChannel {
 
   func beginMessage() async throws(HTTPError) {
     if let error { throw error }
-    try await turn.take()
+    try await sending.acquire()
   }
 
   func send(_ piece: MessagePiece) async throws(HTTPError) {
@@ -129,7 +129,7 @@ final class MockChannel: MessageChannel {
     if let error { throw error }
   }
 
-  func endMessage() { turn.end() }
+  func endMessage() { sending.release() }
 
   func ping() async throws(HTTPError) -> Duration {
     if let error { throw error }
@@ -164,8 +164,8 @@ final class MockChannel: MessageChannel {
   // MARK: - The server's side
 
   func deliver(_ message: WebSocket.Message) async throws {
-    try await delivering.take()
-    defer { delivering.end() }
+    try await delivering.acquire()
+    defer { delivering.release() }
     if let error { throw error }
     reporter.received(message.piece)
     await toClient.push(message.piece)
@@ -193,7 +193,7 @@ final class MockChannel: MessageChannel {
     }
     guard isFirst else { return }
     if let direction, let frame { reporter.closed(direction, by: frame) }
-    turn.fail(error)
+    sending.fail(error)
     toClient.finish(
       direction != nil && error.kind == .shutDown || frame?.isOrderly == true ? .success(()) : .failure(error))
     fromClient.finish(direction == nil ? .failure(error) : .success(()))

@@ -14,7 +14,7 @@ final class HTTP1Driver: ConnectionDriver {
   private var upload = Upload.over
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
-  @exclusivity(unchecked) private var turn = TurnLimit()
+  @exclusivity(unchecked) private var turnLimit = TurnLimit()
   /// How many bytes were sent since ``turn`` was last checked.
   private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.
@@ -86,7 +86,7 @@ extension HTTP1Driver {
       return connection.becomeIdle()
     }
     guard let transfer else { return }
-    (turn, sentCount) = (TurnLimit(), 0)
+    (turnLimit, sentCount) = (TurnLimit(), 0)
     while true {
       let hasMore = collect(for: transfer)
       guard flush(isFollowed: !transfer.chunk.isSent) else { return }
@@ -96,7 +96,7 @@ extension HTTP1Driver {
         break
       }
       // A source as fast as the network would keep the other connections waiting.
-      guard turn.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
+      guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0
     }
     switch upload {

@@ -98,12 +98,12 @@ extension HTTP2Driver {
 
   /// Sends the session's frames, within the limits of the turn and the network.
   private func sendFrames(of session: HTTP2Session) throws(HTTPError) {
-    var turn = TurnLimit()
+    var turnLimit = TurnLimit()
     while true {
       try session.pull(into: &outgoing)
       let count = outgoing.count
       guard count > 0, flush() else { return }
-      guard turn.allowsMore(after: count) else { return connection.sendInNextTurn() }
+      guard turnLimit.allowsMore(after: count) else { return connection.sendInNextTurn() }
     }
   }
 

@@ -59,10 +59,10 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
 
   func send() {
     if isFinishing { return finishOutput() }
-    var turn = TurnLimit()
+    var turnLimit = TurnLimit()
     var sentCount = 0
     while !hasOutputEnded {
-      guard turn.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
+      guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0
       if offset == chunk.count, !takeChunk() { return }
       let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }

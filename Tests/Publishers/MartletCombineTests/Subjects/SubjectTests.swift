@@ -185,6 +185,25 @@ struct SubjectTests {
     #expect(probe.values == [5])
   }
 
+  @Test func aRequestedValueIsFollowedByNoOlderOne() {
+    let subject = CurrentValueSubject<Int, Never>(0)
+    let second = Probe<Int, Never>()
+    let first = subject.sink { value in
+      guard value == 1 else { return }
+      onAnotherThread {  // 1 is on its way to the second subscriber
+        subject.send(2)
+        second.subscription?.request(.max(3))
+      }
+    }
+    subject.subscribe(second)
+
+    subject.send(1)
+    subject.send(3)
+
+    #expect(second.values == [2, 3])
+    withExtendedLifetime(first) {}
+  }
+
   @Test(arguments: ["finished", "failed", "cancelled"])
   func subjectAndSubscribersAreReleasedAtTheEnd(_ ending: String) {
     weak var subject: CurrentValueSubject<Int, Oops>?

@@ -83,11 +83,11 @@ struct RateTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let origin = request.origin else { return try await base.send(request, in: call) }
-    let turn: Turn?
-    do { turn = try await wait(for: origin, in: call) } catch { throw HTTPError(beforeSending: error) }
+    let reserved: ReservedPlace?
+    do { reserved = try await wait(for: origin, in: call) } catch { throw HTTPError(beforeSending: error) }
     let response: HTTPResponse
     do { response = try await base.send(request, in: call) } catch {
-      if let turn, HTTPError(wrapping: error).isBeforeConnecting { giveBack(turn) }
+      if let reserved, HTTPError(wrapping: error).isBeforeConnecting { giveBack(reserved) }
       throw error
     }
     if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
@@ -99,7 +99,7 @@ struct RateTransport: Transport, DeadlineAware {
   }
 
   /// The place of a request that may be sent. It is a class, because every waiting call would keep a copy.
-  private final class Turn: Sendable {
+  private final class ReservedPlace: Sendable {
     let place: RateLimitPlace
     let origin: Origin
     let isShared: Bool
@@ -110,24 +110,24 @@ struct RateTransport: Transport, DeadlineAware {
   }
 
   /// Returns the place, if the store has named one.
-  private func wait(for origin: Origin, in call: Call) async throws -> Turn? {
+  private func wait(for origin: Origin, in call: Call) async throws -> ReservedPlace? {
     let longest = min(limit.waitLimit, call.remainingTime ?? limit.waitLimit)
     let take = RateLimitChange.take(interval: limit.interval, burst: limit.burst, wait: longest)
     let (decision, isShared) = try await apply(take, to: origin, in: call)
     switch decision {
     case .allowed(let delay, _, let place):
-      let turn = place.map { Turn($0, to: origin, isShared: isShared) }
+      let reserved = place.map { ReservedPlace($0, to: origin, isShared: isShared) }
       guard delay > .zero else {
-        guard Task.isCancelled, let turn else { return turn }
-        giveBack(turn)
+        guard Task.isCancelled, let reserved else { return reserved }
+        giveBack(reserved)
         throw CancellationError()
       }
       call.emit(.limit(.throttled(origin, for: delay)))
       let name = RateQueue.Name(origin: origin, isShared: isShared)
       let kept = try await queue.wait(delay, at: place, in: name, of: call) {
-        giveBack(Turn($0, to: origin, isShared: isShared))
+        giveBack(ReservedPlace($0, to: origin, isShared: isShared))
       }
-      return kept.map { Turn($0, to: origin, isShared: isShared) }
+      return kept.map { ReservedPlace($0, to: origin, isShared: isShared) }
     case .refused(let delay):
       throw HTTPError(
         .rateLimited,
@@ -136,9 +136,9 @@ struct RateTransport: Transport, DeadlineAware {
     }
   }
 
-  private func giveBack(_ turn: Turn) {
-    let (change, name) = (RateLimitChange.giveBack(turn.place), turn.origin.description)
-    guard turn.isShared, let store = limit.store else { return _ = local.decision(on: change, for: name) }
+  private func giveBack(_ reserved: ReservedPlace) {
+    let (change, name) = (RateLimitChange.giveBack(reserved.place), reserved.origin.description)
+    guard reserved.isShared, let store = limit.store else { return _ = local.decision(on: change, for: name) }
     // The request's task may be cancelled. If the store does not take the place back, it expires with its time.
     Task { _ = try? await store.apply(change, to: name) }
   }

@@ -14,12 +14,12 @@ final class RateQueue: Sendable {
 
   /// A request that waits.
   private final class Waiter: Sendable {
-    let turn = OneShot<Void>()
+    let start = OneShot<Void>()
     private let alarm = Mutex<(due: Duration, alarm: Alarm)?>(nil)
 
     /// Sets when the request is sent, unless an earlier time is already set.
     func set(_ due: Duration, on stopwatch: Stopwatch) {
-      let new = Alarm(at: due, on: stopwatch) { [weak self] in self?.turn.answer(.success(())) }
+      let new = Alarm(at: due, on: stopwatch) { [weak self] in self?.start.answer(.success(())) }
       let unneeded = alarm.withLock { alarm -> Alarm? in
         if let alarm, alarm.due <= due { return new }
         defer { alarm = (due, new) }
@@ -57,8 +57,8 @@ final class RateQueue: Sendable {
     }
     defer { waiter.cancelAlarm() }
     do {
-      let turn = waiter.turn
-      if let deadline = call.activeDeadline { try await deadline.wait(for: turn) } else { try await turn.wait() }
+      let start = waiter.start
+      if let deadline = call.activeDeadline { try await deadline.wait(for: start) } else { try await start.wait() }
       return change(name) { $0.remove(waiter) } ?? nil
     } catch {
       if let (free, moved) = change(name, { $0.giveUp(waiter) }) ?? nil {

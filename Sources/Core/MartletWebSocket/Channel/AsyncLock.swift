@@ -1,10 +1,10 @@
 package import MartletEngine
 import Synchronization
 
-/// The right of one task at a time to do something. Others wait for it in order.
+/// A lock that one task has at a time. Others wait for it in order, without blocking a thread.
 ///
 /// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
-package final class Turn: Sendable {
+package final class AsyncLock: Sendable {
   private struct State: Sendable {
     var isTaken = false
     var waiters: [(number: Int, continuation: UnsafeContinuation<Void, any Error>)] = []
@@ -15,16 +15,16 @@ package final class Turn: Sendable {
 
   package init() {}
 
-  /// Takes the turn if no task has it. Returns whether it does.
-  func takeIfFree() -> Bool {
+  /// Acquires the lock if no task has it. Returns whether it does.
+  func acquireIfFree() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }
       return !state.isTaken
     }
   }
 
-  /// Takes the turn; waits while another task has it.
-  package func take() async throws(HTTPError) {
+  /// Acquires the lock; waits while another task has it.
+  package func acquire() async throws(HTTPError) {
     let number: Int? = state.withLock { state in
       guard state.isTaken else {
         state.isTaken = true
@@ -60,8 +60,8 @@ package final class Turn: Sendable {
     } catch { throw HTTPError(wrapping: error) }
   }
 
-  /// Gives the turn to the next task that waits.
-  package func end() {
+  /// Releases the lock for the next task that waits.
+  package func release() {
     let next = state.withLock { state -> UnsafeContinuation<Void, any Error>? in
       guard !state.waiters.isEmpty else {
         state.isTaken = false

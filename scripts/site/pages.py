@@ -50,13 +50,21 @@ def headings(value):
     return own + [heading for part in value.values() for heading in headings(part)]
 
 
+def kind(page):
+    if page["kind"] == "symbol" and page["metadata"].get("symbolKind") != "module":
+        return "symbol"
+    if page["metadata"]["title"].endswith(".swift"):
+        return "program"
+    return page["metadata"].get("role", page["kind"]).replace("collection", "module")
+
+
 def entry(path):
     page = read(path)
     references, content = page.get("references", {}), page.get("primaryContentSections", [])
-    is_symbol = page["kind"] == "symbol" and page["metadata"].get("symbolKind") != "module"
+    is_symbol = kind(page) == "symbol"
     return {
         "title": page["metadata"]["title"],
-        "kind": "symbol" if is_symbol else page["metadata"].get("role", page["kind"]).replace("collection", "module"),
+        "kind": kind(page),
         "url": str(path.relative_to(data).with_suffix("")) + "/",
         "headings": [] if is_symbol else headings(content),
         "abstract": " ".join(text(page.get("abstract", []), references).split()),

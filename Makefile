@@ -29,7 +29,7 @@ PREFIX ?= /usr/local
 # Whether the tool of `make install` draws images. With no, it needs no libraries of image formats.
 IMAGES ?= yes
 
-.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-window format bench interop integrations scores fleet \
+.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
   docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -64,6 +64,9 @@ check-page: check-page-libraries ## tries the inspector's page in Chromium, and 
 	@scripts/replan .build
 	@swift build $(strict) --product inspector-program
 	@scripts/check-page $(ARGS)
+
+check-site: check-page-libraries ## tries the site of the last `make docs` in Chromium, and takes screenshots
+	@scripts/check-site $(ARGS)
 
 format: ## format the Swift sources with the rules of .swift-format
 	@scripts/swift-files | xargs -0 swift format format --in-place --parallel

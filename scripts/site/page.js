@@ -1,7 +1,9 @@
-// The search page: a field, and a list that follows what is typed. `/` goes to the field, the arrows through the list.
+// The search page: a field, and a list that follows what is typed. `/` goes to the field, the arrows through the list, and
+// Enter opens the first page.
 
 import { prepare, search } from "./search.js";
 
+const limit = 50;  // rows
 const field = document.getElementById("query");
 const list = document.getElementById("results");
 const count = document.getElementById("count");
@@ -21,10 +23,16 @@ function row(page) {
   return item;
 }
 
+function summary(pages) {
+  if (field.value.trim() === "") return `${entries.length} pages can be found by their words.`;
+  if (pages.length === 0) return "No page has all these words. Try fewer of them, or a part of one.";
+  return pages.length === 1 ? "1 page" : `${pages.length} pages` + (pages.length > limit ? `, the best ${limit} of them:` : "");
+}
+
 function show() {
   const pages = search(entries, field.value);
-  list.replaceChildren(...pages.map(row));
-  count.textContent = field.value.trim() === "" ? "" : pages.length === 1 ? "1 page" : `${pages.length} pages`;
+  list.replaceChildren(...pages.slice(0, limit).map(row));
+  count.textContent = summary(pages);
   const address = new URL(location);
   address.searchParams.set("q", field.value);
   history.replaceState(null, "", address);
@@ -39,6 +47,8 @@ document.addEventListener("keydown", (event) => {
     links[Math.min(index + 1, links.length - 1)].focus();
   } else if (event.key === "ArrowUp" && index >= 0) {
     (index === 0 ? field : links[index - 1]).focus();
+  } else if (event.key === "Enter" && document.activeElement === field && links.length > 0) {
+    links[0].click();
   } else {
     return;
   }

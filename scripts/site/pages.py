@@ -1,13 +1,18 @@
-"""Completes the site that docc has made: the page that lists the modules, and the index of the search page.
+"""Completes the site that docc has made: the page that lists the modules, a link to the search page on every page, and the
+index of the search page.
 
-    scripts/site/pages.py SITE MODULE
+    scripts/site/pages.py SITE MODULE TEMPLATE
+
+TEMPLATE is the page of docc with the link. All pages have the same HTML, and load their content.
 """
 import json
 import pathlib
 import sys
 
-site, umbrella = pathlib.Path(sys.argv[1]), sys.argv[2]
+site, umbrella, template = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]).read_bytes()
 data = site / "data"
+# The kinds of content that stand within a line.
+INLINE = {"text", "codeVoice", "reference", "emphasis", "strong", "newTerm", "image", "superscript", "subscript", "strikethrough"}
 
 
 def read(path):
@@ -31,7 +36,8 @@ def complete_landing_page():
 def text(value, references):
     """The text of a part of a page, with the titles of what it links to."""
     if isinstance(value, list):
-        return " ".join(text(part, references) for part in value)
+        is_line = all(isinstance(part, dict) and part.get("type") in INLINE for part in value)
+        return ("" if is_line else " ").join(text(part, references) for part in value)
     if not isinstance(value, dict):
         return ""
     if value.get("type") == "reference":
@@ -51,28 +57,47 @@ def headings(value):
 
 
 def kind(page):
-    if page["kind"] == "symbol" and page["metadata"].get("symbolKind") != "module":
-        return "symbol"
-    if page["metadata"]["title"].endswith(".swift"):
-        return "program"
-    return page["metadata"].get("role", page["kind"]).replace("collection", "module")
+    metadata = page["metadata"]
+    if metadata.get("symbolKind") == "module" or metadata.get("role") == "collection":
+        return "module"
+    if page["kind"] == "symbol":
+        return metadata.get("roleHeading", "symbol").lower()
+    if page["kind"] in ("overview", "project"):
+        return "tutorial"
+    return "program" if metadata["title"].endswith(".swift") else "article"
+
+
+def title(page):
+    """The title; that of a member begins with its type's name."""
+    own, paths = page["metadata"]["title"], page["hierarchy"].get("paths") or [[]]
+    names = paths[0]
+    parent = page["references"].get(names[-1], {}).get("title", "") if len(names) > 1 else ""
+    is_member = page["kind"] == "symbol" and parent and not own.startswith(f"{parent}.")
+    return f"{parent}.{own}" if is_member else own
 
 
 def entry(path):
+    """What the search page knows of a page. Of a symbol that is only its abstract: there are thousands."""
     page = read(path)
-    references, content = page.get("references", {}), page.get("primaryContentSections", [])
-    is_symbol = kind(page) == "symbol"
+    references, content = page.get("references", {}), page.get("primaryContentSections", []) + page.get("sections", [])
+    is_symbol = page["kind"] == "symbol" and kind(page) != "module"
+    abstract = " ".join(text(page.get("abstract", []), references).split())
+    if page["metadata"]["title"].endswith(" Implementations") or abstract.startswith("Inherited from "):
+        return None  # docc's lists of inherited members, and these members
     return {
-        "title": page["metadata"]["title"],
+        "title": title(page),
         "kind": kind(page),
         "url": str(path.relative_to(data).with_suffix("")) + "/",
         "headings": [] if is_symbol else headings(content),
-        "abstract": " ".join(text(page.get("abstract", []), references).split()),
+        "abstract": abstract,
         "text": "" if is_symbol else " ".join(text(content, references).split()),
     }
 
 
 complete_landing_page()
-index = [entry(path) for path in sorted((data / "documentation").rglob("*.json"))]
+for path in [*(site / "documentation").rglob("index.html"), *(site / "tutorials").rglob("index.html")]:
+    path.write_bytes(template)
+pages = sorted([*(data / "documentation").rglob("*.json"), *(data / "tutorials").rglob("*.json")])
+index = [found for found in map(entry, pages) if found]
 (site / "search").mkdir(exist_ok=True)
 (site / "search" / "index.json").write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")))

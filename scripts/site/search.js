@@ -1,14 +1,18 @@
 // Finds pages in the index: a list of { title, kind, url, headings, abstract, text }.
 
 const words = (text) => text.toLowerCase().split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
+// A word without the ending of its plural: retries and retry are the same.
+const stem = (word) => word.replace(/ies$/, "y").replace(/(?<=[^s])s$/, "");
+const articles = ["article", "module", "tutorial"];
 
 // Makes what is compared in lower case, once.
 export function prepare(pages) {
   return pages.map((page) => ({
     page,
     title: page.title.toLowerCase(),
-    titleWords: words(page.title.replace(/([a-z0-9])([A-Z])/g, "$1 $2")),
-    headings: page.headings.map((heading) => heading.toLowerCase()),
+    name: page.title.toLowerCase().replace(/\(.*/, "").split(".").at(page.kind === "program" ? 0 : -1),
+    titleStems: words(page.title.replace(/([a-z0-9])([A-Z])/g, "$1 $2")).map(stem),
+    headings: page.headings.map((heading) => words(heading).map(stem)),
     abstract: page.abstract.toLowerCase(),
     text: page.text.toLowerCase(),
   }));
@@ -16,18 +20,20 @@ export function prepare(pages) {
 
 // What a word is worth on a page; 0 if the page does not have it.
 function score(entry, word) {
-  if (entry.title === word) return 100;
-  if (entry.titleWords.includes(word)) return 60;
+  const root = stem(word);
+  const isArticle = articles.includes(entry.page.kind);
+  if (entry.title === word || entry.name === word) return 100;
+  if (entry.titleStems.includes(root)) return isArticle ? 110 : 60;
+  if (isArticle && entry.headings.some((heading) => heading.includes(root))) return 70;
   if (entry.title.startsWith(word)) return 40;
   if (entry.title.includes(word)) return 25;
-  if (entry.headings.some((heading) => heading.includes(word))) return 15;
-  if (entry.abstract.includes(word)) return 8;
-  return entry.text.includes(word) ? 10 : 0;  // only articles have text
+  if (entry.abstract.includes(root)) return isArticle ? 30 : 8;
+  return entry.text.includes(root) ? 10 : 0;  // only articles and programs have text
 }
 
-// A page is found if it has every word of the query. Articles come before symbols that are worth the same, and short
-// titles before long ones.
-export function search(entries, query, limit = 50) {
+// The pages that have every word of the query, best first. Of pages that are worth the same, articles and what `import Martlet`
+// has come first, and short titles before long ones.
+export function search(entries, query) {
   const wanted = words(query);
   if (wanted.length === 0) return [];
   const phrase = query.trim().toLowerCase();
@@ -37,9 +43,9 @@ export function search(entries, query, limit = 50) {
     if (scores.includes(0)) continue;
     let total = scores.reduce((sum, value) => sum + value, 0);
     if (entry.title === phrase) total += 100;
-    if (entry.page.kind !== "symbol") total += 5;
+    if (articles.includes(entry.page.kind) || entry.page.url.startsWith("documentation/martlet/")) total += 5;
     found.push({ page: entry.page, total });
   }
   found.sort((a, b) => b.total - a.total || a.page.title.length - b.page.title.length);
-  return found.slice(0, limit).map((result) => result.page);
+  return found.map((result) => result.page);
 }

@@ -17,7 +17,7 @@ extension URLSession {
     DataTaskPublisher(request: request, session: self)
   }
 
-  /// The publisher that ``dataTaskPublisher(for:)`` returns.
+  /// The publisher that ``dataTaskPublisher(for:)-(URLRequest)`` returns.
   public struct DataTaskPublisher: Publisher {
     /// The body and the head of the response.
     public typealias Output = (data: Data, response: URLResponse)
@@ -29,7 +29,7 @@ extension URLSession {
     /// The session that sends it.
     public let session: URLSession
 
-    /// Makes the publisher, like ``URLSession/dataTaskPublisher(for:)``.
+    /// Makes the publisher, like ``URLSession/dataTaskPublisher(for:)-(URLRequest)``.
     public init(request: URLRequest, session: URLSession) {
       self.request = request
       self.session = session

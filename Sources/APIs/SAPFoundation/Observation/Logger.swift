@@ -154,7 +154,7 @@ extension Logger: Hashable, CustomStringConvertible {
 }
 
 extension LogLevel {
-  /// SAP's name of ``warning``.
+  /// SAP's name of ``Martlet/LogLevel/warning``.
   public static let warn = LogLevel.warning
 }
 

@@ -20,12 +20,17 @@ func printAnswer(to prompt: String, from url: URL, in session: HTTPSession) asyn
 }
 
 let events = ["A wren", "has a loud song."].map { "data: {\"text\": \"\($0)\"}\n\n" }
+// The section openai-stream of server-fields.txt.
+let fields: HTTPFields = [
+  "Content-Type": "text/event-stream", "openai-model": "gpt-3.5-turbo-0613", "openai-organization": "example",
+  "openai-processing-ms": "516", "openai-version": "2020-10-01", "x-ratelimit-limit-requests": "200",
+  "x-ratelimit-limit-tokens": "40000", "x-ratelimit-remaining-requests": "199",
+  "x-ratelimit-remaining-tokens": "39940", "x-ratelimit-reset-requests": "7m12s", "x-ratelimit-reset-tokens": "90ms",
+  "x-request-id": "req_1",
+]
 let server = try LoopbackServer { request in
   guard request.method == .post else { return .status(.methodNotAllowed) }
-  let stream = Data((events.joined() + ": keep-alive\n\ndata: [DONE]\n\n").utf8)
-  return .data(stream, type: "text/event-stream; charset=utf-8")
-    .with(.cacheControl, "no-cache").with("X-Accel-Buffering", "no").with("X-Request-ID", "req_1")
-    .with("Strict-Transport-Security", "max-age=15552000; includeSubDomains; preload")
+  return Reply(fields: fields, content: Data((events.joined() + ": keep-alive\n\ndata: [DONE]\n\n").utf8))
 }
 
 let session = HTTPSession()

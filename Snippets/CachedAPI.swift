@@ -20,19 +20,25 @@ func makeSession(at api: URL, for user: String, logIn: @escaping @Sendable () ->
   return HTTPSession(configuration: configuration)
 }
 
+// The section github of server-fields.txt.
 let fields: HTTPFields = [
-  "Cache-Control": "private, max-age=60, s-maxage=60",
-  "Vary": "Accept, Authorization, Cookie, X-GitHub-OTP,Accept-Encoding, Accept, X-Requested-With",
-  "ETag": "W/\"0f3c\"", "X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4999",
-  "X-RateLimit-Reset": "4102444800", "X-GitHub-Media-Type": "github.v3; format=json",
+  "Content-Type": "application/json; charset=utf-8", "Server": "GitHub.com", "Status": "200 OK",
+  "X-RateLimit-Limit": "5000", "X-RateLimit-Remaining": "4354", "X-RateLimit-Reset": "1572055286",
+  "Cache-Control": "private, max-age=60, s-maxage=60", "Vary": "Accept, Authorization, Cookie, X-GitHub-OTP",
+  "Vary": "Accept-Encoding", "ETag": "W/\"8c3d3dcf6fc5f9edaf26c902295396e5\"",
+  "Last-Modified": "Tue, 24 Sep 2019 19:32:29 GMT", "X-Accepted-OAuth-Scopes": "",
+  "X-GitHub-Media-Type": "unknown, github.v3", "Access-Control-Allow-Origin": "*",
   "Strict-Transport-Security": "max-age=31536000; includeSubdomains; preload", "X-Frame-Options": "deny",
+  "X-Content-Type-Options": "nosniff", "X-XSS-Protection": "1; mode=block",
+  "Referrer-Policy": "origin-when-cross-origin, strict-origin-when-cross-origin",
+  "Content-Security-Policy": "default-src 'none'", "X-GitHub-Request-Id": "CAD0:98FF:9ED62C:BB8EE6:5DB3A13B",
 ]
 let logins = Atomic(0)
 let server = try LoopbackServer { request in
   let reply: Reply
   switch request.fields[.authorization] {
   case "Bearer t\(logins.load(ordering: .relaxed))":
-    let isKnown = request.fields["If-None-Match"] == "W/\"0f3c\""
+    let isKnown = request.fields[.ifNoneMatch] == fields[.eTag]
     reply = isKnown ? .status(.notModified) : .json(#"[{"number": 1, "title": "It crashes"}]"#)
   default: return .json(#"{"message": "Bad credentials"}"#, status: .unauthorized).with(.wwwAuthenticate, "Bearer")
   }

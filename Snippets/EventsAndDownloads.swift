@@ -24,14 +24,21 @@ func fetch(_ url: URL, to file: URL, in session: HTTPSession, after saved: Downl
 }
 
 let film = Data(count: 1 << 20)
+// The section s3-part of server-fields.txt.
+let stored: HTTPFields = [
+  "x-amz-id-2": "MzRISOwyjmnupCzjI1WC06l5TTAzm7/JypPGXLh0OVFGcJaaO3KW/hRAqKOpIEEp",
+  "x-amz-request-id": "47622117804B3E11", "x-amz-meta-title": "the title",
+  "Last-Modified": "Fri, 28 Jan 2011 20:10:32 GMT", "ETag": "\"b2419b1e3fd45d596ee22bdf62aaaa2f\"",
+  "Accept-Ranges": "bytes", "Content-Type": "text/plain", "Server": "AmazonS3",
+]
 let server = try LoopbackServer { request in
   switch request.path {
   case "/prices" where request.fields["Last-Event-ID"] != nil: .status(.noContent)  // the end
   case "/prices": .data(Data("retry: 0\nid: 1\nevent: price\ndata: 12.50\n\n".utf8), type: "text/event-stream")
   case "/film" where request.fields[.range] == "bytes=1000-":
-    .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
+    Reply(status: .partialContent, fields: stored, content: film.dropFirst(1000))
       .with(.contentRange, "bytes 1000-\(film.count - 1)/\(film.count)")
-  default: .data(film).with(.eTag, "\"1\"").truncated(after: 1000)
+  default: Reply(fields: stored, content: film).truncated(after: 1000)
   }
 }
 

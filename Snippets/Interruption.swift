@@ -47,10 +47,21 @@ final class ImpatientUser: EventListener {
 }
 
 let film = Data(count: 1 << 20)
+// The section nginx-file of server-fields.txt.
+let whole: HTTPFields = [
+  "Server": "nginx/1.22.1", "Content-Type": "video/mp4", "Last-Modified": "Fri, 27 Nov 2026 09:30:56 GMT",
+  "ETag": "\"6b094dd0-100000\"", "Accept-Ranges": "bytes",
+]
+// The section nginx-part of server-fields.txt.
+let part: HTTPFields = [
+  "Server": "nginx/1.22.1", "Content-Type": "video/mp4", "Last-Modified": "Fri, 27 Nov 2026 09:30:56 GMT",
+  "ETag": "\"6b094dd0-100000\"",
+]
 let server = try LoopbackServer { request in
-  let whole = Reply.data(film).with(.eTag, "\"1\"")
-  guard request.fields[.range] == "bytes=1000-" else { return whole.stalled(after: 1000) }
-  return .data(film.dropFirst(1000), status: .partialContent).with(.eTag, "\"1\"")
+  guard request.fields[.range] == "bytes=1000-", request.fields[.ifRange] == whole[.eTag] else {
+    return Reply(fields: whole, content: film).stalled(after: 1000)
+  }
+  return Reply(status: .partialContent, fields: part, content: film.dropFirst(1000))
     .with(.contentRange, "bytes 1000-\(film.count - 1)/\(film.count)")
 }
 let file = URL(filePath: "film.mp4")

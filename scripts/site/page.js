@@ -4,6 +4,7 @@
 import { prepare, search } from "./search.js";
 
 const limit = 50;  // rows
+let pause;
 const field = document.getElementById("query");
 const list = document.getElementById("results");
 const count = document.getElementById("count");
@@ -26,13 +27,19 @@ function row(page) {
 function summary(pages) {
   if (field.value.trim() === "") return `${entries.length} pages can be found by their words.`;
   if (pages.length === 0) return "No page has all these words. Try fewer of them, or a part of one.";
-  return pages.length === 1 ? "1 page" : `${pages.length} pages` + (pages.length > limit ? `, the best ${limit} of them:` : "");
+  return pages.length === 1 ? "1 page" : `${pages.length} pages${pages.length > limit ? `, the best ${limit} of them:` : ""}`;
 }
 
 function show() {
   const pages = search(entries, field.value);
   list.replaceChildren(...pages.slice(0, limit).map(row));
   count.textContent = summary(pages);
+  clearTimeout(pause);
+  pause = setTimeout(keepQuery, 200);
+}
+
+// Puts the query into the address, so that a link or a reload finds the same. Browsers limit how often: not for each key.
+function keepQuery() {
   const address = new URL(location);
   address.searchParams.set("q", field.value);
   history.replaceState(null, "", address);

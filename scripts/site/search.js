@@ -1,8 +1,8 @@
 // Finds pages in the index: a list of { title, kind, url, headings, abstract, text }.
 
 const words = (text) => text.toLowerCase().split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
-// A word without the ending of its plural: retries and retry are the same.
-const stem = (word) => word.replace(/ies$/, "y").replace(/(?<=[^s])s$/, "");
+// What the singular and the plural of a word have in common: retry and retries, cookie and cookies.
+const stem = (word) => word.replace(/y$/, "ie").replace(/(?<=[^s])s$/, "");
 const articles = ["article", "module", "tutorial"];
 
 // Makes what is compared in lower case, once.
@@ -27,8 +27,8 @@ function score(entry, word) {
   if (isArticle && entry.headings.some((heading) => heading.includes(root))) return 70;
   if (entry.title.startsWith(word)) return 40;
   if (entry.title.includes(word)) return 25;
-  if (entry.abstract.includes(root)) return isArticle ? 30 : 8;
-  return entry.text.includes(root) ? 10 : 0;  // only articles and programs have text
+  if (entry.abstract.includes(word)) return isArticle ? 30 : 8;
+  return entry.text.includes(word) ? 10 : 0;  // only articles and programs have text
 }
 
 // The pages that have every word of the query, best first. Of pages that are worth the same, articles and what `import Martlet`

@@ -11,7 +11,7 @@ let clock = ManualClock()
 
 var configuration = SessionConfiguration()
 configuration.retry = .standard
-configuration.retry.random = { 1 }  // the longest delay of the backoff: 250 milliseconds before the first retry
+configuration.retry.random = { 1 }  // the maximum delay of the backoff: 250 milliseconds before the first retry
 configuration.clock = clock
 let session = HTTPSession(transport: script, configuration: configuration)
 

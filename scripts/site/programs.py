@@ -31,15 +31,15 @@ def parts(file):
 
 def how_to_run(name, code, output):
     modules = re.findall(r"^import (Martlet\w*|SAP\w*)$", code, re.MULTILINE)
-    products = ", ".join(f"`{module}`" for module in dict.fromkeys(modules))
+    needs = " and ".join(f"`{module}`" for module in dict.fromkeys(modules))
     if output:
-        text = f"In a checkout of Martlet:\n\n```\nswift run {name}\n```\n\nIt needs no network: what it talks to is in it."
+        text = f"In a checkout of Martlet:\n\n```\nswift run {name}\n```\n\nIt needs no network: its servers are its own."
     else:
         folders = sorted({link.parts[2] for link in pathlib.Path("Tests").rglob(f"{name}.swift") if link.is_symlink()})
         if not folders:
             fail(f"Snippets/{name}.swift neither says what it prints nor is linked into a test target")
         text = f"The tests run it:\n\n```\nmake test ARGS=\"--filter {folders[0]}\"\n```"
-    return f"{text} In a package of your own, it needs the products {products}: see <doc:FirstRequest>."
+    return f"{text}\n\nIn a package of your own, it needs {needs}: <doc:FirstRequest> says how to add a product."
 
 
 def page(file, articles):

@@ -64,5 +64,5 @@ print(server.requests.map { $0.fields["Authorization"] ?? "no token" })
 // Prints:
 // ["It crashes"] network
 // ["It crashes"] cache
-// ["It crashes"] revalidated 4999
+// ["It crashes"] revalidated 4354
 // ["Bearer t1", "Bearer t1", "Bearer t3"]

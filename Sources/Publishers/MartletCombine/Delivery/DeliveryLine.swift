@@ -5,7 +5,7 @@
 /// delivers. So no thread waits for a subscriber, and none can wait for itself. An event that is caused by a delivery,
 /// on the same thread, is delivered within it, as in Combine, unless others are in line, which come first.
 ///
-/// ```swift
+/// ```
 /// guard let position = lock.withLock({ line.begin(orAppend: event) }) else { return }
 /// deliver(event)
 /// if lock.withLock({ line.endIfEmpty(position) }) { return }

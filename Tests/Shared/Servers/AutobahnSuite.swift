@@ -72,12 +72,16 @@ package final class AutobahnSuite: Sendable {
 
   private func report(of count: Int, at base: String, _ session: HTTPSession) async throws -> [String: Outcome] {
     try? FileManager.default.removeItem(at: folder.file("index.json"))
+    var failure: (any Error)?
     for _ in 1...3 {
       // It ends the connection when the report is complete.
-      _ = try? await Self.open("\(base)/updateReports?agent=\(Self.agent)", session).receive()
+      do {
+        _ = try await Self.open("\(base)/updateReports?agent=\(Self.agent)", session).receive()
+      } catch { failure = error }
       if let outcomes = try outcomes(count: count) { return outcomes }
     }
-    throw RealServerError("kosoku has written no report")
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path).count) ?? 0
+    throw RealServerError("kosoku has written no report, but \(files) files: \(failure.map { "\($0)" } ?? "no error")")
   }
 
   private static func open(_ url: String, _ session: HTTPSession) async throws -> WebSocket {

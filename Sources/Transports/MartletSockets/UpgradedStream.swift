@@ -8,6 +8,8 @@ import Synchronization
 final class UpgradedStream: DuplexStream {
   let upgrade: Upgrade
   private let thread: LoopThread
+  /// Whether its user has ended its direction.
+  private let isFinished = Atomic(false)
   /// How the input has ended.
   private let end = Mutex<Result<Void, HTTPError>?>(nil)
   /// How many writes and reads have followed each other in turns; odd after a write. It only serves to guess whether an
@@ -33,6 +35,7 @@ final class UpgradedStream: DuplexStream {
     } else {
       upgrade.missing.store(missing, ordering: .relaxed)
       (signal, resumesSender) = try await upgrade.input.next()
+      upgrade.missing.store(0, ordering: .relaxed)  // what it needs is known again when it has read these bytes
     }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {
@@ -49,10 +52,14 @@ final class UpgradedStream: DuplexStream {
   }
 
   func write(_ bytes: Data) async throws {
-    guard !upgrade.isFinished.load(ordering: .relaxed) else {
+    guard !isFinished.load(ordering: .relaxed) else {
       throw HTTPError(.connectionLost, "nothing can be written to a stream after finish()", phase: .sending)
     }
     guard !bytes.isEmpty else { return }
+    guard !Task.isCancelled else {
+      close()
+      throw CancellationError()
+    }
     let awaitsAnswer = noteWrite()
     let isTaken = upgrade.output.add(bytes) { thread.continueOutput(of: upgrade, awaitsAnswer: awaitsAnswer) }
     if isTaken == true { return }
@@ -61,16 +68,16 @@ final class UpgradedStream: DuplexStream {
   }
 
   func finish() {
-    guard !upgrade.isFinished.exchange(true, ordering: .relaxed) else { return }
+    guard !isFinished.exchange(true, ordering: .relaxed) else { return }
     if upgrade.output.end() { thread.jobs.submit { [upgrade] in $0.continueOutput(of: upgrade) } }
   }
 
   func close() {
     upgrade.input.stop(CancellationError())
     // After finish() and leave(), what was written may still be sent.
-    let mayEnd = upgrade.isFinished.load(ordering: .relaxed) || upgrade.isLeaving.load(ordering: .relaxed)
+    let mayEnd = isFinished.load(ordering: .relaxed) || upgrade.isLeaving.load(ordering: .relaxed)
     if !mayEnd { upgrade.failWriting(CancellationError()) }
-    thread.jobs.submit { [upgrade] in $0.close(upgrade) }
+    thread.jobs.submit { [upgrade] in $0.close(upgrade, sendingRest: mayEnd) }
   }
 
   func leave() {

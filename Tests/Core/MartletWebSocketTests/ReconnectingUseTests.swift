@@ -51,7 +51,7 @@ extension ReconnectingWebSocketTests {
 
   @Test func aSendThatIsCancelledIsNoFailureOfTheServer() async throws {
     let room = socket {
-      $0.failureLimit = 1
+      ($0.failureLimit, $0.backoff.base) = (1, .seconds(3))
     } _: { number in
       .webSocket { socket in
         if number == 1 { return try await Gate().wait() }
@@ -63,7 +63,9 @@ extension ReconnectingWebSocketTests {
     let sender = Task { while true { try await room.send(.data(Data(count: 20_000))) } }
     sender.cancel()
     await #expect(throws: HTTPError.self) { try await sender.value }
-    #expect(try await room.receive() == .string("second"))
+    async let second = room.receive()
+    try await pass(.seconds(3))  // as between other connections
+    #expect(try await second == .string("second"))
     await room.close()
   }
 
@@ -122,6 +124,26 @@ extension ReconnectingWebSocketTests {
       let error = await #expect(throws: HTTPError.self) { try await task.value }
       #expect(error?.isCancelled == true)
     }
+  }
+
+  /// The messages that were not received keep the client from noticing the reset while it reads.
+  @Test func aProgramThatOnlySendsNoticesALostConnection() async throws {
+    let heard = Awaitable<[Int]>([])
+    let server = try LoopbackServer { request in
+      let number = request.connection
+      return .webSocket { socket in
+        if number == 1 { for _ in 0..<100 { try socket.send(.data(Data(count: 4096))) } }
+        _ = try socket.receive()
+        heard.update { $0.append(number) }
+        if number == 1 { socket.reset() } else { while try socket.receive() != nil {} }
+      }
+    }
+    var reconnection = Reconnection()
+    reconnection.backoff.base = .zero
+    let room = HTTPSession(transport: SocketTransport()).reconnectingWebSocket(
+      for: HTTPRequest(.get, "ws://127.0.0.1:\(server.port)/"), reconnection: reconnection)
+    while heard.value != [1, 2] { try? await room.send(.string("news")) }
+    await room.close()
   }
 
   @Test func overSocketsAResetIsFollowedByAnotherConnection() async throws {

@@ -49,6 +49,29 @@ struct WebSocketStreamTests {
     #expect(server.requests.count == 1)
   }
 
+  /// An `AsyncStream` ends in order if its task is cancelled.
+  @Test func aCancelledSendOfAStreamThatEndsQuietlyCompletesNoMessage() async throws {
+    let (arrived, seen) = (Gate(), Awaitable<[String]?>(nil))
+    let (socket, server) = try await open { socket in
+      var frames: [String] = []
+      while let frame = try socket.receiveFrame(), frame.opcode != 8 {
+        frames.append("\(frame.opcode) \(frame.isFinal)")
+        if frames.count == 2 { arrived.open() }
+      }
+      let all = frames
+      seen.update { $0 = all }
+    }
+    let (stream, continuation) = AsyncStream<Data>.makeStream()
+    for text in ["a", "b"] { continuation.yield(Data(text.utf8)) }
+    let sender = Task { try await socket.send(.data, from: stream) }
+    try await arrived.wait()
+    sender.cancel()
+    let error = await #expect(throws: HTTPError.self) { try await sender.value }
+    #expect(error?.isCancelled == true)
+    #expect(try await seen.wait { $0 } == ["2 false", "0 false"])
+    withExtendedLifetime(server) {}
+  }
+
   @Test func aSentStreamArrivesAsOneMessage() async throws {
     let (socket, server) = try await open { socket in
       while let message = try socket.receive() { try socket.send(message) }

@@ -34,32 +34,30 @@ package final class PieceQueue: Sendable {
   /// Whether the peer has to wait.
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
-  /// Adds a piece; waits first while there are too many. Returns false if the queue has ended: pieces are not wanted.
+  /// Adds a piece, and waits while there are too many. Returns false if the queue has ended: pieces are not wanted.
   @discardableResult package func push(_ piece: MessagePiece) async -> Bool {
-    while true {
-      if let isWanted = add(piece) { return isWanted }
-      await room()
-    }
+    if let isWanted = add(piece) { return isWanted }
+    return await room()
   }
 
-  /// Adds a piece. Returns false if the queue has ended: pieces are not wanted; nil if there are too many, and nothing
-  /// was added.
+  /// Adds a piece. Returns false if the queue has ended: pieces are not wanted; nil if it was full already, so that the
+  /// next piece has to wait for ``room()``. The piece that fills it does not: its receiver often comes at once.
   func add(_ piece: MessagePiece) -> Bool? {
     typealias Receiver = UnsafeContinuation<MessagePiece?, any Error>
     let (receiver, isWanted) = state.withLock { state -> (Receiver?, Bool?) in
       guard state.end == nil else { return (nil, false) }
       if let receiver = state.receiver.take() { return (receiver.continuation, true) }
-      guard state.size < Self.highWater else { return (nil, nil) }
+      let wasFull = state.size >= Self.highWater
       state.pieces.append(piece)
       state.size += Self.size(of: piece)
-      return (nil, true)
+      return (nil, wasFull ? nil : true)
     }
     receiver?.resume(returning: piece)
     return isWanted
   }
 
-  /// Waits while there are too many pieces.
-  private func room() async {
+  /// Waits while there are too many pieces. Returns false if the queue has ended.
+  func room() async -> Bool {
     await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.end != nil || state.size < Self.highWater { return true }
@@ -68,6 +66,7 @@ package final class PieceQueue: Sendable {
       }
       if goesOn { continuation.resume() }
     }
+    return state.withLock { $0.end == nil }
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.

@@ -15,8 +15,10 @@ final class FrameWriter: Sendable {
     var controls: [Control] = []
     /// Whether a Close frame is due or was sent: nothing may follow it (§5.5.1).
     var isClosing = false
-    /// Why nothing can be sent any more.
+    /// Why nothing may be sent any more.
     var error: HTTPError?
+    /// Why the connection takes no more bytes.
+    var failure: HTTPError?
   }
 
   private let stream: any DuplexStream
@@ -28,8 +30,7 @@ final class FrameWriter: Sendable {
   private let deflater: Mutex<MessageDeflater?>
   private let compresses: Bool
 
-  /// The maximum number of control frames that are due. Beyond it a pong takes the place of the oldest one, as §5.5.3
-  /// allows.
+  /// The number of due control frames at which a pong takes the place of the oldest one, as §5.5.3 allows.
   private static let controlLimit = 64
 
   init(_ stream: any DuplexStream, _ agreement: DeflateAgreement?) {
@@ -55,7 +56,12 @@ final class FrameWriter: Sendable {
     defer { endFrame() }
     if let error { throw error }
     // if the connection has ended for a known reason, that is the better one
-    do { try await stream.write(frame(of: piece)) } catch { throw self.error ?? HTTPError(wrapping: error) }
+    do { try await stream.write(frame(of: piece)) } catch {
+      throw state.withLock { state in
+        state.failure = state.failure ?? HTTPError(wrapping: error)
+        return state.error ?? HTTPError(wrapping: error)
+      }
+    }
     if hasControls { await writeControls() }
   }
 
@@ -82,7 +88,8 @@ final class FrameWriter: Sendable {
     return packed.withUnsafeBytes(masked)
   }
 
-  private var error: HTTPError? { state.withLock { $0.error } }
+  /// Why nothing can be sent any more; nil while it can.
+  var error: HTTPError? { state.withLock { $0.error ?? $0.failure } }
 
   // MARK: - Control frames
 

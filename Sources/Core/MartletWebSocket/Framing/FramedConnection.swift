@@ -77,7 +77,7 @@ package final class FramedConnection: MessageChannel {
 
   package var closeFrame: CloseFrame? { state.withLock { $0.end } }
 
-  package var error: HTTPError? { state.withLock { $0.error } }
+  package var error: HTTPError? { state.withLock { $0.error } ?? writer.error }
 
   package func ping() async throws(HTTPError) -> Duration {
     if let error { throw error }
@@ -107,7 +107,7 @@ package final class FramedConnection: MessageChannel {
             if let isWanted = queue.add(piece) {
               reader.skipsMessages = !isWanted
             } else {
-              reader.skipsMessages = await !queue.push(piece)
+              reader.skipsMessages = await !queue.room()
             }
           } else if take(event) {
             return await endConnection()

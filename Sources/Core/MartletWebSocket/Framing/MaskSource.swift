@@ -15,9 +15,19 @@ struct MaskSource: ~Copyable {
 
   /// Returns the next key.
   mutating func next() -> UInt32 {
-    if unused == 0, getentropy(&keys, MemoryLayout.size(ofValue: keys)) == 0 { unused = keys.count }
+    if unused == 0 { refill() }
     guard unused > 0 else { return .random(in: 0...UInt32.max) }
     unused -= 1
     return keys[unused]
+  }
+
+  private mutating func refill() {
+    let size = MemoryLayout.size(ofValue: keys)
+    #if canImport(Darwin)
+    arc4random_buf(&keys, size)  // the App Store refuses programs that use getentropy
+    unused = keys.count
+    #else
+    if getentropy(&keys, size) == 0 { unused = keys.count }
+    #endif
   }
 }

@@ -85,6 +85,25 @@ public final class ReconnectingWebSocket: Sendable {
     var end: HTTPError?
     /// Whether either side has closed it in order.
     var hasEndedInOrder = false
+
+    /// Ends it, unless it has ended. Returns those who have to leave.
+    mutating func end(_ error: HTTPError, inOrder: Bool) -> Users {
+      if end == nil { (end, hasEndedInOrder, state) = (error, inOrder, .ended(inOrder ? nil : error)) }
+      defer { (waiting, connecting) = ([], nil) }
+      return Users(connecting: connecting, waiting: waiting)
+    }
+  }
+
+  /// The attempt and those who wait for a connection.
+  private struct Users {
+    let connecting: Task<Void, Never>?
+    let waiting: [OneShot<WebSocket>]
+
+    /// Ends them.
+    func leave(_ error: HTTPError) {
+      connecting?.cancel()
+      for wait in waiting { wait.answer(.failure(error)) }
+    }
   }
 
   /// Whether another attempt may follow, and the random part of the time before it.
@@ -215,9 +234,9 @@ public final class ReconnectingWebSocket: Sendable {
     Task { [weak self, clock, open] in
       var pause = pause
       repeat {
-        if let pause {
+        if let pause, pause.delay > .zero {
           self?.show(.waiting(pause.delay, pause.error))
-          if pause.delay > .zero { guard (try? await clock.sleep(for: pause.delay)) != nil else { return } }
+          guard (try? await clock.sleep(for: pause.delay)) != nil else { return }
         }
         self?.show(.connecting)
         let result: Result<WebSocket, HTTPError>
@@ -285,37 +304,35 @@ public final class ReconnectingWebSocket: Sendable {
   /// A connection is lost.
   private func lose(_ socket: WebSocket) {
     let error = socket.ended
+    guard content.withLock({ $0.socket === socket && $0.end == nil }) else { return }
     // This side has closed the connection, which is no failure: a task was cancelled while it sent, or the session
     // shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
-    guard content.withLock({ $0.socket === socket && $0.end == nil }) else { return }
-    let answer = isOwn ? nil : answer(to: error, socket.closeCode)
-    let isFinal = content.withLock { content -> Bool? in
+    let answer =
+      isOwn ? Answer(mayReconnect: true, fraction: reconnection.random()) : answer(to: error, socket.closeCode)
+    let users = content.withLock { content -> Users? in
       guard content.socket === socket, content.end == nil else { return nil }
       (content.socket, content.closeFrame, content.state) = (nil, socket.channel.closeFrame, .idle)
-      guard let answer else { return false }
       // a peer that accepts and drops in a loop, whatever it says in between, is asked less and less often
       let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
       if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
+      guard !isOwn else {
+        let delay = reconnection.backoff.delay(beforeRetry: 1, fraction: answer.fraction)
+        content.pause = Pause(delay: delay, error: error, age: content.opened ?? Stopwatch(clock))
+        return nil
+      }
       content.pause = pause(after: error, answer, &content)
-      return content.pause == nil
+      return content.pause == nil ? content.end(error, inOrder: socket.channel.failure == nil) : nil
     }
-    guard let isFinal else { return }
-    if isFinal { end(error, inOrder: socket.channel.failure == nil) } else { publish() }
+    publish()
+    users?.leave(error)
   }
 
   /// There will be no other connection.
   private func end(_ error: HTTPError, inOrder: Bool) {
-    let (waiting, connecting) = content.withLock { content in
-      if content.end == nil {
-        (content.end, content.hasEndedInOrder, content.state) = (error, inOrder, .ended(inOrder ? nil : error))
-      }
-      defer { (content.waiting, content.connecting) = ([], nil) }
-      return (content.waiting, content.connecting)
-    }
+    let users = content.withLock { $0.end(error, inOrder: inOrder) }
     publish()
-    connecting?.cancel()
-    for wait in waiting { wait.answer(.failure(error)) }
+    users.leave(error)
   }
 
   private func show(_ state: State) {

@@ -13,7 +13,8 @@ public struct Reconnection: Sendable {
   /// Decides whether to open another connection after an error, which is that of a connection or that of an attempt to
   /// open one, and the code with which the server closed the connection; nil if it did not. By default
   /// ``isTemporary(_:_:)``. A host whose name does not exist is final in any case, unless there was a connection
-  /// before.
+  /// before. Two threads that notice a loss at once may both ask. A connection that this program has closed, as by
+  /// cancelling a send, is no failure.
   public var reconnects: @Sendable (HTTPError, WebSocket.CloseCode?) -> Bool = { isTemporary($0, $1) }
   /// Returns the random factor of a delay, from 0 to 1; tests can replace it.
   public var random: @Sendable () -> Double = { Double.random(in: 0...1) }

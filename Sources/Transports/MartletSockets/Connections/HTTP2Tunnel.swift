@@ -119,11 +119,11 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
 
   /// If the user has ended its direction or has left, what was written is still sent, and the server gets the time to
   /// end its own direction.
-  func close() {
+  func close(sendingRest: Bool) {
     isReleased = true
     waiting = Data()
+    guard sendingRest else { return driver.reset(self) }
     let isLeaving = upgrade.isLeaving.load(ordering: .relaxed)
-    guard isLeaving || upgrade.isFinished.load(ordering: .relaxed) else { return driver.reset(self) }
     driver.loop.set(timer, to: isLeaving && hasInputEnded ? driver.loop.now : driver.loop.now &+ Self.lingering)
     driver.resume(id)
   }

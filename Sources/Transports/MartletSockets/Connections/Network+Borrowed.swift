@@ -39,11 +39,11 @@ extension Network {
     prepareWait(on: stream)
     carrier.send()
     endTurn()
-    let isAnswered = wait(on: stream, unless: interrupt) { upgrade.missing.load(ordering: .relaxed) > 0 }
-    if !isAnswered {
-      carrier.noteSilence()
-      nextWait = loop.now &+ Self.pauseOfWaits
+    let wait = wait(on: stream, unless: interrupt) {
+      !carrier.hasAnswer || upgrade.missing.load(ordering: .relaxed) > 0
     }
+    if wait.isInVain { carrier.noteSilence() }
+    if !wait.hasInput { nextWait = loop.now &+ Self.pauseOfWaits }
     return (true, loop.mustWake)
   }
 
@@ -53,27 +53,29 @@ extension Network {
     _ = loan.wasWanted()
   }
 
-  /// Waits briefly for input, and receives it. Returns whether there was any.
+  /// Waits briefly for input, and receives it. Returns whether there was any, and whether the last wait was in vain.
   ///
   /// - Parameter needsMore: whether to wait for more, which is asked when the readers of the last input have had it.
   private func wait(
     on stream: LayeredSocket, unless interrupt: Int32, while needsMore: () -> Bool = { false }
-  ) -> Bool {
-    let start = loop.now
-    var isFirst = true
+  ) -> (hasInput: Bool, isInVain: Bool) {
+    let end = loop.now &+ options.blockingWait
+    var hasInput = false
     while true {
-      let hasInput = stream.waitForInput(upTo: options.blockingWait, unless: interrupt)
+      let isReady = stream.waitForInput(upTo: end &- loop.now, unless: interrupt)
       loop.beginTurn()
       stream.isReading = true
-      if loan.wasWanted() { nextWait = loop.now &+ Self.pauseOfWaits }
-      if hasInput { stream.receiveInput() }
+      let isWanted = loan.wasWanted()
+      if isWanted { nextWait = loop.now &+ Self.pauseOfWaits }
+      if isReady { stream.receiveInput() }
       flush()
-      guard hasInput, needsMore(), stream.isReading, !loop.mustWake, loop.now &- start < options.blockingWait else {
+      hasInput = hasInput || isReady
+      loop.beginTurn()
+      guard isReady, !isWanted, needsMore(), stream.isReading, !loop.mustWake, loop.now < end else {
         loop.applyChanges()
-        return hasInput || !isFirst
+        return (hasInput, !isReady)
       }
       stream.isReading = false  // as before the wait: epoll watches it only after the last part
-      isFirst = false
     }
   }
 

@@ -11,9 +11,13 @@ protocol UpgradeCarrier: AnyObject {
   /// Sends what was written, or the end.
   func send()
   /// Ends both directions, because nobody uses it any more.
-  func close()
-  /// The socket of a peer that answers fast, and with few bytes; nil of another peer.
+  ///
+  /// - Parameter sendingRest: whether a stream of HTTP/2 sends first what was written before its user ended it.
+  func close(sendingRest: Bool)
+  /// The socket of a peer that answers fast; nil of another peer.
   var answeringStream: LayeredSocket? { get }
+  /// Whether bytes have arrived since some were sent.
+  var hasAnswer: Bool { get }
   /// Notes that a wait for an answer was in vain.
   func noteSilence()
 }
@@ -21,6 +25,8 @@ protocol UpgradeCarrier: AnyObject {
 extension UpgradeCarrier {
   /// Nobody waits on a connection that others share.
   var answeringStream: LayeredSocket? { nil }
+
+  var hasAnswer: Bool { true }
 
   func noteSilence() {}
 }
@@ -35,8 +41,6 @@ final class Upgrade: Sendable {
   let missing = Atomic(0)
   /// Why nothing more can be written.
   private let failure = Mutex<(any Error)?>(nil)
-  /// Whether the user has ended its direction.
-  let isFinished = Atomic(false)
   /// Whether the user has left after its last bytes: see ``DuplexStream/leave()``.
   let isLeaving = Atomic(false)
   /// Whether its connection has other users, too.
@@ -82,10 +86,10 @@ extension Network {
   func continueOutput(of upgrade: Upgrade) { carrier(of: upgrade)?.send() }
 
   /// Nobody uses an upgraded connection any more.
-  func close(_ upgrade: Upgrade) {
+  func close(_ upgrade: Upgrade, sendingRest: Bool) {
     let carrier = carrier(of: upgrade)
     upgrade.stage.set(.over, on: loop)
-    carrier?.close()
+    carrier?.close(sendingRest: sendingRest)
   }
 
   func carrier(of upgrade: Upgrade) -> (any UpgradeCarrier)? {

@@ -15,9 +15,10 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   /// Whether the peer was notified that nothing follows the sent data.
   private var isFinishing = false
   private var hasOutputEnded = false
-  /// When bytes were sent last, whether input came since then, and whether the last answer began fast.
+  /// When bytes were sent last.
   private var lastSending: UInt64 = 0
-  private var hasInputSinceSending = true
+  private(set) var hasAnswer = true
+  /// Whether the last answer began fast.
   private var isAnswering = false
 
   init(_ connection: Connection, _ upgrade: Upgrade) {
@@ -27,10 +28,10 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
 
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
-    if !hasInputSinceSending {
+    if !hasAnswer {
       isAnswering = connection.loop.now &- lastSending < connection.network.options.blockingWait
     }
-    hasInputSinceSending = true
+    hasAnswer = true
     upgrade.input.push(.bytes(Data(bytes)))
     if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
@@ -72,7 +73,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
       }
       offset += sent
       sentCount += sent
-      (lastSending, hasInputSinceSending) = (connection.loop.now, false)
+      (lastSending, hasAnswer) = (connection.loop.now, false)
       guard offset == chunk.count else { return }
     }
   }
@@ -116,7 +117,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
     upgrade.stage.set(.over, on: connection.loop)
   }
 
-  func close() { connection.close() }
+  func close(sendingRest: Bool) { connection.close() }
 
   // It belongs to one user: no request gets it.
   func start(_ transfer: Transfer) { connection.network.sendElsewhere(transfer) }

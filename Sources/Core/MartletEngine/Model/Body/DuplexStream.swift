@@ -4,14 +4,14 @@ package import MartletSemantics
 /// protocol in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
 /// Over HTTP/2 it is one stream of the connection (RFC 8441).
 ///
-/// One task may read while another one writes. If a task is cancelled while its write waits, the stream is closed; a
-/// read ends only with the stream. The release of the last reference closes it. None of the request's timeouts applies.
+/// One task may read while another one writes. If a task is cancelled while it writes, the stream is closed; a read
+/// ends only with the stream. The release of the last reference closes it. None of the request's timeouts applies.
 package protocol DuplexStream: AnyObject, Sendable {
   /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
   /// is no read in progress.
   ///
   /// - Parameter missing: how many more bytes the reader is known to need: a thread that waits for an answer waits for
-  ///   all of it. 0 if the reader needs none, or does not know.
+  ///   more than its beginning. 0 if the reader needs none, or does not know.
   /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError`
   ///   after ``close()``.
   func read(missing: Int) async throws -> Data?

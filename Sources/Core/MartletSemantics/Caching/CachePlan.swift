@@ -33,11 +33,11 @@ package enum CachePlan: Sendable, Hashable {
   /// - Parameters:
   ///   - request: the request as the caller made it.
   ///   - policy: the caller's permissions beyond the protocol.
-  ///   - stored: all responses stored for the key of the request, each with the length of its body.
+  ///   - stored: all responses stored for the key of the request.
   ///   - partition: the partition of the key.
   ///   - now: the current time.
   package static func make(
-    for request: RequestHead, policy: CachePolicy, stored: [(response: StoredResponse, length: Int64)],
+    for request: RequestHead, policy: CachePolicy, stored: [StoredCandidate],
     in partition: String = "", at now: @autoclosure () -> Date
   ) -> CachePlan {
     guard request.method == .get || request.method == .head else { return .forward(request) }
@@ -63,7 +63,7 @@ package enum CachePlan: Sendable, Hashable {
   /// Returns the request to send if no stored response matches it.
   private static func withoutMatch(
     _ request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
-    among stored: [(response: StoredResponse, length: Int64)]
+    among stored: [StoredCandidate]
   ) -> CachePlan {
     var sent = reloading(request, policy: policy)
     guard !stored.isEmpty, request.method == .get, usesStored(request, policy: policy, directives: directives),
@@ -94,7 +94,7 @@ package enum CachePlan: Sendable, Hashable {
   /// Returns the index of the stored response that matches the request.
   private static func usable(
     for request: RequestHead, policy: CachePolicy, directives: CacheControl, in partition: String,
-    among stored: [(response: StoredResponse, length: Int64)]
+    among stored: [StoredCandidate]
   ) -> Int? {
     guard !stored.isEmpty, usesStored(request, policy: policy, directives: directives) else { return nil }
     return VaryRule.select(
@@ -119,6 +119,18 @@ package enum CachePlan: Sendable, Hashable {
     var request = request
     request.fields[.cacheControl] = directive
     return request
+  }
+}
+
+/// A stored response that may answer a request, if the rules allow that.
+package struct StoredCandidate: Sendable {
+  package let response: StoredResponse
+  /// The number of bytes of the stored body.
+  package let length: Int64
+
+  package init(_ response: StoredResponse, length: Int64) {
+    self.response = response
+    self.length = length
   }
 }
 

@@ -66,8 +66,8 @@ package enum VaryRule {
   /// Returns the index of the response to use: of those that match and satisfy a condition, the one with the latest
   /// `Date` (§4.1), then the one received last.
   package static func select(
-    for request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String = "",
-    where isUsable: ((response: StoredResponse, length: Int64)) -> Bool = { _ in true }
+    for request: HTTPFields, among stored: [StoredCandidate], in partition: String = "",
+    where isUsable: (StoredCandidate) -> Bool = { _ in true }
   ) -> Int? {
     func isCandidate(_ index: Int) -> Bool {
       matches(stored[index].response, request, in: partition) && isUsable(stored[index])
@@ -83,7 +83,7 @@ package enum VaryRule {
   /// Returns the stored responses, as indices, whose entity tags a request may carry although none of them matches it
   /// (§4.3.1), the most recent first. If the origin selects one of them, its 304 says which one.
   package static func offered(
-    to request: HTTPFields, among stored: [(response: StoredResponse, length: Int64)], in partition: String
+    to request: HTTPFields, among stored: [StoredCandidate], in partition: String
   ) -> [Int] {
     let indices = stored.indices.filter { mayOffer(stored[$0].response, to: request, in: partition) }
     // Some servers refuse longer lines.

@@ -1,6 +1,8 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
+import TestSupport
 import Testing
 
 /// Stale responses: RFC 5861, and requests without a network.
@@ -59,6 +61,43 @@ struct StaleAnswerTests {
 
     #expect(await seen.next() == "anna")
     #expect(await seen.next() == "anna")
+  }
+
+  /// A body of 100 chunks.
+  private final class LongBody: BodySource {
+    let isOver = Gate()
+    let count = Mutex(0)
+
+    func next() async throws -> Data? {
+      guard count.withLock({ $0 += 1; return $0 <= 100 }) else {
+        isOver.open()
+        return nil
+      }
+      return Data(repeating: 97, count: 50)
+    }
+
+    func cancel() { isOver.open() }
+  }
+
+  @Test(arguments: [(entryLimit: 200, bodyLimit: nil), (10_000, 200)] as [(Int64, Int64?)])
+  func aValidationInTheBackgroundStopsReadingABodyThatIsNotStored(entryLimit: Int64, bodyLimit: Int64?) async throws {
+    let (body, isFirst) = (LongBody(), Once())
+    let fields: HTTPFields = [.cacheControl: "max-age=5, stale-while-revalidate=60"]
+    let transport = TestTransport { _ in
+      if isFirst.first() { return .text("one", fields: fields) }
+      return HTTPResponse(status: .ok, fields: fields, body: ResponseBody(length: nil, from: body), url: origin)
+    }
+    let fixture = CacheFixture(
+      store: MemoryCacheStore(capacity: 40_000, entryLimit: entryLimit), transport: transport)
+    var request = HTTPRequest(.get, origin)
+    request.options.bodyLimit = bodyLimit
+    _ = try await fixture.send(request)
+    fixture.wall.advance(10)
+
+    #expect(try await fixture.send(request).source == .stale)
+
+    try await body.isOver.wait()
+    #expect(body.count.withLock(\.self) < 10)
   }
 
   @Test func noStaleResponseIsUsedAfterTheWindow() async throws {

@@ -109,7 +109,7 @@ struct CachePlanTests {
     Row("if offline: stale", [.cacheControl: "max-age=5"], policy: .returnCacheDataIfOffline, .validate),
   ])
   func planForOneStoredResponse(row: Row) {
-    let stored = [(response: StoredResponse(row.stored), length: Int64(10))]
+    let stored = [StoredCandidate(StoredResponse(row.stored), length: 10)]
 
     let plan = CachePlan.make(
       for: row.request, policy: row.policy, stored: stored, at: arrival.addingTimeInterval(row.age))
@@ -171,7 +171,8 @@ struct CachePlanTests {
     var fields = stored
     fields[.cacheControl] = "max-age=0"
     let plan = CachePlan.make(
-      for: RequestHead(asks), policy: policy, stored: [(StoredResponse(fields), 10)], at: arrival)
+      for: RequestHead(asks), policy: policy, stored: [StoredCandidate(StoredResponse(fields), length: 10)],
+      at: arrival)
 
     #expect(plan == .validate(0, RequestHead(sent)))
   }
@@ -232,8 +233,8 @@ struct CachePlanTests {
     stored.variant = VaryRule.variant(of: stored.head, for: offer.asked, in: offer.partition)
 
     let plan = CachePlan.make(
-      for: RequestHead(offer.asks), policy: .useProtocolCachePolicy, stored: [(stored, 10)], in: offer.partition,
-      at: arrival)
+      for: RequestHead(offer.asks), policy: .useProtocolCachePolicy, stored: [StoredCandidate(stored, length: 10)],
+      in: offer.partition, at: arrival)
 
     var sent = RequestHead(offer.asks)
     sent.fields[.ifNoneMatch] = offer.tags
@@ -245,7 +246,7 @@ struct CachePlanTests {
       var response = StoredResponse(
         [.vary: "Foo", .eTag: number == 19 ? "\"18\"" : "\"\(number)\""], for: ["Foo": "\(number)"])
       response.responseTime = arrival.addingTimeInterval(Double(number))
-      return (response: response, length: Int64(10))
+      return StoredCandidate(response, length: 10)
     }
     let plan = CachePlan.make(
       for: RequestHead(["Foo": "x"]), policy: .useProtocolCachePolicy, stored: stored, at: arrival)

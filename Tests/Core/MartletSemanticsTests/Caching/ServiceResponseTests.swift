@@ -142,7 +142,7 @@ struct ServiceResponseTests {
     var validation = RequestHead(later)
     for (name, value) in uses.validation { validation.fields[name] = value }
     let plan = CachePlan.make(
-      for: RequestHead(later), policy: .useProtocolCachePolicy, stored: [(own, 10)], in: "anna",
+      for: RequestHead(later), policy: .useProtocolCachePolicy, stored: [StoredCandidate(own, length: 10)], in: "anna",
       at: arrival.addingTimeInterval(seconds + 86_500))
     #expect(plan == .validate(0, validation))
   }

@@ -96,7 +96,7 @@ struct StoredPartTests {
     var request = RequestHead([:])
     request.fields[.range] = row.asks.map { "bytes=\($0)" }
     let plan = CachePlan.make(
-      for: request, policy: .reloadRevalidatingCacheData, stored: [(stored, 4)], at: arrival)
+      for: request, policy: .reloadRevalidatingCacheData, stored: [StoredCandidate(stored, length: 4)], at: arrival)
     var context = CacheUpdate.Context(
       request: request, sent: request, policy: .useProtocolCachePolicy, requestTime: arrival)
     context.part = stored

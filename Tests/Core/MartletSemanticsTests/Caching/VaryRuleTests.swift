@@ -112,7 +112,7 @@ struct VaryRuleTests {
       StoredResponse([.date: moment(-5), .vary: "Foo"], for: ["Foo": "1"]),
       StoredResponse([.date: moment(-1)]),
       StoredResponse([.date: moment(0), .vary: "Foo"], for: ["Foo": "2"]),
-    ].map { (response: $0, length: Int64(0)) }
+    ].map { StoredCandidate($0, length: 0) }
 
     #expect(VaryRule.select(for: ["Foo": "1"], among: stored) == 1)
     #expect(VaryRule.select(for: ["Foo": "2"], among: stored) == 2)

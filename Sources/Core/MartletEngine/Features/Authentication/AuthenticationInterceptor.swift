@@ -50,31 +50,38 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return authorize(&request, by: candidates[...], progress, in: call)
   }
 
-  /// Asks the sources one after another until one of them authorizes the request.
-  ///
-  /// The loop asks those that answer immediately. At the first that has to be awaited, the rest becomes the returned
-  /// work: it awaits that source, and continues with those after it.
+  /// Asks the sources one after another until one of them authorizes the request. If the first of them has to be
+  /// awaited, that and the rest is the returned work.
   private func authorize(
-    _ request: inout HTTPRequest, by candidates: ArraySlice<Int>, _ before: Progress, in call: Call
+    _ request: inout HTTPRequest, by candidates: ArraySlice<Int>, _ progress: Progress, in call: Call
   ) -> Later<Preparation>? {
-    var progress = before
-    for position in candidates.indices {
-      let index = candidates[position]
-      if let work = authorizeImmediately(&request, by: index, in: call) {
-        return { [request, progress] in
-          var (request, progress, rest) = (request, progress, candidates[(position + 1)...])
-          do { request = try await work() } catch {
-            call.credentialsError = try Self.credentialsError(from: error, for: request)
-            rest = []
-          }
-          if request.fields.contains(.authorization) { (progress.authorizer, rest) = (index, []) }
-          return try await authorize(&request, by: rest, progress, in: call)?() ?? .send(request)
-        }
-      }
-      guard request.fields.contains(.authorization) else { continue }
-      progress.authorizer = index
-      break
+    guard let index = candidates.first else {
+      call[self.progress] = progress
+      return nil
     }
+    guard let work = authorizeImmediately(&request, by: index, in: call) else {
+      return authorize(&request, after: candidates, progress, in: call)
+    }
+    return { [request] in
+      var request = request
+      do { request = try await work() } catch {
+        call.credentialsError = try Self.credentialsError(from: error, for: request)
+        call[self.progress] = progress
+        return .send(request)
+      }
+      return try await authorize(&request, after: candidates, progress, in: call)?() ?? .send(request)
+    }
+  }
+
+  /// Continues after the first of the sources was asked: asks the next ones, unless it has authorized the request.
+  private func authorize(
+    _ request: inout HTTPRequest, after candidates: ArraySlice<Int>, _ before: Progress, in call: Call
+  ) -> Later<Preparation>? {
+    guard request.fields.contains(.authorization) else {
+      return authorize(&request, by: candidates.dropFirst(), before, in: call)
+    }
+    var progress = before
+    progress.authorizer = candidates.first
     call[self.progress] = progress
     return nil
   }

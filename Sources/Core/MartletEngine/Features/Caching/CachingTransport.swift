@@ -10,80 +10,81 @@ struct CachingTransport: Transport, DeadlineAware {
   let clock: any Clock<Duration>
   var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
 
+  /// Looks up the stored responses until one of them answers the request, or the request has to be sent.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let flight = InFlightRequest(request, in: call, of: cache)
     guard flight.isCacheable else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
-    var step = try decideImmediately(for: flight)
+    var step = try firstStep(for: flight)
     while true {
       switch step {
       case .send(let sent): return try await fetch(sent, for: flight)
       case .answer(let response): return response
-      default: step = try await advance(flight, after: step, without: &unreadable)
+      case .lookUp(let trial): step = try await nextStep(after: trial, for: flight, without: &unreadable)
       }
     }
   }
 
-  /// The next step of the transport.
+  /// What to do for a request.
   private enum Step {
-    /// Send the request, which has started.
+    /// Send it. It has started.
     case send(OriginRequest)
     case answer(HTTPResponse)
-    indirect case serve(CacheEntry, CachePlan.Serving)
-    /// Wait for an identical request, then look again.
+    /// Try this, and look up the stored responses again unless it answers or sends the request.
+    indirect case lookUp(after: Trial)
+  }
+
+  /// What may answer a request, or send it, before the stored responses are looked up.
+  private enum Trial {
+    case nothing
+    /// Read this stored response in order to answer with it.
+    case read(CacheEntry, CachePlan.Serving)
+    /// Wait for an identical request.
     case wait(RunningWork<InFlightRequest.Outcome>)
-    /// Ask other processes first whether one of them is sending an identical request.
+    /// Ask other processes whether one of them is sending an identical request. If not, send this one.
     case ask(OriginRequest)
-    case lookUp
   }
 
   /// Looks up the stored responses and answers with one, if that is possible immediately.
-  private func decideImmediately(for flight: InFlightRequest) throws -> Step {
+  private func firstStep(for flight: InFlightRequest) throws -> Step {
     let storedCount = cache.inFlight.storedCount
     guard let entries = cache.immediateEntries(for: flight), entries.count < HTTPCache.variantLimit else {
-      return .lookUp
+      return .lookUp(after: .nothing)
     }
     let step = try decide(for: flight, among: entries, since: storedCount)
-    guard case .serve(let entry, .fresh) = step,
+    guard case .lookUp(after: .read(let entry, .fresh)) = step,
       case .now(let response?) = immediateResponse(from: entry, as: .cache, to: flight)
     else { return step }
     return .answer(response)
   }
 
-  /// Performs a step, and then looks up the stored responses again unless the request is answered or has to be sent.
-  private func advance(
-    _ flight: InFlightRequest, after step: Step, without unreadable: inout Set<CacheEntry.ID>
+  /// Tries to answer or send the request, and otherwise looks up the stored responses.
+  private func nextStep(
+    after trial: Trial, for flight: InFlightRequest, without unreadable: inout Set<CacheEntry.ID>
   ) async throws -> Step {
-    switch step {
-    case .send, .answer: return step
-    case .serve(let entry, let serving):
-      let source = serving == .fresh ? HTTPResponse.Source.cache : .stale
-      if let response = await readableResponse(from: entry, as: source, to: flight) {
-        if case .staleWhileRevalidating(let head) = serving {
-          revalidate(OriginRequest(head, validating: entry), for: flight)
-        }
-        return .answer(response)
-      }
+    switch trial {
+    case .nothing: break
+    case .read(let entry, let serving):
+      if let response = await serve(entry, serving, to: flight) { return .answer(response) }
       unreadable.insert(entry.id)
     case .wait(let result): try await flight.wait(for: result, on: clock)
     case .ask(let sent):
       guard try await flight.shouldLookUpAgain(on: clock) else { return .send(sent) }
-    case .lookUp: break
     }
     let storedCount = cache.inFlight.storedCount
     let entries = await cache.entries(for: flight).filter { [unreadable] in !unreadable.contains($0.id) }
-    let next = try decide(for: flight, among: entries, since: storedCount)
-    if case .send(let sent) = next, sent.known == nil { await cache.removeOldest(of: entries, for: flight) }
-    return next
+    let step = try decide(for: flight, among: entries, since: storedCount)
+    if case .send(let sent) = step, sent.known == nil { await cache.removeOldest(of: entries, for: flight) }
+    return step
   }
 
-  /// Decides how to answer, and starts the request if it has to be sent.
+  /// Obeys the plan for the request, and starts it if it has to be sent.
   private func decide(
     for flight: InFlightRequest, among entries: [CacheEntry], since storedCount: Int
   ) throws -> Step {
     let sent: OriginRequest
     switch flight.plan(among: entries) {
-    case .serve(let index, let serving): return .serve(entries[index], serving)
+    case .serve(let index, let serving): return .lookUp(after: .read(entries[index], serving))
     case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
     case .select(let indices, let head): sent = OriginRequest(head, offering: indices.map { entries[$0] })
     case .combine(let index, let head): sent = OriginRequest(head, joining: entries[index])
@@ -96,9 +97,9 @@ struct CachingTransport: Transport, DeadlineAware {
       throw HTTPError(.notCached, "the cache policy forbids network access, and no stored response can be used")
     }
     return switch flight.joinOrRegister(since: storedCount) {
-    case .started: flight.asksFleet ? .ask(sent) : .send(sent)
-    case .outdated: .lookUp
-    case .joined(let result): .wait(result)
+    case .started: flight.asksFleet ? .lookUp(after: .ask(sent)) : .send(sent)
+    case .outdated: .lookUp(after: .nothing)
+    case .joined(let result): .lookUp(after: .wait(result))
     }
   }
 
@@ -123,6 +124,19 @@ struct CachingTransport: Transport, DeadlineAware {
       let body = ResponseBody(length: Int64(answer.range.count), from: stored)
       return makeResponse(answer, body, as: source, to: flight, replacing: received)
     }
+  }
+
+  /// Returns the stored response that the plan serves, and validates it in the background if the plan says so; nil if
+  /// it cannot be read.
+  private func serve(
+    _ entry: CacheEntry, _ serving: CachePlan.Serving, to flight: InFlightRequest
+  ) async -> HTTPResponse? {
+    let source = serving == .fresh ? HTTPResponse.Source.cache : .stale
+    guard let response = await readableResponse(from: entry, as: source, to: flight) else { return nil }
+    if case .staleWhileRevalidating(let head) = serving {
+      revalidate(OriginRequest(head, validating: entry), for: flight)
+    }
+    return response
   }
 
   /// Returns the stored response, after a wait for its body if necessary; nil if it cannot be read. The body of the
@@ -167,9 +181,18 @@ struct CachingTransport: Transport, DeadlineAware {
       defer { cache.endRevalidation(of: entry.id) }
       guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
       guard let response = try? await fetch(sent, for: background) else { return }
-      var body = response.body.makeAsyncIterator()
-      while (try? await body.next()) != nil {}
+      await storeBody(of: response, for: background)
     }
+  }
+
+  /// Reads the body of a response that no caller reads, as long as it may still be stored, and no more of it than a
+  /// caller of the request would accept.
+  private func storeBody(of response: HTTPResponse, for flight: InFlightRequest) async {
+    var (body, count) = (response.body.makeAsyncIterator(), Int64(0))
+    while !flight.isFinished, count <= flight.bodyLimit, let chunk = try? await body.next() {
+      count += Int64(chunk.count)
+    }
+    response.body.cancel()
   }
 
   // MARK: - From the origin
@@ -188,7 +211,12 @@ struct CachingTransport: Transport, DeadlineAware {
       return try await stale(sent.entry, insteadOf: error, to: flight)
     }
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
-    guard case .ignore = update else { return try await apply(update, of: response, to: sent, for: flight) }
+    guard update != .ignore else { return pass(response, for: flight) }
+    return try await apply(update, of: response, to: sent, for: flight)
+  }
+
+  /// Returns a response that the rules forbid to store.
+  private func pass(_ response: HTTPResponse, for flight: InFlightRequest) -> HTTPResponse {
     flight.finish(.unstorable, afterStatus: response.status)
     cache.count { $0.misses += 1 }
     return response
@@ -206,44 +234,46 @@ struct CachingTransport: Transport, DeadlineAware {
     return stale
   }
 
-  /// Processes a response by the rules.
+  /// Changes the cache as the rules say, and returns the response to the caller's request. Updates of a stored response
+  /// concern the one that the request was sent for.
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
-    switch (update, sent.known) {
-    case (.extend, _) where !flight.stores(response): flight.finish(.unshared)
-    case (.store, let entry) where !flight.stores(response):
-      if let entry { await cache.remove(.entry(entry.id), for: flight) }
-      flight.finish(.unshared)
-    case (.store(let stored), let entry):
-      if let entry, stored.replaces(entry.response) { await cache.remove(.entry(entry.id), for: flight) }
-      return await store(response, as: stored, for: flight)
-    case (.extend(let joined), let entry?):
-      return await extend(entry, by: response, to: joined, for: flight)
-    case (.complete(let whole, let isStored), let entry?):
-      return try await complete(entry, by: response, to: whole, isStored: isStored, for: flight)
-    case (.confirm(let merged), let entry?):
-      return try await confirm(entry, as: merged, by: response, for: flight)
-    case (.select(let index, let merged), _):
+    let known = sent.known
+    switch update {
+    case .confirm(let merged):
+      if let known { return try await confirm(known, as: merged, by: response, for: flight) }
+    case .select(let index, let merged):
       return try await confirm(sent.offered[index], as: merged, by: response, for: flight)
-    case (.repeatWithoutConditions, let entry):
-      if let entry { await cache.remove(.entry(entry.id), for: flight) }
+    case .repeatWithoutConditions:
+      if let known { await cache.remove(.entry(known.id), for: flight) }
       return try await fetchAgain(insteadOf: response, for: flight)
-    case (.serveStale(let use), let entry?):
+    case .serveStale(let use):
       flight.finish(.unshared, afterStatus: response.status)
-      let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight, replacing: response)
-      if let stale { return stale }
-    case (.update(let updated), let entry?):
-      await cache.update(entry, to: updated, for: flight)
+      let source = HTTPResponse.Source(use)
+      if let known, let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) {
+        return stale
+      }
+    case .store(let stored):
+      let mayStore = flight.stores(response)
+      if let known, !mayStore || stored.replaces(known.response) {
+        await cache.remove(.entry(known.id), for: flight)
+      }
+      if mayStore { return await store(response, as: stored, for: flight) }
       flight.finish(.unshared)
-    case (.remove, let entry?):
-      await cache.remove(.entry(entry.id), for: flight)
-      flight.finish(.unstorable, afterStatus: response.status)
-    default:
-      flight.finish(.unstorable, afterStatus: response.status)
+    case .extend(let joined):
+      if let known, flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
+      flight.finish(.unshared)
+    case .complete(let whole, let isStored):
+      if let known { return try await complete(known, by: response, to: whole, isStored: isStored, for: flight) }
+    case .update(let updated):
+      if let known { await cache.update(known, to: updated, for: flight) }
+      flight.finish(.unshared)
+    case .remove:
+      if let known { await cache.remove(.entry(known.id), for: flight) }
+    case .ignore: break
     }
-    cache.count { $0.misses += 1 }
-    return response
+    return pass(response, for: flight)
   }
 
   /// Returns the stored response that the origin has validated, updated with this one.

@@ -101,7 +101,7 @@ final class InFlightRequest: Sendable {
   /// Decides how to answer the request.
   func plan(among entries: [CacheEntry]) -> CachePlan {
     CachePlan.make(
-      for: request.head, policy: policy, stored: entries.map { (response: $0.response, length: $0.length ?? 0) },
+      for: request.head, policy: policy, stored: entries.map { StoredCandidate($0.response, length: $0.length ?? 0) },
       in: key.partition, at: cache.now())
   }
 

@@ -68,47 +68,4 @@ struct ArchivedCalls {
 
 extension HAR.Entry {
   fileprivate func start(since began: Date) -> Duration { .seconds(startedDateTime.timeIntervalSince(began)) }
-
-  /// Without secrets: an archive of a browser has them all.
-  fileprivate func redacted(_ redaction: Redaction) -> HAR.Entry {
-    guard !redaction.hidesNothing else { return self }
-    var entry = self
-    entry.request.url = redaction.redacted(reference: request.url)
-    entry.request.headers = request.headers.map { $0.redacted(redaction) }
-    entry.request.queryString = request.queryString.map { pair in
-      var pair = pair
-      if redaction.hides(name: pair.name) { pair.value = redaction.placeholder }
-      return pair
-    }
-    for index in entry.request.cookies.indices { entry.request.cookies[index].value = redaction.placeholder }
-    if let data = request.postData, let bytes = data.bytes {
-      entry.request.postData = HAR.PostData(
-        mimeType: data.mimeType, bytes: redaction.redacted(bytes, type: MediaType(data.mimeType)))
-    }
-    entry.response.headers = response.headers.map { $0.redacted(redaction) }
-    for index in entry.response.cookies.indices { entry.response.cookies[index].value = redaction.placeholder }
-    if let bytes = response.content.bytes {
-      let type = response.content.mimeType
-      entry.response.content = HAR.Content(
-        mimeType: type, bytes: redaction.redacted(bytes, type: MediaType(type)))
-      entry.response.content.size = response.content.size
-    }
-    entry.webSocketMessages = webSocketMessages?.map { message in
-      var message = message
-      if message.opcode == 1 {
-        message.data = String(decoding: redaction.redacted(Data(message.data.utf8), type: nil), as: UTF8.self)
-      }
-      return message
-    }
-    entry.response.redirectURL = redaction.redacted(reference: response.redirectURL)
-    return entry
-  }
-}
-
-extension HAR.Pair {
-  fileprivate func redacted(_ redaction: Redaction) -> HAR.Pair {
-    var pair = self
-    pair.value = (try? FieldName(name)).map { redaction.redacted(value, of: $0) } ?? redaction.placeholder
-    return pair
-  }
 }

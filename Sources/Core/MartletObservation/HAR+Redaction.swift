@@ -1,17 +1,66 @@
 package import MartletSemantics
 
+extension HAR.Entry {
+  /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries of browsers
+  /// have them all; for one that is already redacted, nothing changes.
+  package func redacted(_ redaction: Redaction) -> HAR.Entry {
+    guard !redaction.hidesNothing else { return self }
+    var entry = self
+    entry.request = request.redacted(redaction)
+    entry.response = response.redacted(redaction)
+    entry.webSocketMessages = webSocketMessages?.map { $0.redacted(redaction) }
+    return entry
+  }
+}
+
 extension HAR.Request {
   /// Makes a request from the head that is sent, without secrets. The fragment of its URL is omitted, because it is not
   /// sent.
   package init(_ head: RequestHead, redaction: Redaction) {
-    let target = String(head.url.absoluteString.prefix { $0 != "#" })
-    self.init(method: head.method.rawValue, url: redaction.redacted(reference: target))
-    headers = HAR.pairs(head.fields, redaction)
-    for value in head.fields[values: .cookie] {
-      cookies += redaction.redacted(value, of: .cookie).split(separator: ";").map { HAR.cookie($0) }
+    self.init(method: head.method.rawValue, url: String(head.url.absoluteString.prefix { $0 != "#" }))
+    headers = HAR.pairs(head.fields)
+    for value in head.fields[values: .cookie] { cookies += value.split(separator: ";").map { HAR.cookie($0) } }
+    queryString = HAR.pairs(inQueryOf: url)
+    self = redacted(redaction)
+  }
+
+  /// Returns the request without secrets.
+  package func redacted(_ redaction: Redaction) -> HAR.Request {
+    guard !redaction.hidesNothing else { return self }
+    var request = self
+    request.url = redaction.redacted(reference: url)
+    request.headers = headers.map { $0.redacted(redaction) }
+    request.cookies = cookies.map { $0.redacted(redaction, of: .cookie) }
+    // What is a secret may depend on the other parameters.
+    if !queryString.isEmpty { request.queryString = HAR.pairs(inQueryOf: request.url) }
+    let type = postData.flatMap { MediaType($0.mimeType) } ?? mediaType
+    request.postData = postData?.redacted(redaction, type: type)
+    return request
+  }
+
+  /// The media type in the fields.
+  package var mediaType: MediaType? {
+    headers.first { ASCII.equalIgnoringCase($0.name, "content-type") }.flatMap { MediaType($0.value) }
+  }
+}
+
+extension HAR.PostData {
+  /// Returns the body without secrets.
+  fileprivate func redacted(_ redaction: Redaction, type: MediaType?) -> HAR.PostData {
+    guard let bytes else { return self }
+    var data = self
+    if text != nil {
+      (data.text, data.encoding) = HAR.text(of: redaction.redacted(bytes, type: type), mimeType: mimeType)
+    } else if let params {
+      let form = redaction.redacted(bytes, type: MediaType("application/x-www-form-urlencoded"))
+      let pairs = PercentEncoding.form.pairs(in: String(decoding: form, as: UTF8.self))
+      data.params = zip(params, pairs).map { param, pair in
+        var param = param
+        if param.value != nil { param.value = pair.value }
+        return param
+      }
     }
-    let query = url.firstIndex(of: "?").map { url[url.index(after: $0)...] } ?? ""
-    queryString = PercentEncoding.form.pairs(in: query).map { HAR.Pair(name: $0.name, value: $0.value) }
+    return data
   }
 }
 
@@ -21,15 +70,64 @@ extension HAR.Response {
     self.init(
       status: Int64(head.status.code), statusText: head.status.reasonPhrase,
       httpVersion: head.version?.description ?? "unknown")
-    headers = HAR.pairs(head.fields, redaction)
-    cookies = head.fields[values: .setCookie].map { HAR.Cookie(setting: redaction.redacted($0, of: .setCookie)) }
-    redirectURL = redaction.redacted(head.fields[.location] ?? "", of: .location)
+    headers = HAR.pairs(head.fields)
+    cookies = head.fields[values: .setCookie].map { HAR.Cookie(setting: $0) }
+    redirectURL = head.fields[.location] ?? ""
+    self = redacted(redaction)
+  }
+
+  /// Returns the response without secrets.
+  fileprivate func redacted(_ redaction: Redaction) -> HAR.Response {
+    guard !redaction.hidesNothing else { return self }
+    var response = self
+    response.headers = headers.map { $0.redacted(redaction) }
+    response.cookies = cookies.map { $0.redacted(redaction, of: .setCookie) }
+    response.redirectURL = redaction.redacted(redirectURL, of: .location)
+    if let bytes = content.bytes {
+      let shown = redaction.redacted(bytes, type: MediaType(content.mimeType))
+      (response.content.text, response.content.encoding) = HAR.text(of: shown, mimeType: content.mimeType)
+    }
+    return response
+  }
+}
+
+extension HAR.WebSocketMessage {
+  /// Returns the message without secrets.
+  fileprivate func redacted(_ redaction: Redaction) -> HAR.WebSocketMessage {
+    guard opcode == 1 else { return self }
+    var message = self
+    message.data = String(decoding: redaction.redacted(Data(data.utf8), type: nil), as: UTF8.self)
+    return message
+  }
+}
+
+extension HAR.Pair {
+  /// Returns the field without secrets. One whose name is none is a secret.
+  fileprivate func redacted(_ redaction: Redaction) -> HAR.Pair {
+    var pair = self
+    pair.value = (try? FieldName(name)).map { redaction.redacted(value, of: $0) } ?? redaction.placeholder
+    return pair
+  }
+}
+
+extension HAR.Cookie {
+  /// Returns the cookie without its value, if the redaction hides the field.
+  fileprivate func redacted(_ redaction: Redaction, of field: FieldName) -> HAR.Cookie {
+    var cookie = self
+    if redaction.hides(field) { cookie.value = redaction.placeholder }
+    return cookie
   }
 }
 
 extension HAR {
-  fileprivate static func pairs(_ fields: HTTPFields, _ redaction: Redaction) -> [Pair] {
-    redaction.redacted(fields).map { Pair(name: $0.name.rawName, value: $0.value) }
+  fileprivate static func pairs(_ fields: HTTPFields) -> [Pair] {
+    fields.map { Pair(name: $0.name.rawName, value: $0.value) }
+  }
+
+  fileprivate static func pairs(inQueryOf url: String) -> [Pair] {
+    guard let start = url.firstIndex(of: "?") else { return [] }
+    let query = url[url.index(after: start)...].prefix { $0 != "#" }
+    return PercentEncoding.form.pairs(in: query).map { Pair(name: $0.name, value: $0.value) }
   }
 
   fileprivate static func cookie(_ text: Substring) -> Cookie {

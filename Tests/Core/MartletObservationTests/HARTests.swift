@@ -70,6 +70,47 @@ struct HARTests {
     #expect(throws: (any Error).self) { try HAR(json: Data(text.utf8)) }
   }
 
+  @Test func anEntryOfAnotherProgramLosesTheSameSecretsAsARecordedOne() throws {
+    let url = try #require(URL(string: "https://u:p@h/a?q=1&code=c&state=s&token=t"))
+    let head = RequestHead(
+      method: .post, url: url, fields: [.cookie: "a=1; b=2", .authorization: "Bearer x", .accept: "*/*"])
+    let answer = ResponseHead(
+      status: .found, fields: [.setCookie: "s=1; Path=/; HttpOnly", .location: "https://h/?token=t"])
+    func entry(_ redaction: Redaction) -> HAR.Entry {
+      HAR.Entry(
+        startedDateTime: Date(timeIntervalSince1970: 1), request: HAR.Request(head, redaction: redaction),
+        response: HAR.Response(answer, redaction: redaction), timings: HAR.Timings())
+    }
+
+    let recorded = entry(.standard)
+
+    #expect(entry(.off).redacted(.standard) == recorded)
+    #expect(recorded.redacted(.standard) == recorded)
+    #expect(recorded.request.cookies.map(\.value) == ["***", "***"])
+    #expect(recorded.request.queryString.map(\.value) == ["1", "***", "***", "***"])
+  }
+
+  @Test func theBodiesOfAnEntryAreRedacted() throws {
+    let text = """
+      {"log": {"entries": [{"startedDateTime": "2026-01-01T00:00:00Z",
+        "request": {"url": "http://h/", "headers": [{"name": "content-type", "value": "application/json"}],
+          "postData": {"text": "{\\"password\\": \\"p\\"}", "comment": "cut off"}},
+        "response": {"status": 200, "content": {"size": 9, "mimeType": "application/json",
+          "text": "{\\"token\\": \\"t\\"}"}}},
+       {"startedDateTime": "2026-01-01T00:00:00Z", "request": {"url": "http://h/",
+          "postData": {"mimeType": "multipart/form-data", "params": [{"name": "password", "value": "a&b"},
+            {"name": "file"}, {"name": "color", "value": "blue"}]}},
+        "response": {"status": 200}}]}}
+      """
+    let entries = try HAR(json: Data(text.utf8)).log.entries.map { $0.redacted(.standard) }
+
+    let json = try #require(entries[0].request.postData)
+    #expect(json.text == #"{"password": "***"}"# && json.comment == "cut off")
+    #expect(entries[0].response.content.text == #"{"token": "***"}"# && entries[0].response.content.size == 9)
+    let form = try #require(entries[1].request.postData)
+    #expect(form.text == nil && form.params?.map(\.value) == ["***", nil, "blue"])
+  }
+
   @Test func aHeadBecomesNamesAndValuesWithoutSecrets() throws {
     let url = try #require(URL(string: "https://u:p@h/a?q=x%20y&token=t#f"))
     let head = RequestHead(method: .get, url: url, fields: [.cookie: "a=1; b=2", "A": "1", "A": "2"])

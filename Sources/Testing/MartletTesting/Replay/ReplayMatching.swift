@@ -87,7 +87,8 @@ struct ReplayKey: Sendable {
 
   init(_ request: HAR.Request, _ matching: ReplayMatching, _ redaction: Redaction) {
     method = matching.method ? request.method : nil
-    let target = redaction.redacted(reference: String(request.url.prefix { $0 != "#" }))
+    let request = request.redacted(redaction)
+    let target = String(request.url.prefix { $0 != "#" })
     let url = URL(string: target)
     origin = matching.host ? url.flatMap { Origin($0)?.description } ?? target : nil
     let path = url?.path(percentEncoded: true) ?? target
@@ -97,10 +98,10 @@ struct ReplayKey: Sendable {
     var fields: [FieldName: [String]] = [:]
     for header in request.headers {
       guard let name = try? FieldName(header.name), matching.fields.contains(name) else { continue }
-      fields[name, default: []].append(redaction.redacted(header.value, of: name))
+      fields[name, default: []].append(header.value)
     }
     self.fields = fields
-    body = matching.body.compares(request.method) ? ComparedBody(of: request, redaction) : .notCompared
+    body = matching.body.compares(request.method) ? ComparedBody(of: request) : .notCompared
   }
 
   /// Groups the values by name, in order.
@@ -138,27 +139,25 @@ enum ComparedBody: Sendable, Hashable {
   case form([String: [String]])
   case bytes(Data)
 
-  init(of request: HAR.Request, _ redaction: Redaction) {
+  init(of request: HAR.Request) {
     guard let data = request.postData else {
       self = request.bodySize > 0 ? .notCompared : .bytes(Data())
       return
     }
-    let field = request.headers.first { ASCII.equalIgnoringCase($0.name, "content-type") }
-    let type = MediaType(data.mimeType) ?? field.flatMap { MediaType($0.value) }
+    let type = MediaType(data.mimeType) ?? request.mediaType
     let isInParts = type?.type == "multipart"
     guard data.comment == nil, let bytes = data.bytes, !isInParts || data.text != nil else {
       self = .notCompared
       return
     }
-    let shown = redaction.redacted(bytes, type: type)
     if let type, type.matches("application/x-www-form-urlencoded") {
-      self = .form(ReplayKey.grouped(PercentEncoding.form.pairs(in: String(decoding: shown, as: UTF8.self))))
+      self = .form(ReplayKey.grouped(PercentEncoding.form.pairs(in: String(decoding: bytes, as: UTF8.self))))
     } else if isInParts, let boundary = type?.parameters["boundary"] {
-      self = .bytes(Data(String(decoding: shown, as: UTF8.self).replacing("--" + boundary, with: "--").utf8))
-    } else if type?.isJSON ?? true, let json = try? JSONDecoder().decode(JSONValue.self, from: shown) {
+      self = .bytes(Data(String(decoding: bytes, as: UTF8.self).replacing("--" + boundary, with: "--").utf8))
+    } else if type?.isJSON ?? true, let json = try? JSONDecoder().decode(JSONValue.self, from: bytes) {
       self = .json(json)
     } else {
-      self = .bytes(shown)
+      self = .bytes(bytes)
     }
   }
 

@@ -53,8 +53,7 @@ let package = Package(
   ],
   targets: [
     // Pure values, and the system's libraries.
-    .target(
-      name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
+    .target(name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
@@ -112,8 +111,7 @@ let package = Package(
       dependencies: [
         "MartletEngine", "MartletSemantics",
         .target(name: "MartletSockets", condition: .when(platforms: [.linux])),
-        .target(
-          name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+        .target(name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
 
     // APIs.
@@ -188,25 +186,29 @@ let package = Package(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
-
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
+    .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
     .target(
       name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"],
       path: "Tests/Shared/Servers"),
     .testTarget(
       name: "MartletCombineTests",
       dependencies: ["MartletCombine", "MartletCombineFoundation", "MartletTesting", "TestSupport"]),
+    .testTarget(
+      name: "MartletCombineFoundationTests",
+      dependencies: ["MartletCombineFoundation", "MartletCombine", "MartletTesting", "TestSupport"]),
     .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
     .testTarget(
       name: "MartletEngineTests",
       dependencies: [
-        "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers", "TestSupport",
+        "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles", "TestServers",
+        "TestSupport",
       ]),
     .testTarget(
       name: "MartletSignInTests",
       dependencies: [
-        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestServers",
-        "TestSupport",
+        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles",
+        "TestServers", "TestSupport",
       ]),
     .testTarget(
       name: "MartletWebSocketTests",
@@ -235,9 +237,7 @@ let package = Package(
         "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation", "MartletSemantics",
         "MartletTesting", "TestServers", "TestSupport",
       ],
-      exclude: [
-        "Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json",
-      ]),
+      exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json"]),
     .testTarget(
       name: "MartletTestingTests",
       dependencies: [
@@ -283,8 +283,7 @@ let package = Package(
         "sqlite-writer",
       ],
       exclude: ["Fixtures"]),
-    .executableTarget(
-      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"]),
+    .executableTarget(name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"]),
     .testTarget(
       name: "MartletImagesTests",
       dependencies: [
@@ -380,8 +379,9 @@ let groups = [
   "Tests/APIs": [
     "MartletImagesTests", "MartletInspectorTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests",
   ],
-  "Tests/Publishers": ["MartletCombineTests"],
+  "Tests/Publishers": ["MartletCombineFoundationTests", "MartletCombineTests"],
   "Tests/Testing": ["MartletTestingTests"],
+  "Tests/Shared": ["CallDoubles"],
   "Tests/Programs": ["inspector-program", "sap-program", "sockets-program", "sqlite-writer"],
 ]
 for (folder, modules) in groups {

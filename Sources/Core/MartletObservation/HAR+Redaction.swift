@@ -1,8 +1,8 @@
 package import MartletSemantics
 
 extension HAR.Entry {
-  /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries of browsers
-  /// have them all; for one that is already redacted, nothing changes.
+  /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries of
+  /// browsers have them all; for one that is already redacted, nothing changes.
   package func redacted(_ redaction: Redaction) -> HAR.Entry {
     guard !redaction.hidesNothing else { return self }
     var entry = self

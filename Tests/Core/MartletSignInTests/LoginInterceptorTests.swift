@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Logins that a response requires", .timeLimit(.minutes(5)))

@@ -139,7 +139,10 @@ struct MessageCompressionTests {
     var received = 0
     while received <= limit, case .piece(let piece) = try reader.next() { received += piece.bytes.count }
     reader.skipsMessages = true
-    guard case .ping = try reader.next() else { return #expect(Bool(false), "the message was not skipped") }
+    guard case .ping = try reader.next() else {
+      Issue.record("the message was not skipped")
+      return
+    }
     #expect(reader.counts.inflated == received && received <= limit + 64 << 10)
   }
 

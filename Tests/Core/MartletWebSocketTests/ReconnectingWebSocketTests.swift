@@ -45,7 +45,10 @@ struct ReconnectingWebSocketTests {
 
   @Test func nothingIsSentBeforeItIsUsed() async throws {
     let room = socket { _ in .webSocket { try await $0.send(.string("welcome")) } }
-    guard case .idle = room.state else { return #expect(Bool(false), "\(room.state)") }
+    guard case .idle = room.state else {
+      Issue.record("\(room.state)")
+      return
+    }
     #expect(openings.value == 0)
     #expect(try await room.receive() == .string("welcome"))
     #expect(openings.value == 1)
@@ -77,7 +80,10 @@ struct ReconnectingWebSocketTests {
       let error = await #expect(throws: HTTPError.self) { try await room.receive() }
       #expect(error?.kind == .connectionLost)
     }
-    guard case .ended(let error) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    guard case .ended(let error) = room.state else {
+      Issue.record("\(room.state)")
+      return
+    }
     #expect((error == nil) == (code == 1000))
     #expect(openings.value == 1)
   }
@@ -306,7 +312,10 @@ struct ReconnectingWebSocketTests {
     let error = await #expect(throws: HTTPError.self) { try await room.send(.string("more")) }
     #expect(error?.kind == .shutDown)
     #expect(try await room.receive() == nil)
-    guard case .ended(nil) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    guard case .ended(nil) = room.state else {
+      Issue.record("\(room.state)")
+      return
+    }
     #expect(openings.value == 1)
   }
 
@@ -319,7 +328,10 @@ struct ReconnectingWebSocketTests {
     }
     let receiver = Task { try await room.receive() }
     try await clock.sleepers(1, within: .seconds(1))
-    guard case .waiting(let delay, let error) = room.state else { return #expect(Bool(false), "\(room.state)") }
+    guard case .waiting(let delay, let error) = room.state else {
+      Issue.record("\(room.state)")
+      return
+    }
     #expect(delay == .seconds(1) && error.message.contains("1012"))
     #expect(room.closeCode == .serviceRestart && room.closeReason == "update")
     await room.close()

@@ -1,4 +1,5 @@
 package import Foundation
+package import MartletEngine
 package import MartletTesting
 
 /// A certificate authority for one test run: a server certificate for localhost and 127.0.0.1, one for another name,
@@ -51,5 +52,18 @@ package struct TestAuthority: Sendable {
 
   private func openssl(_ arguments: String) throws {
     try RealProcess.run("openssl", arguments.split(separator: " ").map(String.init), in: folder.url)
+  }
+}
+
+extension ConnectionConfiguration {
+  /// A configuration without proxies that trusts the servers of an authority.
+  package static func trusting(
+    _ authority: TestAuthority, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+  ) -> ConnectionConfiguration {
+    var configuration = ConnectionConfiguration()
+    configuration.proxy = .direct
+    configuration.tls.authorities = authority.certificate
+    change(&configuration)
+    return configuration
   }
 }

@@ -100,10 +100,19 @@ struct SAMLAuthenticatorTests {
     func failure(_ browser: Browser?) async -> SAMLError? {
       await self.failure(SAMLAuthenticator(authenticationParameters: parameters, webViewPresenter: browser))
     }
-    guard case .webView(let cause)? = await failure(nil) else { return #expect(Bool(false)) }
+    guard case .webView(let cause)? = await failure(nil) else {
+      Issue.record("expected .webView")
+      return
+    }
     #expect(cause.localizedDescription.contains("webViewPresenter"))
-    guard case .cancelled? = await failure(Browser(.cancel)) else { return #expect(Bool(false)) }
-    guard case .webView(let error)? = await failure(Browser(.failure)) else { return #expect(Bool(false)) }
+    guard case .cancelled? = await failure(Browser(.cancel)) else {
+      Issue.record("expected .cancelled")
+      return
+    }
+    guard case .webView(let error)? = await failure(Browser(.failure)) else {
+      Issue.record("expected .webView")
+      return
+    }
     #expect(error as? TestFailure == TestFailure(name: "no display"))
   }
 
@@ -114,7 +123,10 @@ struct SAMLAuthenticatorTests {
     async let outcome = session.get(server.url("/saml/picture"))
     await browser.pages.wait { $0.count == 1 }
 
-    guard case .authenticationInProgress? = await failure(authenticator) else { return #expect(Bool(false)) }
+    guard case .authenticationInProgress? = await failure(authenticator) else {
+      Issue.record("expected .authenticationInProgress")
+      return
+    }
     session.clearCredentials()
 
     #expect(await outcome.error != nil)

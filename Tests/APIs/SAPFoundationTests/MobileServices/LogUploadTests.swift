@@ -128,7 +128,10 @@ struct LogUploadTests {
     upload.publish(record("two"))
 
     #expect(await failure(of: url) == nil)
-    guard case .missingLogFiles? = await failure(of: url) else { return #expect(Bool(false)) }
+    guard case .missingLogFiles? = await failure(of: url) else {
+      Issue.record("expected .missingLogFiles")
+      return
+    }
 
     #expect(service.uploadedLogs.count == 1)
     #expect(service.uploadedLogs.first?.split(separator: "\n").count == 2)
@@ -150,7 +153,10 @@ struct LogUploadTests {
     async let first = failure(of: server.url("/"))
     _ = try await server.request(1)
     upload.publish(record("meanwhile"))
-    guard case .uploadAlreadyInProgress? = await failure(of: server.url("/")) else { return #expect(Bool(false)) }
+    guard case .uploadAlreadyInProgress? = await failure(of: server.url("/")) else {
+      Issue.record("expected .uploadAlreadyInProgress")
+      return
+    }
     gate.open()
 
     #expect(await first == nil)
@@ -178,12 +184,16 @@ struct LogUploadTests {
     let server = try LoopbackServer { _ in .hangUp }
     upload.publish(record("kept"))
     guard case .networkError(let cause?, nil, nil)? = await failure(of: server.url("/")) else {
-      return #expect(Bool(false))
+      Issue.record("expected .networkError")
+      return
     }
     #expect(cause is URLError)
     upload.isEnabled = false
     let count = server.requests.count
-    guard case .configurationNotEnabled? = await failure(of: server.url("/")) else { return #expect(Bool(false)) }
+    guard case .configurationNotEnabled? = await failure(of: server.url("/")) else {
+      Issue.record("expected .configurationNotEnabled")
+      return
+    }
     #expect(server.requests.count == count && upload.files.completed().count == 1)
   }
 
@@ -196,7 +206,10 @@ struct LogUploadTests {
     service.answer("*", with: .status(.noContent))
     service.answer("*", with: .status(.internalServerError))
 
-    guard case .networkError(nil, 500, _)? = await failure(of: url) else { return #expect(Bool(false)) }
+    guard case .networkError(nil, 500, _)? = await failure(of: url) else {
+      Issue.record("expected .networkError")
+      return
+    }
     #expect(try names.count == 2)
     #expect(await failure(of: url) == nil)
     #expect(try names.isEmpty)
@@ -207,9 +220,15 @@ struct LogUploadTests {
     let service = try MobileServices(.init(protectsAgainstCSRF: false))
     let url = SAPcpmsLogUploader.url(for: .init(backendURL: service.url, applicationID: "app", deviceID: nil))
     try Data("not a line\n".utf8).write(to: folder.file("000.log"))
-    guard case .damagedLogFiles? = await failure(of: url) else { return #expect(Bool(false)) }
+    guard case .damagedLogFiles? = await failure(of: url) else {
+      Issue.record("expected .damagedLogFiles")
+      return
+    }
     service.takesLogs = false
-    guard case .configurationNotEnabled? = await failure(of: url) else { return #expect(Bool(false)) }
+    guard case .configurationNotEnabled? = await failure(of: url) else {
+      Issue.record("expected .configurationNotEnabled")
+      return
+    }
     #expect(service.uploadedLogs.isEmpty)
   }
 
@@ -237,6 +256,9 @@ struct LogUploadTests {
         continuation.resume(returning: $0)
       }
     }
-    guard case .internalError(nil)? = error as? SAPcpmsLogUploaderError else { return #expect(Bool(false)) }
+    guard case .internalError(nil)? = error as? SAPcpmsLogUploaderError else {
+      Issue.record("expected .internalError")
+      return
+    }
   }
 }

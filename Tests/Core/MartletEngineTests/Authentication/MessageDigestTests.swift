@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import TestSupport
 import Testing
 
 @Suite("Digest answers with the system's hashes (RFC 7616 §3.4, §3.9)")

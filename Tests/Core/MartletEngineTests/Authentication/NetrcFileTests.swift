@@ -2,6 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("A netrc file", .timeLimit(.minutes(5)))

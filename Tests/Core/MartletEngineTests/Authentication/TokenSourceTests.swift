@@ -1,7 +1,9 @@
 @testable import MartletEngine
+import CallDoubles
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

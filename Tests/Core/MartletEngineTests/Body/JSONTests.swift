@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

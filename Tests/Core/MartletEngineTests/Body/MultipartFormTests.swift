@@ -1,7 +1,9 @@
+import CallDoubles
 import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

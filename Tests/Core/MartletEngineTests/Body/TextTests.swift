@@ -1,3 +1,4 @@
+import CallDoubles
 import Foundation
 import MartletEngine
 import MartletSemantics

@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Several requests for one URL, some of which a private cache answers: one row for each behaviour. Times are in

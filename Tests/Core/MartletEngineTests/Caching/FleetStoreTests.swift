@@ -2,6 +2,7 @@
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Requests that several processes need, but only one of which is sent.

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

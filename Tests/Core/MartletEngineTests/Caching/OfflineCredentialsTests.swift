@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Responses from the cache while tokens cannot be renewed because there is no network.

@@ -2,6 +2,7 @@ import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Parts of responses in the cache: RFC 9111 §3.3, §3.4 and §4.3, RFC 9110 §14 and §15.3.7.

@@ -1,3 +1,4 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -69,7 +70,11 @@ struct StaleAnswerTests {
     let count = Mutex(0)
 
     func next() async throws -> Data? {
-      guard count.withLock({ $0 += 1; return $0 <= 100 }) else {
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard number <= 100 else {
         isOver.open()
         return nil
       }

@@ -1,4 +1,5 @@
 @testable import MartletEngine
+import CallDoubles
 import MartletSemantics
 import MartletTesting
 import Synchronization

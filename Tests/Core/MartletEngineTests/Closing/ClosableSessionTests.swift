@@ -1,3 +1,4 @@
+import CallDoubles
 import MartletSemantics
 import MartletSockets
 import MartletTesting

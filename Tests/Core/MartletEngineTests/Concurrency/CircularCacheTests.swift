@@ -1,7 +1,9 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Calls that need a response that waits for them. The clock does not advance by itself, so a cycle of waits would

@@ -1,7 +1,9 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Renewals that use their own session. The clock does not advance by itself.

@@ -1,6 +1,8 @@
+import CallDoubles
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MartletEngine

@@ -1,8 +1,10 @@
+import CallDoubles
 import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Content codings are decoded above a transport that delivers bodies in the form in which they were sent (RFC 9110

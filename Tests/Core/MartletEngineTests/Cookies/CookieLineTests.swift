@@ -2,6 +2,7 @@ import Foundation
 @testable import MartletEngine
 import MartletSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 /// The line of the last request, which a jar keeps for the next one.

@@ -1,6 +1,7 @@
 @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("Partitions of a cookie jar", .timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
 @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("Cookies that belong to a CSRF token", .timeLimit(.minutes(5)))

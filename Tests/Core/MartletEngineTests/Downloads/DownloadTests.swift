@@ -1,8 +1,10 @@
+import CallDoubles
 import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,8 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Which requests announce their body (RFC 9110 §10.1.1), and the reaction to a 417.

@@ -1,7 +1,9 @@
 @testable import MartletEngine
+import CallDoubles
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Interceptors that add fields", .timeLimit(.minutes(5)))

@@ -1,6 +1,8 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The requests that are sent to a failing origin.

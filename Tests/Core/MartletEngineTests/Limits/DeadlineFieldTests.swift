@@ -1,6 +1,8 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The field that states for a server how much time a call has left.

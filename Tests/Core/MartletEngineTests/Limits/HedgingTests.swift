@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Second requests when the first takes unusually long.

@@ -1,6 +1,8 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,7 +1,9 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Requests that are sent again", .timeLimit(.minutes(5)))

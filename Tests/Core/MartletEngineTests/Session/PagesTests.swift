@@ -3,6 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSockets
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The type that `value` decodes need not be `Sendable`.

@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 
 /// A server that issues each token together with a session cookie, and refuses a token without its cookie.
 final class CSRFServer: Sendable {

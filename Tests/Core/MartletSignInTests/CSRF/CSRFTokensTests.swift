@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("CSRF tokens", .timeLimit(.minutes(5)))

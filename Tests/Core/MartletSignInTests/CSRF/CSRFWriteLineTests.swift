@@ -1,9 +1,11 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletSockets
 import MartletTesting
 import TestServers
+import TestSupport
 import Testing
 
 /// Servers whose tokens end with the writes that use them.

@@ -1,7 +1,9 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Fetches of CSRF tokens during which the token is needed.

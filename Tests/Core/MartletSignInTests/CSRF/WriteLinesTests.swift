@@ -1,7 +1,9 @@
+import CallDoubles
 import MartletEngine
 @testable import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The order of writes", .timeLimit(.minutes(5)))

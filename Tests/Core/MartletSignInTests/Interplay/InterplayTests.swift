@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Calls that are sent again for several reasons, and waits for each other.

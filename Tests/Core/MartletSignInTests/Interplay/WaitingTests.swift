@@ -1,8 +1,10 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// A call's deadline and its task's cancellation end its own waits, and not those of other calls.

@@ -1,9 +1,11 @@
+import CallDoubles
 import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletSockets
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

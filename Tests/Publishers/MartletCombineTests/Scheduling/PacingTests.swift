@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import MartletCombine
-import MartletCombineFoundation
 import Synchronization
 import TestSupport
 import Testing
@@ -194,15 +193,12 @@ struct SchedulerTests {
     #expect(Stride(DispatchTimeInterval.milliseconds(3)) == Stride.milliseconds(3))
     #expect(Stride.seconds(Int.max) + Stride.seconds(1) == Stride(DispatchTimeInterval.never))
     #expect(Stride.seconds(Int.min) < Stride.seconds(0))
-    #expect(RunLoop.SchedulerTimeType.Stride.milliseconds(250) == RunLoop.SchedulerTimeType.Stride(0.25))
   }
 
   @Test func timesDifferByWhatTheyWereAdvanced() {
-    let (queue, loop) = (DispatchQueue.main.now, RunLoop.main.now)
+    let queue = DispatchQueue.main.now
     #expect(queue.distance(to: queue.advanced(by: .seconds(3))) == .seconds(3))
     #expect(queue.advanced(by: .seconds(-1)) < queue)
-    #expect(loop.distance(to: loop.advanced(by: .seconds(3))) == .seconds(3))
-    #expect(loop.advanced(by: .seconds(-1)) < loop)
   }
 
   @Test func aQueueRunsWorkNowLaterAndRepeatedly() async {
@@ -221,45 +217,6 @@ struct SchedulerTests {
     await runsAgainUntilCancelled(queue)
   }
 
-  @Test func theMainRunLoopRunsWorkWithoutBeingRun() async {
-    let runs = Log<String>()
-    await withCheckedContinuation { done in
-      RunLoop.main.schedule { runs.append("now") }
-      RunLoop.main.schedule(after: RunLoop.main.now.advanced(by: .milliseconds(1))) {
-        runs.append("later")
-        done.resume()
-      }
-    }
-    #expect(runs.entries == ["now", "later"])
-  }
-
-  @Test func aSleepingRunLoopWakesUpForWork() async throws {
-    let loop = LoopThread()
-    defer { loop.end() }
-
-    for _ in 0..<20 {
-      let isThere = await withCheckedContinuation { answer in
-        loop.runLoop.schedule { answer.resume(returning: LoopThread.isCurrent) }
-      }
-      #expect(isThere)
-    }
-    await withCheckedContinuation { done in
-      loop.runLoop.schedule(after: loop.runLoop.now.advanced(by: .milliseconds(1))) { done.resume() }
-    }
-    await runsAgainUntilCancelled(loop.runLoop)
-  }
-
-  @Test func aRunLoopKeepsTheOrderOfItsWork() async {
-    let loop = LoopThread()
-    defer { loop.end() }
-    let kept = Log<AnyCancellable>()
-    let values = await withCheckedContinuation { (done: CheckedContinuation<[Int], Never>) in
-      kept.append(
-        (0..<500).publisher.receive(on: loop.runLoop).collect().sink { values in done.resume(returning: values) })
-    }
-    #expect(values == Array(0..<500))
-  }
-
   private func runsAgainUntilCancelled(_ scheduler: some Scheduler) async {
     let (runs, ran) = AsyncStream.makeStream(of: Void.self)
     let repetition = scheduler.schedule(after: scheduler.now, interval: .microseconds(1)) { ran.yield() }
@@ -271,30 +228,4 @@ struct SchedulerTests {
     repetition.cancel()
     #expect(count == 3)
   }
-}
-
-/// A thread that runs its run loop.
-private final class LoopThread: @unchecked Sendable {
-  // SAFETY: the loop only receives work, which any thread may submit.
-  let runLoop: RunLoop
-
-  init() {
-    let found = Log<RunLoop>()
-    let isReady = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      Thread.current.threadDictionary["loop"] = true
-      found.append(.current)
-      // A run loop without sources ends immediately.
-      RunLoop.current.add(Timer(fire: .distantFuture, interval: 0, repeats: false) { _ in }, forMode: .default)
-      isReady.signal()
-      while LoopThread.isCurrent { _ = RunLoop.current.run(mode: .default, before: .distantFuture) }
-    }
-    thread.start()
-    isReady.wait()
-    runLoop = found.entries[0]
-  }
-
-  static var isCurrent: Bool { Thread.current.threadDictionary["loop"] != nil }
-
-  func end() { runLoop.schedule { Thread.current.threadDictionary.removeObject(forKey: "loop") } }
 }

@@ -12,11 +12,7 @@ struct HTTP2SettingsTests {
   private func transport(
     to server: FrameServer, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
   ) -> SocketTransport {
-    var configuration = ConnectionConfiguration()
-    configuration.proxy = .direct
-    configuration.tls.authorities = server.authority.certificate
-    change(&configuration)
-    return SocketTransport(configuration)
+    SocketTransport(.trusting(server.authority, change))
   }
 
   private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {

@@ -15,9 +15,7 @@ struct NewConnectionTests {
   // RFC 9112 §9.3.1: another one of the same age may be closed too.
   @Test func afterAStaleConnectionNoOtherOneFromThePoolIsTried() async throws {
     let server = try NumberingServer()
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
-    let transport = SocketTransport(configuration)
+    let transport = SocketTransport(.trusting(server.authority))
     @Sendable func text(_ path: String, _ base: URL) async throws -> String {
       let response = try await transport.send(HTTPRequest(.get, base.appending(path: path)), in: Call())
       return String(decoding: try await response.body.collect(upTo: 10), as: UTF8.self)

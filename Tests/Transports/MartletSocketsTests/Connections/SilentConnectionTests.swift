@@ -12,12 +12,9 @@ struct SilentConnectionTests {
   private func transport(
     to server: FrameServer, _ change: (inout SocketTransport.Options) -> Void
   ) -> SocketTransport {
-    var configuration = ConnectionConfiguration()
-    configuration.proxy = .direct
-    configuration.tls.authorities = server.authority.certificate
     var options = SocketTransport.Options()
     change(&options)
-    return SocketTransport(configuration, options: options)
+    return SocketTransport(.trusting(server.authority), options: options)
   }
 
   private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {

@@ -180,8 +180,7 @@ struct SocketTransportTests {
   @Test func aCheckOfTheServerCostsNoSecondConnection() async throws {
     let server = try RecordServer(more: "")
     let checks = Mutex<[ServerTrust]>([])
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.tls.serverTrustCheck = { trust, _ in checks.withLock { $0.append(trust) } }
     let transport = SocketTransport(configuration)
 

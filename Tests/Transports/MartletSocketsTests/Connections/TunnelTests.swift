@@ -16,11 +16,7 @@ extension TunnelTests {
   func transport(
     _ server: TunnelServer, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
   ) -> SocketTransport {
-    var configuration = ConnectionConfiguration()
-    configuration.proxy = .direct
-    configuration.tls.authorities = server.authority.certificate
-    change(&configuration)
-    return SocketTransport(configuration)
+    SocketTransport(.trusting(server.authority, change))
   }
 
   func handshake(_ server: TunnelServer) -> HTTPRequest {

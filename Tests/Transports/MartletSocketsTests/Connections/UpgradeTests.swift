@@ -25,8 +25,7 @@ struct UpgradeTests {
   private static func transport(of server: UpgradeServer, _ proxy: Proxy = .direct, perHost: Int? = nil)
     -> SocketTransport
   {
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.proxy = proxy
     configuration.connectionsPerHost = perHost ?? configuration.connectionsPerHost
     return SocketTransport(configuration)

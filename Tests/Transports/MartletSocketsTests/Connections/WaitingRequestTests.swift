@@ -29,8 +29,7 @@ struct WaitingRequestTests {
     let server = try RecordServer(more: "")
     let isCalled = Gate(), isOver = Gate()
     let count = Mutex(0)
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.tls.serverTrustCheck = { _, _ in
       guard
         count.withLock({
@@ -58,8 +57,7 @@ struct WaitingRequestTests {
     let server = try RecordServer(more: "")
     let silent = try LoopbackServer { _ in .text("never").stalled(after: 0) }
     let isCalled = Gate(), isOver = Gate()
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.tls.serverTrustCheck = { _, _ in
       isCalled.open()
       try await isOver.wait()
@@ -81,8 +79,7 @@ struct WaitingRequestTests {
   /// The server ends the connection while the check continues: the request goes over another one.
   @Test func aConnectionThatEndsDuringTheCheckDoesNotCostTheRequest() async throws {
     let server = try RecordServer(more: "", endsFirst: true)
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     let other = SocketTransport(configuration)
     configuration.tls.serverTrustCheck = { _, _ in
       // the server accepts it after it has ended the first connection
@@ -110,8 +107,7 @@ struct WaitingRequestTests {
     struct Refused: Error {}
     let server = try RecordServer(more: "")
     let count = Mutex(0)
-    var configuration = ConnectionConfiguration()
-    configuration.tls.authorities = server.authority.certificate
+    var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.tls.serverTrustCheck = { _, _ in
       if count.withLock({
         $0 += 1; return $0 <= 3

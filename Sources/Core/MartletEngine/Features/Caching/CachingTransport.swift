@@ -31,11 +31,11 @@ struct CachingTransport: Transport, DeadlineAware {
     case send(OriginRequest)
     case answer(HTTPResponse)
     /// Try this, and look up the stored responses again unless it answers or sends the request.
-    indirect case lookUp(after: Trial)
+    case lookUp(after: Trial)
   }
 
   /// What may answer a request, or send it, before the stored responses are looked up.
-  private enum Trial {
+  private indirect enum Trial {
     case nothing
     /// Read this stored response in order to answer with it.
     case read(CacheEntry, CachePlan.Serving)

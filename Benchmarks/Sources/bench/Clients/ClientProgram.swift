@@ -110,6 +110,16 @@ extension ClientProgram {
     return ("/usr/bin/go", ["run", source, server.certificate.path, "\(connections)"])
   }
 
+  /// `scripts/bench` builds it where Debian's crates are.
+  private static func hyper(threads: Int) -> ClientProgram {
+    let program = URL(filePath: #filePath).appending(path: "../../../../.build/hyper/release/bench-hyper")
+      .standardized.path
+    return ClientProgram(
+      "hyper-\(threads)", "hyper, \(threads == 1 ? "1 thread" : "\(threads) threads")",
+      without: Set(Ability.allCases).subtracting([.fetch, .download, .crowd])
+    ) { _, connections in (program, ["\(connections)", "\(threads)"]) }
+  }
+
   /// The C loop in its two forms. The others are compared with the one that is better at a workload.
   static let reference = own(.libcurl, title: "C loop, epoll")
   static let references = [reference, own(.libcurlPoll, title: "C loop, poll")]
@@ -124,7 +134,7 @@ extension ClientProgram {
   static let all = [
     references[0], references[1], own(.martlet(.bare, .sockets), title: "Martlet, bare"),
     own(.martlet(.default, .sockets), title: "Martlet, default"), asyncHTTPClient(threads: 1),
-    asyncHTTPClient(threads: 2), go,
+    asyncHTTPClient(threads: 2), go, hyper(threads: 1), hyper(threads: 2),
     // no stream of bytes for an upload; a handshake that fails makes it hang
     own(.urlSession, title: "URLSession", without: [.upload, .uploadFile, .decode, .tls, .http2, .crowd, .send]),
     python("aiohttp", without: [.http2, .decode, .uploadFile, .send]),

@@ -175,12 +175,15 @@ let package = Package(
       ]),
 
     // Test support.
+    .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .target(
       name: "MartletTesting",
-      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket"]),
+      dependencies: [
+        "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket",
+      ]),
     .target(
       name: "MartletInspector",
-      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting"],
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
       resources: ["page.html", "page.js", "details.js", "style.css"].map { .embedInCode("Page/\($0)") }),
     .target(
       name: "MartletTasksTesting",
@@ -241,8 +244,8 @@ let package = Package(
     .testTarget(
       name: "MartletTestingTests",
       dependencies: [
-        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletWebSocket",
-        "TestSupport",
+        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer",
+        "MartletWebSocket", "TestSupport",
       ]),
     .testTarget(
       name: "SAPFoundationTests",
@@ -363,7 +366,7 @@ let groups = [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
     "MartletTracing",
   ],
-  "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
+  "Sources/Testing": ["MartletServer", "MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
     "CBrotli", "CCrypto", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",

@@ -17,7 +17,7 @@ package final class CallLog: Sendable {
   private let ring = Mutex(Ring())
   private let bytes = Atomic(0)
   private let revisions = Atomic<UInt64>(0)
-  private let isClosed = Atomic(false)
+  private let closed = Atomic(false)
 
   private struct Ring: Sendable {
     var calls: [RecordedCall] = []
@@ -43,7 +43,7 @@ package final class CallLog: Sendable {
 
   /// Records a new call; nil after the end of the log.
   package func begin(_ id: UInt64, label: String?, _ request: HTTPRequest) -> RecordedCall? {
-    guard !isClosed.load(ordering: .relaxed) else { return nil }
+    guard !isClosed else { return nil }
     return add { RecordedCall(id, label: label, request, start: stopwatch.elapsed, revision: nextRevision()) }
   }
 
@@ -106,5 +106,8 @@ package final class CallLog: Sendable {
     _ = nextRevision()
   }
 
-  func close() { isClosed.store(true, ordering: .relaxed) }
+  /// Whether the log has ended: it records nothing more.
+  var isClosed: Bool { closed.load(ordering: .relaxed) }
+
+  func close() { closed.store(true, ordering: .relaxed) }
 }

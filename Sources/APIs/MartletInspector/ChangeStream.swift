@@ -1,7 +1,7 @@
 import Dispatch
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+import MartletServer
 import Synchronization
 
 /// Sends one page what has changed, as server-sent events.
@@ -11,7 +11,6 @@ import Synchronization
 /// but its thread, until the send times out.
 final class ChangeStream: Sendable {
   private let log: CallLog
-  private let isStopped: InspectorServer.Flag
   private let isLive: Bool
   private let position = Mutex(Position())
 
@@ -30,14 +29,12 @@ final class ChangeStream: Sendable {
   /// The maximum number of calls in one piece.
   private static let batch = 500
 
-  static func reply(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) -> Reply {
-    let stream = ChangeStream(log, isStopped, isLive: isLive)
+  static func reply(_ log: CallLog, isLive: Bool) -> Reply {
+    let stream = ChangeStream(log, isLive: isLive)
     return .generated(type: "text/event-stream") { _ in stream.next() }
   }
 
-  private init(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) {
-    (self.log, self.isStopped, self.isLive) = (log, isStopped, isLive)
-  }
+  private init(_ log: CallLog, isLive: Bool) { (self.log, self.isLive) = (log, isLive) }
 
   /// Blocks until there is something to tell; nil when the inspector is closed.
   private func next() -> Data? {
@@ -48,7 +45,7 @@ final class ChangeStream: Sendable {
       return event("hello", Hello(isLive: isLive, began: log.began.timeIntervalSince1970, now: now))
     }
     let pause = DispatchSemaphore(value: 0)
-    while !isStopped.isSet {
+    while !log.isClosed {
       let changes = changes(since: last, &position)
       if !changes.isEmpty { return changes }
       position.rounds += 1

@@ -1,6 +1,6 @@
 public import MartletEngine
 public import MartletSemantics
-import MartletTesting
+import MartletServer
 import Synchronization
 
 /// Shows the calls of this process in a browser while they happen. It is for development.
@@ -81,8 +81,5 @@ public final class Inspector: EventListener {
   }
 
   /// Ends the server and every open page. Later calls are not recorded.
-  public func close() {
-    log.close()
-    server.stop()
-  }
+  public func close() { server.stop() }
 }

@@ -1,6 +1,6 @@
 import MartletObservation
 import MartletSemantics
-import MartletTesting
+import MartletServer
 
 /// The page: one document without anything from elsewhere, made of the files in `Page`.
 enum InspectorPage {

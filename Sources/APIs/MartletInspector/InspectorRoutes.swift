@@ -1,17 +1,14 @@
 import MartletEngine
 import MartletObservation
 import MartletSemantics
-import MartletTesting
+import MartletServer
 
 /// What the server answers to a request that it has let in.
 struct InspectorRoutes: Sendable {
   private let log: CallLog
-  private let isStopped: InspectorServer.Flag
   private let isLive: Bool
 
-  init(_ log: CallLog, _ isStopped: InspectorServer.Flag, isLive: Bool) {
-    (self.log, self.isStopped, self.isLive) = (log, isStopped, isLive)
-  }
+  init(_ log: CallLog, isLive: Bool) { (self.log, self.isLive) = (log, isLive) }
 
   func reply(to request: ReceivedRequest) -> Reply {
     var reply = answer(request)
@@ -36,7 +33,7 @@ struct InspectorRoutes: Sendable {
     let parts = request.path.split(separator: "/").map(String.init)
     switch (request.method, parts.first, parts.count) {
     case (.get, nil, _): return InspectorPage.reply()
-    case (.get, "changes", 1): return ChangeStream.reply(log, isStopped, isLive: isLive)
+    case (.get, "changes", 1): return ChangeStream.reply(log, isLive: isLive)
     case (.get, "archive", 1): return archive()
     case (.get, "search", 1): return search(request.query)
     case (.get, "calls", 2): return call(parts[1]).map { json(CallDetails($0, log)) } ?? Self.missing

@@ -1,56 +1,38 @@
 import MartletEngine
 import MartletObservation
 import MartletSemantics
-import MartletTesting
-import Synchronization
+import MartletServer
 
 /// The server of the page: small, and suspicious of everything that is not its own page.
 final class InspectorServer: Sendable {
   let url: URL
   private let server: LoopbackServer
-  private let isStopped: Flag
-
-  /// A flag that the threads of the connections share with the server.
-  final class Flag: Sendable {
-    private let value = Atomic(false)
-    var isSet: Bool { value.load(ordering: .relaxed) }
-    func set() { value.store(true, ordering: .relaxed) }
-  }
+  private let log: CallLog
 
   /// Room for some pages and no more. A page that does not read is closed.
   private static let limits = LoopbackServer.Limits(
     connections: 32, headTime: .seconds(30), bodyTime: .seconds(10), sendTime: .seconds(20), heldBytes: 1 << 20)
 
   init(_ log: CallLog, port: Int, isLive: Bool) throws(HTTPError) {
-    let (key, isStopped) = (InspectorKey(), Flag())
-    self.isStopped = isStopped
-    let boundPort = PortBox()
+    self.log = log
+    let key = InspectorKey()
     do {
-      server = try LoopbackServer(port: port, bodies: .collected(upTo: 4096), limits: Self.limits) { request in
-        if let refusal = RequestCheck(port: boundPort.value, key).refusal(request.received) { return refusal }
-        return InspectorRoutes(log, isStopped, isLive: isLive).reply(to: request.received)
+      server = try LoopbackServer(port: port, bodies: .collected(upTo: 4096), limits: Self.limits) { port in
+        let (check, routes) = (RequestCheck(port: port, key), InspectorRoutes(log, isLive: isLive))
+        return { check.refusal($0.received) ?? routes.reply(to: $0.received) }
       }
     } catch {
       throw HTTPError(.other, "the inspector cannot start: \(error)")
     }
-    boundPort.value = server.port
     guard let url = URL(string: "http://127.0.0.1:\(server.port)/#\(key.text)") else {
       throw HTTPError(.other, "the inspector has no valid URL")
     }
     self.url = url
   }
 
-  /// The port, which is known only after the server has started.
-  private final class PortBox: Sendable {
-    private let port = Atomic(0)
-    var value: Int {
-      get { port.load(ordering: .acquiring) }
-      set { port.store(newValue, ordering: .releasing) }
-    }
-  }
-
+  /// Ends the log, and with it every stream of changes, and the server.
   func stop() {
-    isStopped.set()
+    log.close()
     server.stop()
   }
 }

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSemantics
-package import MartletTesting
+package import MartletServer
 import Synchronization
 
 extension Inspector {

@@ -1,7 +1,7 @@
 import MartletSemantics
 import Testing
 
-@testable import MartletTesting
+@testable import MartletServer
 
 @Suite("Limits of a server", .timeLimit(.minutes(5)))
 struct ServerLimitTests {

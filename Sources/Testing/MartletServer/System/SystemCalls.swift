@@ -6,15 +6,15 @@ import Musl
 import Darwin
 #endif
 
-/// The system calls that differ between platforms, and those that several files of this module use.
+/// The system calls that differ between platforms, and those that several files use.
 package enum SystemCalls {
-  static func makePipe() -> (read: Int32, write: Int32)? {
+  package static func makePipe() -> (read: Int32, write: Int32)? {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
     return (closedInChildren(ends[0]), closedInChildren(ends[1]))
   }
 
-  static func writeByte(to descriptor: Int32) {
+  package static func writeByte(to descriptor: Int32) {
     var byte: UInt8 = 1
     _ = write(descriptor, &byte, 1)
   }
@@ -25,7 +25,7 @@ package enum SystemCalls {
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 
-  static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+  package static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
   static func shutDown(_ socket: Int32, writingOnly: Bool = false) {
     shutdown(socket, Int32(writingOnly ? SHUT_WR : SHUT_RDWR))
@@ -78,7 +78,7 @@ extension SystemCalls {
   }
 
   /// Runs the work on a separate thread; false if the system cannot start one.
-  static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
+  package static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread: pthread_t?
     let box = Unmanaged.passRetained(ThreadWork(work))
     guard pthread_create(&thread, nil, runThread, box.toOpaque()) == 0, let thread else {
@@ -113,7 +113,7 @@ extension SystemCalls {
   }
 
   /// Runs the work on a separate thread; false if the system cannot start one.
-  static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
+  package static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread = pthread_t()
     let box = Unmanaged.passRetained(ThreadWork(work))
     let hasStarted = pthread_create(&thread, nil, runThread, box.toOpaque()) == 0

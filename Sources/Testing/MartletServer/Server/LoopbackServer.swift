@@ -42,22 +42,30 @@ public final class LoopbackServer: Sendable {
     accept: @escaping @Sendable (_ connection: Int) -> Acceptance = { _ in .serve },
     respond: @escaping Responder
   ) throws(LoopbackServerError) {
-    let settings = Settings(bodies: bodies, recording: recording, accept: accept, respond: respond)
-    try self.init(port: port, settings)
+    try self.init(
+      ListeningSocket(port: port), Settings(bodies: bodies, recording: recording, accept: accept, respond: respond))
   }
 
   /// Starts a server with limits, for programs that are not only reachable by their own tests.
   package convenience init(
     port: Int, bodies: BodyReading, limits: Limits, respond: @escaping Responder
   ) throws(LoopbackServerError) {
-    let settings = Settings(
-      bodies: bodies, recording: .nothing, accept: { _ in .serve }, respond: respond, limits: limits)
-    try self.init(port: port, settings)
+    try self.init(port: port, bodies: bodies, limits: limits) { _ in respond }
   }
 
-  private init(port: Int, _ settings: Settings) throws(LoopbackServerError) {
+  /// Starts a server with limits whose responder depends on the port, which may be chosen by the system.
+  package convenience init(
+    port: Int, bodies: BodyReading, limits: Limits, makeResponder: (_ port: Int) -> Responder
+  ) throws(LoopbackServerError) {
+    let socket = try ListeningSocket(port: port)
+    let settings = Settings(
+      bodies: bodies, recording: .nothing, accept: { _ in .serve }, respond: makeResponder(socket.port), limits: limits)
+    try self.init(socket, settings)
+  }
+
+  private init(_ socket: ListeningSocket, _ settings: Settings) throws(LoopbackServerError) {
     recording = settings.recording
-    socket = try ListeningSocket(port: port)
+    self.socket = socket
     self.port = socket.port
     url = Self.url(port: self.port, target: "")
     let acceptor = Acceptor(listener: socket.descriptor, settings: settings, state: state)
@@ -182,7 +190,7 @@ public struct LoopbackServerError: Error, Sendable, CustomStringConvertible {
   /// The problem, and the remedy.
   public let description: String
 
-  init(_ description: String) { self.description = description }
+  package init(_ description: String) { self.description = description }
 }
 
 extension LoopbackServer {

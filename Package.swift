@@ -119,8 +119,7 @@ let package = Package(
       name: "SAPFoundation",
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",
-        "MartletSemantics",
-        "MartletSignIn", "MartletSQLite", "MartletURLSession", "MartletWebSocket",
+        "MartletSemantics", "MartletSignIn", "MartletSQLite", "MartletURLSession", "MartletWebSocket",
       ]),
     .target(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
@@ -178,9 +177,7 @@ let package = Package(
     .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .target(
       name: "MartletTesting",
-      dependencies: [
-        "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket",
-      ]),
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
     .target(
       name: "MartletInspector",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],

@@ -116,9 +116,7 @@ private struct CallWords {
     case .written(let head):
       return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]
     case .informational(let head): return [("informational response: \(head.status)", "RFC 9110 §15.2", nil)]
-    case .response(let head, _):
-      let style = head.status.code >= 400 ? "bad" : nil
-      return [("response: \(head.status)", nil, style)] + EventWords.cookies(set: head).map { ($0, nil, nil) }
+    case .response(let head, _): return [("response: \(head.status)", nil, head.status.code >= 400 ? "bad" : nil)]
     case .metrics(let metrics):
       let phases = Phases(metrics, failedWhile: failure).filter { $0.length > .zero }.map {
         "\($0.name) \(Quantity.text($0.length))"
@@ -127,6 +125,9 @@ private struct CallWords {
     case .resend(_, let delay, let reason):
       return [(EventWords.resend(after: delay, because: reason), nil, "notice")]
     case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265bis §5.7", "notice")]
+    case .cookiesStored(let names):
+      return [("stored cookies: \(names.joined(separator: ", "))", "RFC 6265bis §5.7", nil)]
+    case .cacheDecision(let decision): return [(decision.words, decision.rule, nil)]
     case .cached(let source): return [(EventWords.origin(of: source), EventWords.rule(for: source), nil)]
     case .limit, .note: return [("\(event)", nil, "notice")]
     case .progress, .bytes, .message: return []

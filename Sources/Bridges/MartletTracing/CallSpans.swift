@@ -65,8 +65,8 @@ final class CallSpans: Sendable {
       if last.status == nil { last.span?.fail(call.lastFailure?.kind.name ?? "_OTHER") }
       last.span?.end()
     case .finished(let error): finish(error)
-    case .started, .sending, .written, .informational, .progress, .bytes, .message, .cookieRefused, .limit,
-      .note:
+    case .started, .sending, .written, .informational, .progress, .bytes, .message, .cookieRefused,
+      .cookiesStored, .cacheDecision, .limit, .note:
       break
     }
   }

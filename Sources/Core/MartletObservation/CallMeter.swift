@@ -111,7 +111,7 @@ package final class CallMeter: EventListener {
       let measured = record.end().map { measurements(of: $0, error: error?.kind.name) } ?? []
       let result = MetricLabel("result", error?.kind.name ?? "success")
       report([Measurement(.active, [], -1), Measurement(.calls, [result])] + measured)
-    case .written, .informational, .progress, .bytes, .cookieRefused, .note: break
+    case .written, .informational, .progress, .bytes, .cookieRefused, .cookiesStored, .cacheDecision, .note: break
     }
   }
 

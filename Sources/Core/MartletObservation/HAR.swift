@@ -1,3 +1,4 @@
+import MartletEngine
 public import MartletSemantics
 
 /// A recording of HTTP calls in the HTTP Archive format, HAR 1.2, which browsers export and many tools read.
@@ -160,6 +161,9 @@ extension HAR {
     /// The messages of the WebSocket that the request opened; nil for any other request. An extension of the format, as
     /// `_webSocketMessages`.
     public var webSocketMessages: [WebSocketMessage]?
+    /// The TLS of the connection, and the server's certificate. An extension of the format, as `_securityDetails`, with
+    /// the members that browsers' tools write.
+    public var securityDetails: SecurityDetails?
     /// A remark: here the numbers of call and attempt, and why it was not the last attempt.
     public var comment: String?
 
@@ -168,6 +172,7 @@ extension HAR {
       case pageref, time, request, response, cache, timings, serverIPAddress, connection, comment
       case resourceType = "_resourceType"
       case webSocketMessages = "_webSocketMessages"
+      case securityDetails = "_securityDetails"
     }
 
     /// Makes an entry.
@@ -196,7 +201,39 @@ extension HAR {
       connection = values.text(.connection)
       resourceType = values.text(.resourceType)
       webSocketMessages = values.value(.webSocketMessages)
+      securityDetails = values.value(.securityDetails)
       comment = values.text(.comment)
+    }
+  }
+
+  /// The TLS of a connection, and the server's certificate.
+  public struct SecurityDetails: Sendable, Hashable, Codable {
+    /// The version, such as `TLS 1.3`.
+    public var `protocol`: String?
+    /// The name of the cipher suite.
+    public var cipher: String?
+    /// The protocol that was negotiated (ALPN), such as `h2`.
+    public var applicationProtocol: String?
+    /// The subject of the certificate.
+    public var subjectName: String?
+    /// The issuer of the certificate.
+    public var issuer: String?
+    /// When the certificate's validity begins, in seconds since 1970.
+    public var validFrom: Double?
+    /// When the certificate's validity ends, in seconds since 1970.
+    public var validTo: Double?
+
+    /// Makes details without values.
+    public init() {}
+
+    init(_ tls: TransferMetrics.TLS) {
+      `protocol` = tls.version.replacing("TLSv", with: "TLS ")
+      cipher = tls.cipher
+      applicationProtocol = tls.applicationProtocol
+      subjectName = tls.certificate?.subject
+      issuer = tls.certificate?.issuer
+      validFrom = tls.certificate?.validFrom?.timeIntervalSince1970
+      validTo = tls.certificate?.validUntil?.timeIntervalSince1970
     }
   }
 

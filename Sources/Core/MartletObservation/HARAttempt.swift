@@ -92,6 +92,7 @@ package struct HARAttempt: Sendable {
         + (wasSent ? "" : ": answered without the network"))
     entry.serverIPAddress = metrics?.remoteAddress
     entry.connection = metrics?.localPort.map(String.init)
+    entry.securityDetails = (metrics?.tls).map(HAR.SecurityDetails.init)
     if let status = response?.status, asksForWebSocket, status == .switchingProtocols || status.isSuccessful {
       entry.resourceType = "websocket"
       entry.webSocketMessages = messages.messages(redaction)

@@ -39,6 +39,29 @@ struct HARRecorderTests {
     #expect(entries[1].comment?.hasSuffix("attempt 2") == true)
   }
 
+  @Test func theConnectionsTLSIsInTheEntry() async throws {
+    /// Reports a connection with TLS.
+    struct SecureTransport: Transport {
+      func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+        var metrics = TransferMetrics()
+        metrics.tls = TransferMetrics.TLS(
+          version: "TLSv1.3", cipher: "TLS_AES_128_GCM_SHA256", applicationProtocol: "h2",
+          certificate: .init(subject: "a.example", issuer: "an authority", validUntil: Date(timeIntervalSince1970: 5)))
+        call.emit(.metrics(metrics))
+        return HTTPResponse(status: .ok, url: request.url)
+      }
+    }
+
+    let entries = await record(HTTPRequest(.get, origin), with: recorder(), SecureTransport())
+
+    let details = try #require(entries.first?.securityDetails)
+    #expect(details.protocol == "TLS 1.3" && details.cipher == "TLS_AES_128_GCM_SHA256")
+    #expect(details.applicationProtocol == "h2" && details.subjectName == "a.example")
+    #expect(details.issuer == "an authority" && details.validFrom == nil && details.validTo == 5)
+    let archive = HAR(log: HAR.Log(creator: HAR.Creator(name: "a", version: "1"), entries: entries))
+    #expect(try HAR(json: archive.json()).log.entries.first?.securityDetails == details)
+  }
+
   @Test func theHeadIsTheOneThatWasWritten() async throws {
     /// Writes a head with more fields than the request has.
     struct WritingTransport: Transport {

@@ -22,7 +22,7 @@ let server = try LoopbackServer { request in
   case "/flaky":
     isFirst.exchange(false, ordering: .relaxed) ? .status(.serviceUnavailable) : .text("now it works")
   case "/cached": Reply.text("kept for an hour").with(.cacheControl, "max-age=3600")
-  case "/private" where request.fields[.authorization] == "Bearer fresh": .text("private")
+  case "/private" where request.fields[.authorization] == "Bearer second": .text("private")
   case "/private": .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
   case "/cookies":
     Reply.text("cookies").with(.setCookie, "good=1; Path=/").with(.setCookie, "bad=1; Domain=example.com")
@@ -60,7 +60,7 @@ configuration.listeners.append(inspector)
 configuration.retry.limit = 2
 configuration.retry.backoff = Backoff(base: .milliseconds(20))
 configuration.credentials = [
-  TokenSource(AccessToken("stale"), for: .origin(of: server.url)) { _ in AccessToken("fresh") }
+  TokenSource(AccessToken("first"), for: .origin(of: server.url)) { _ in AccessToken("second") }
 ]
 let session = HTTPSession(configuration: configuration)
 

@@ -11,7 +11,9 @@ package final class EventLog: EventListener {
   package let events: Event.Kinds
   package var lines: [String] { log.withLock { $0 } }
 
-  package init(_ events: Event.Kinds = .exceptBytes) { self.events = events }
+  package init(_ events: Event.Kinds = .exceptBytes.subtracting([.cookiesStored, .cacheDecision])) {
+    self.events = events
+  }
 
   package func receive(_ event: Event, in call: Call) {
     let line =
@@ -27,6 +29,8 @@ package final class EventLog: EventListener {
       case .metrics: "metrics"
       case .resend(_, _, let reason): "resend: \(reason)"
       case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
+      case .cookiesStored(let names): "stored \(names.joined(separator: ", "))"
+      case .cacheDecision(let decision): "\(decision.action): \(decision.reason), \(decision.rule)"
       case .cached(let source): "cached \(source.rawValue)"
       case .limit(let limit): "limit: \(limit)"
       case .message(let message): "message \(message)"

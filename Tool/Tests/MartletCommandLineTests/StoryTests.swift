@@ -114,8 +114,8 @@ struct StoryTests {
     let lines = try errors.split(separator: "\n").map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     #expect(
       lines.map(\.event).filter { $0 != "progress" } == [
-        "started", "attempt", "sending", "written", "cookieRefused", "response", "metrics", "resend", "attempt",
-        "sending", "written", "response", "metrics", "finished",
+        "started", "attempt", "sending", "written", "cookieRefused", "cookiesStored", "response", "metrics", "resend",
+        "attempt", "sending", "written", "response", "metrics", "finished",
       ])
     #expect(lines.map(\.ms) == lines.map(\.ms).sorted())
     #expect(Set(lines.map(\.call)).count == 1)

@@ -51,6 +51,14 @@ package enum CachePlan: Sendable, Hashable {
     return plan.withoutNetwork(policy: policy, directives: directives)
   }
 
+  /// Returns why a stored response that matches the request is validated.
+  package static func reasonToValidate(
+    _ stored: StoredResponse, for request: RequestHead, policy: CachePolicy, at now: Date
+  ) -> CacheReason {
+    Decision(request: request, directives: CacheControl(request.fields), stored: stored, index: 0, now: now)
+      .reasonToValidate(policy: policy)
+  }
+
   /// Returns the request to send if no stored response matches. A reload also asks other caches for a fresh response.
   private static func reloading(_ request: RequestHead, policy: CachePolicy) -> RequestHead {
     switch policy {
@@ -157,9 +165,7 @@ private struct Decision {
   }
 
   private func followingProtocol(_ control: CacheControl, _ freshness: Freshness) -> CachePlan {
-    guard !control.isUnqualified("no-cache"), !wantsValidation, !isTooOld(freshness) else {
-      return .validate(index, validation)
-    }
+    if reasonToValidateFresh(control, freshness) != nil { return .validate(index, validation) }
     if freshness.isFresh { return .serve(index, .fresh) }
     guard !control.contains("must-revalidate") else { return .validate(index, validation) }
     if let allowedStaleness, freshness.staleness <= allowedStaleness { return .serve(index, .stale) }
@@ -167,6 +173,19 @@ private struct Decision {
       return .serve(index, .staleWhileRevalidating(validation))
     }
     return .validate(index, validation)
+  }
+
+  func reasonToValidate(policy: CachePolicy) -> CacheReason {
+    if policy == .reloadRevalidatingCacheData { return .validationAsked }
+    let facts = stored.facts
+    return reasonToValidateFresh(facts.control, Freshness(facts, at: now)) ?? .stale
+  }
+
+  /// Returns why the response is validated even if it is fresh; nil if it need not be.
+  private func reasonToValidateFresh(_ control: CacheControl, _ freshness: Freshness) -> CacheReason? {
+    if control.isUnqualified("no-cache") { return .noCache }
+    if wantsValidation { return .noCacheAsked }
+    return isTooOld(freshness) ? .tooOld : nil
   }
 
   /// The request that validates the response. The caller's conditions are not changed, and a HEAD is sent without

@@ -11,27 +11,37 @@ package enum StorageRule {
   package static func allows(
     _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
   ) -> Bool {
+    refusal(of: response, to: request, receivedAt: responseTime, wantsStale: wantsStale) == nil
+  }
+
+  /// Returns why the response is not stored; nil if it is.
+  package static func refusal(
+    of response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
+  ) -> CacheReason? {
     let control = CacheControl(response.fields)
-    guard isFinal(response.status), isUsable(response, to: request, receivedAt: responseTime),
-      !forbids(control, for: response.status),
-      !CacheControl(request.fields).contains("no-store"), !VaryRule.matchesNothing(response.fields),
-      control.contains("public") || !hasSingleUseCredentials(request)
-    else { return false }
+    guard isFinal(response.status) else { return .notFinal }
+    guard isUsable(response, to: request, receivedAt: responseTime) else { return .uselessPart }
+    if let refusal = refusal(by: control, for: response.status) { return refusal }
+    guard !CacheControl(request.fields).contains("no-store") else { return .noStoreAsked }
+    guard !VaryRule.matchesNothing(response.fields) else { return .variesAlways }
+    guard control.contains("public") || !hasSingleUseCredentials(request) else { return .singleUseCredentials }
     let explicit = Freshness.explicitLifetime(of: response, control, receivedAt: responseTime)
     switch request.method {
     case .get: break
     case .post:
       // RFC 9110 §9.3.3: a later GET then uses the response.
-      guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else { return false }
-    default: return false
+      guard explicit != nil, response.status.isSuccessful, describesTarget(response, of: request) else {
+        return .unsuitablePost
+      }
+    default: return .unsuitableMethod
     }
     // §3, last item. `private` allows storing: the cache is private.
     guard
       explicit != nil || control.contains("public") || control.contains("private")
         || Freshness.isHeuristicallyCacheable(response.status)
-    else { return false }
+    else { return .noLifetime }
     let lifetime = explicit ?? Freshness.heuristicLifetime(of: response, control, receivedAt: responseTime) ?? 0
-    return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control)
+    return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control) ? nil : .staleAtOnce
   }
 
   /// Returns the fields to store (§3.1): all except those of the connection, those that `Connection` lists, and those
@@ -66,9 +76,9 @@ package enum StorageRule {
 
   /// Whether `no-store` applies. With `must-understand`, it does not if the status is understood, and a status that is
   /// not understood is not stored (§5.2.2.5 and §5.2.2.3).
-  private static func forbids(_ control: CacheControl, for status: HTTPStatus) -> Bool {
-    if control.contains("must-understand") { return !isUnderstood(status) }
-    return control.contains("no-store")
+  private static func refusal(by control: CacheControl, for status: HTTPStatus) -> CacheReason? {
+    if control.contains("must-understand") { return isUnderstood(status) ? nil : .notUnderstood }
+    return control.contains("no-store") ? .noStore : nil
   }
 
   /// Whether the credentials differ for each request, like those of Digest: a response stored for them (see

@@ -97,6 +97,9 @@ extension Connection {
     guard let driver else { return network.sendElsewhere(transfer) }
     transfer.connection = self
     transfer.phase = .sending
+    if facts.secured != nil, facts.tls == nil, transfer.exchange.limits.events.contains(.metrics) {
+      facts.tls = stream?.innermost?.description
+    }
     transfer.timing.connection = facts
     transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
     transfer.timing.requestStart = loop.now

@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 /// The facts of a connection that was made. Times are in nanoseconds on the loop's clock.
@@ -13,4 +14,6 @@ struct ConnectionFacts {
   var remoteAddress: String?
   var remotePort: Int?
   var localPort: Int?
+  /// The TLS to the origin; nil before a request whose listeners receive metrics.
+  var tls: TransferMetrics.TLS?
 }

@@ -64,6 +64,9 @@ final class LayeredSocket: SocketHandler {
   /// Whether the bytes pass through TLS.
   var isSecure: Bool { !layers.isEmpty }
 
+  /// The session of the origin if that is secure, otherwise that of a secure proxy.
+  var innermost: TLSSession? { layers.last }
+
   /// Whether no unread bytes have arrived.
   var isQuiet: Bool { socket.isQuiet }
 

@@ -28,6 +28,7 @@ struct TransferTiming {
       metrics.remoteAddress = connection.remoteAddress
       metrics.remotePort = connection.remotePort
       metrics.localPort = connection.localPort
+      metrics.tls = connection.tls
     } else {
       metrics.queued = time(end)
     }

@@ -26,6 +26,13 @@ struct Certificate {
   var validFrom: String { Self.text(of: X509_get0_notBefore(raw)) }
   var validUntil: String { Self.text(of: X509_get0_notAfter(raw)) }
 
+  /// What listeners are told.
+  var summary: TransferMetrics.TLS.Certificate {
+    .init(
+      subject: subject, issuer: issuer, validFrom: Self.date(X509_get0_notBefore(raw)),
+      validUntil: Self.date(X509_get0_notAfter(raw)))
+  }
+
   /// Whether it has expired.
   var isExpired: Bool { X509_get0_notAfter(raw).map { X509_cmp_current_time($0) <= 0 } ?? true }
 
@@ -73,6 +80,12 @@ struct Certificate {
     func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
     let day = "\(Int(parts.tm_year) + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
     return "\(day) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)) UTC"
+  }
+
+  private static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+    var parts = tm()
+    guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
+    return Date(timeIntervalSince1970: TimeInterval(timegm(&parts)))
   }
 
   /// Returns text from a certificate for a message, of at most 200 bytes.

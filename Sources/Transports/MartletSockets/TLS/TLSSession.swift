@@ -246,6 +246,15 @@ extension TLSSession {
     SSL_get_current_cipher(ssl).flatMap { SSL_CIPHER_get_name($0) }.map { String(cString: $0) } ?? ""
   }
 
+  /// What listeners are told; nil before the handshake is complete.
+  var description: TransferMetrics.TLS? {
+    guard case .open = state else { return nil }
+    let own = SSL_get0_peer_certificate(ssl).map(Certificate.init)
+    return TransferMetrics.TLS(
+      version: version, cipher: cipher, applicationProtocol: negotiatedProtocol, isResumed: isResumed,
+      certificate: own?.summary)
+  }
+
   /// Whether an earlier session was resumed, so that no certificates were sent.
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
 

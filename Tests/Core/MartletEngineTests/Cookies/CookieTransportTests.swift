@@ -108,6 +108,21 @@ struct CookieTransportTests {
   }
 
   @Test
+  func storedAndRefusedCookiesAreReported() async throws {
+    let transport = ScriptedTransport(
+      MockResponse(
+        status: .ok,
+        fields: [.setCookie: "a=1", .setCookie: "b=2; Domain=other.example", .setCookie: " c =3; Path=/x"]))
+    let log = EventLog([.cookiesStored, .cookieRefused])
+    var request = HTTPRequest(.get, Self.home)
+    request.options.listeners = [log]
+
+    _ = try await HTTPSession(transport: transport).data(for: request)
+
+    #expect(log.lines == ["refused b: domainMismatch", "stored a, c"])
+  }
+
+  @Test
   func everyRequestOfARedirectChainHasItsOwnCookies() async throws {
     let transport = RecordingTransport(
       around: MockTransport { request in

@@ -27,7 +27,7 @@ struct ObservationTests {
 
   @Test func theBytesOfBothBodiesAreReportedToListenersThatWantThem() async throws {
     let wanting = EventLog(.all)
-    let other = EventLog()
+    let other = EventLog(.exceptBytes)
     let transport = MockTransport { request in
       _ = try await request.readBody()
       return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")
@@ -46,7 +46,7 @@ struct ObservationTests {
 
   @Test func aListenerReceivesTheEventsThatItNames() async throws {
     let every = EventLog(.all)
-    let logs = (0..<14).map { EventLog(Event.Kinds(rawValue: 1 << $0)) }
+    let logs = (0..<18).map { EventLog(Event.Kinds(rawValue: 1 << $0)) }
     let transport = MockTransport { request in
       _ = try await request.readBody()
       return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")
@@ -66,7 +66,7 @@ struct ObservationTests {
 
   @Test func aCallSaysWhichEventsItsListenersReceive() {
     #expect(Call().events.isEmpty)
-    #expect(Call(listeners: [EventLog()]).events == .exceptBytes)
+    #expect(Call(listeners: [EventLog(.exceptBytes)]).events == .exceptBytes)
     #expect(Call(listeners: [EventLog(.metrics), EventLog([.note, .bytes])]).events == [.metrics, .note, .bytes])
   }
 
@@ -76,7 +76,8 @@ struct ObservationTests {
 
     _ = try await session(log, transport: ScriptedTransport(.text(""))).data(for: request)
 
-    #expect(log.lines.prefix(4).map { String($0.prefix { $0 != " " }) } == ["started", "attempt", "sending", "bytes"])
+    let names = log.lines.prefix(5).map { String($0.prefix { $0 != " " }) }
+    #expect(names == ["started", "attempt", "forward:", "sending", "bytes"])
   }
 
   @Test func withoutSuchAListenerBodiesAreNotWrapped() async throws {

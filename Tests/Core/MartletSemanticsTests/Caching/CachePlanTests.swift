@@ -28,6 +28,29 @@ struct CachePlanTests {
     }
   }
 
+  struct Validation: Sendable {
+    let control: String
+    var asked: HTTPFields = [:]
+    var policy = CachePolicy.useProtocolCachePolicy
+    let rule: String
+  }
+
+  @Test(arguments: [
+    Validation(control: "max-age=60", policy: .reloadRevalidatingCacheData, rule: "RFC 9111 §5.2.1.1"),
+    Validation(control: "max-age=60, no-cache", rule: "RFC 9111 §5.2.2.4"),
+    Validation(control: "max-age=60", asked: [.cacheControl: "no-cache"], rule: "RFC 9111 §5.2.1.4"),
+    Validation(control: "max-age=60", asked: [.cacheControl: "max-age=1"], rule: "RFC 9111 §5.2.1.1"),
+    Validation(control: "max-age=5", rule: "RFC 9111 §4.2"),
+  ])
+  func theReasonOfAValidationNamesItsRule(row: Validation) {
+    let stored = StoredResponse([.cacheControl: row.control, .eTag: "\"a\""])
+
+    let reason = CachePlan.reasonToValidate(
+      stored, for: RequestHead(row.asked), policy: row.policy, at: arrival.addingTimeInterval(10))
+
+    #expect(reason.rule == row.rule)
+  }
+
   @Test(arguments: [
     Row("fresh", [.cacheControl: "max-age=60"], .fresh),
     Row("stale", [.cacheControl: "max-age=5"], .validate),

@@ -71,6 +71,32 @@ struct StorageRuleTests {
     #expect(StorageRule.allows(row.response, to: row.request, receivedAt: arrival) == row.isStored)
   }
 
+  struct Refusal: Sendable {
+    let fields: HTTPFields
+    var status = HTTPStatus.ok
+    var asked: HTTPFields = [:]
+    let rule: String
+  }
+
+  @Test(arguments: [
+    Refusal(fields: [:], status: .notModified, rule: "RFC 9111 §3"),
+    Refusal(fields: [.contentRange: "bytes 0-1/2"], status: .partialContent, rule: "RFC 9111 §3.3"),
+    Refusal(fields: [.cacheControl: "no-store"], rule: "RFC 9111 §5.2.2.5"),
+    Refusal(fields: [.cacheControl: "must-understand"], status: 599, rule: "RFC 9111 §5.2.2.3"),
+    Refusal(fields: [.cacheControl: "max-age=60"], asked: [.cacheControl: "no-store"], rule: "RFC 9111 §5.2.1.5"),
+    Refusal(fields: [.vary: "*"], rule: "RFC 9111 §4.1"),
+    Refusal(fields: [.cacheControl: "max-age=60"], asked: [.authorization: "Digest x"], rule: "RFC 9111 §3.5"),
+    Refusal(fields: [.eTag: "\"a\""], status: 302, rule: "RFC 9111 §3"),
+    Refusal(fields: [:], rule: "RFC 9111 §4.2"),
+  ])
+  func theReasonOfARefusalNamesItsRule(row: Refusal) {
+    let response = ResponseHead(status: row.status, fields: row.fields)
+
+    let reason = StorageRule.refusal(of: response, to: RequestHead(row.asked), receivedAt: arrival)
+
+    #expect(reason?.rule == row.rule)
+  }
+
   @Test func staleResponsesAreStoredIfTheCallerUsesThem() {
     let head = ResponseHead(status: .ok)
 

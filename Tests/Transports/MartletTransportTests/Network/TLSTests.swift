@@ -199,5 +199,11 @@ struct TLSTests {
     #expect(second.reusedConnection)
     #expect(first.headerBytesReceived > 50)
     #expect((1..<80_000).contains(first.bytesReceived))  // compressed on the wire
+    let tls = try #require(first.tls)
+    #expect(tls.version == "TLSv1.3" && tls.cipher.hasPrefix("TLS_") && tls.applicationProtocol == "h2")
+    #expect(second.tls == tls)
+    let certificate = try #require(tls.certificate)
+    #expect(certificate.subject == "localhost" && !certificate.issuer.isEmpty)
+    #expect(try #require(certificate.validUntil) > .now)
   }
 }

@@ -46,6 +46,12 @@ struct EventLines: EventListener {
     case .resend(let request, let delay, let reason):
       return named("resend", [("delay", Self.number(delay)), text("reason", reason)] + head(request.head))
     case .cookieRefused(let refusal): return named("cookieRefused", [text("reason", "\(refusal)")])
+    case .cookiesStored(let names):
+      return named("cookiesStored", [("names", "[\(names.map(JSONSyntax.quoted).joined(separator: ","))]")])
+    case .cacheDecision(let decision):
+      return named(
+        "cacheDecision",
+        [text("action", decision.action.rawValue), text("reason", decision.reason), text("rule", decision.rule)])
     case .cached(let source): return named("cached", [text("source", source.rawValue)])
     case .limit(let limit): return named("limit", [text("text", "\(limit)")])
     case .note(let note): return named("note", [text("text", note)])
@@ -98,6 +104,7 @@ struct EventLines: EventListener {
       ("phases", "{\(phases.joined(separator: ","))}"), ("bytesSent", "\(metrics.bytesSent)"),
       ("bytesReceived", "\(metrics.bytesReceived)"), ("reusedConnection", "\(metrics.reusedConnection)"),
     ] + (metrics.remoteAddress.map { [text("address", $0)] } ?? [])
+      + (metrics.tls.map { [text("tls", "\($0)")] } ?? [])
   }
 
   /// Milliseconds, with at most three decimals.

@@ -86,7 +86,7 @@ final class Story: EventListener {
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []
-    case .bytes: return []
+    case .bytes, .cookiesStored, .cacheDecision: return []
     case .finished(let error): return [ending(call, error)]
     }
   }

@@ -113,7 +113,7 @@ final class TimelineRecorder: EventListener {
     case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")
     case .cached, .limit, .note: attempt.notes.append("\(event)")
     case .finished(let error): (attempt.end, attempt.failure) = (time, error?.phase)
-    case .started, .attempt, .informational, .bytes, .message: break
+    case .started, .attempt, .informational, .bytes, .message, .cookiesStored, .cacheDecision: break
     }
   }
 }

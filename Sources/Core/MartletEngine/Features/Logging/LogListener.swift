@@ -55,7 +55,7 @@ public struct LogListener: EventListener {
     self.clock = clock
   }
 
-  public var events: Event.Kinds { .exceptBytes.subtracting(.written) }
+  public var events: Event.Kinds { .exceptBytes.subtracting([.written, .cookiesStored, .cacheDecision]) }
 
   public func receive(_ event: Event, in call: Call) {
     let kept = summary(of: call)
@@ -77,7 +77,7 @@ public struct LogListener: EventListener {
     case .finished:
       let summary = kept.summary.withLock { $0 }
       log(summary.level, call, summary.line(redaction), isEnd: true)
-    case .started, .written, .progress, .bytes: break
+    case .started, .written, .progress, .bytes, .cookiesStored, .cacheDecision: break
     }
   }
 

@@ -77,6 +77,10 @@ public struct EventHandler: EventListener {
   case resend(HTTPRequest, after: Duration, reason: String)
   /// A cookie of the response was not stored.
   case cookieRefused(Cookie.Refusal)
+  /// Cookies of the response were stored, with these names, or removed, if they had expired.
+  case cookiesStored([String])
+  /// The cache decided about the request or its response.
+  case cacheDecision(Event.CacheDecision)
   /// The response comes from the cache, with its state there. After a 304, or if the origin failed, the request was
   /// sent too.
   case cached(HTTPResponse.Source)
@@ -130,8 +134,12 @@ extension Event {
     public static let written = Event.Kinds(rawValue: 1 << 14)
     /// ``Event/message(_:)``.
     public static let message = Event.Kinds(rawValue: 1 << 15)
+    /// ``Event/cookiesStored(_:)``.
+    public static let cookiesStored = Event.Kinds(rawValue: 1 << 16)
+    /// ``Event/cacheDecision(_:)``.
+    public static let cacheDecision = Event.Kinds(rawValue: 1 << 17)
     /// All kinds.
-    public static let all = Event.Kinds(rawValue: (1 << 16) - 1)
+    public static let all = Event.Kinds(rawValue: (1 << 18) - 1)
     /// All but ``bytes``.
     public static let exceptBytes = all.subtracting(.bytes)
   }
@@ -153,6 +161,8 @@ extension Event {
     case .metrics: .metrics
     case .resend: .resend
     case .cookieRefused: .cookieRefused
+    case .cookiesStored: .cookiesStored
+    case .cacheDecision: .cacheDecision
     case .cached: .cached
     case .limit: .limit
     case .note: .note
@@ -178,6 +188,8 @@ extension Event: CustomStringConvertible {
     case .metrics(let metrics): "measured: \(metrics)"
     case .resend(_, let delay, let reason): "again after \(delay): \(reason)"
     case .cookieRefused(let refusal): "\(refusal)"
+    case .cookiesStored(let names): "stored cookies: \(names.joined(separator: ", "))"
+    case .cacheDecision(let decision): "\(decision)"
     case .cached(let source): "the response comes from the cache: \(source.rawValue)"
     case .limit(let limit): "\(limit)"
     case .note(let text): text

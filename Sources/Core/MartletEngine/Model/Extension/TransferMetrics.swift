@@ -38,6 +38,77 @@ public struct TransferMetrics: Sendable, Hashable {
   /// The local port, which distinguishes connections.
   public var localPort: Int?
 
+  /// The TLS of the connection to the server; nil without TLS, or over a transport that does not report it.
+  public var tls: TLS?
+
   /// Makes empty metrics, for a transport to fill.
   public init() {}
+}
+
+extension TransferMetrics {
+  /// What the handshake of a connection agreed on, and the server's certificate.
+  public struct TLS: Sendable, Hashable, CustomStringConvertible {
+    /// The version: `TLSv1.2` or `TLSv1.3`.
+    public var version: String { content.value.version }
+    /// The name of the cipher suite.
+    public var cipher: String { content.value.cipher }
+    /// The protocol that was negotiated (ALPN), such as `h2`; nil if there was none.
+    public var applicationProtocol: String? { content.value.applicationProtocol }
+    /// Whether an earlier session was resumed. The certificate is then that of its handshake.
+    public var isResumed: Bool { content.value.isResumed }
+    /// The server's certificate; nil if it is not known.
+    public var certificate: Certificate? { content.value.certificate }
+
+    /// Metrics are copied more often than they are read.
+    private let content: Shared<Content>
+
+    private struct Content: Sendable, Hashable {
+      let version: String
+      let cipher: String
+      let applicationProtocol: String?
+      let isResumed: Bool
+      let certificate: Certificate?
+    }
+
+    /// Makes the description of a connection's TLS.
+    public init(
+      version: String, cipher: String, applicationProtocol: String? = nil, isResumed: Bool = false,
+      certificate: Certificate? = nil
+    ) {
+      content = Shared(
+        Content(
+          version: version, cipher: cipher, applicationProtocol: applicationProtocol, isResumed: isResumed,
+          certificate: certificate))
+    }
+
+    public static func == (one: TLS, other: TLS) -> Bool { one.content.value == other.content.value }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(content.value) }
+
+    /// The version, the cipher suite, and the names in the certificate.
+    public var description: String {
+      let names = certificate.map { ["certificate of \($0.subject) by \($0.issuer)"] } ?? []
+      return ([version, cipher] + [applicationProtocol].compactMap(\.self) + names).joined(separator: ", ")
+    }
+
+    /// The parts of a certificate that are shown. The text is that of the certificate, without control characters.
+    public struct Certificate: Sendable, Hashable {
+      /// The common name of the subject, or another of its names.
+      public var subject: String
+      /// The common name of the issuer, or another of its names.
+      public var issuer: String
+      /// When its validity begins; nil if that cannot be read.
+      public var validFrom: Date?
+      /// When its validity ends; nil if that cannot be read.
+      public var validUntil: Date?
+
+      /// Makes the description of a certificate.
+      public init(subject: String, issuer: String, validFrom: Date? = nil, validUntil: Date? = nil) {
+        self.subject = subject
+        self.issuer = issuer
+        self.validFrom = validFrom
+        self.validUntil = validUntil
+      }
+    }
+  }
 }

@@ -12,6 +12,12 @@ func makeSession() throws -> HTTPSession {
   return HTTPSession(configuration: configuration)
 }
 
+// With the connections of a transport:
+let transport = SocketTransport()
+var options = Inspector.Options()
+options.pools = { await transport.statistics() }
+try Inspector(options).close()
+
 let server = try LoopbackServer { _ in .text("hello") }
 let (data, _) = try await makeSession().data(for: HTTPRequest(.get, server.url("/")))
 print(String(decoding: data, as: UTF8.self))

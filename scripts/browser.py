@@ -69,8 +69,11 @@ class Browser:
         self.command('/window/rect', {'width': width, 'height': height})
 
     def prefer(self, scheme):
-        self.command('/goog/cdp/execute', {'cmd': 'Emulation.setEmulatedMedia', 'params': {
-            'features': [{'name': 'prefers-color-scheme', 'value': scheme}]}})
+        self.protocol('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
+
+    def protocol(self, command, **parameters):
+        """A command of Chromium's DevTools protocol."""
+        return self.command('/goog/cdp/execute', {'cmd': command, 'params': parameters})
 
     def shot(self, name):
         self.shots.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,8 @@ package final class CallLog: Sendable {
   private let byteLimit: Int
   private let ring = Mutex(Ring())
   private let bytes = Atomic(0)
+  private let counters = Mutex(CallCounters())
+  let pools: PoolReading?
   private let revisions = Atomic<UInt64>(0)
   private let closed = Atomic(false)
 
@@ -37,6 +39,7 @@ package final class CallLog: Sendable {
     redaction = options.redaction
     callLimit = max(1, options.callLimit)
     byteLimit = max(0, options.byteLimit)
+    pools = options.pools.map(PoolReading.init)
   }
 
   // MARK: - Recording
@@ -69,6 +72,14 @@ package final class CallLog: Sendable {
     }
   }
 
+  /// Adds the last event of a call, and counts it.
+  package func end(_ call: RecordedCall, _ event: Event) {
+    update(call, event)
+    let outcome = call.outcome
+    let second = Int(stopwatch.elapsed.components.seconds)
+    counters.withLock { $0.add(outcome, at: second) }
+  }
+
   private func drop(_ call: RecordedCall) { bytes.subtract(call.drop(), ordering: .relaxed) }
 
   /// Makes the revisions of added calls, which have numbers of their own, count as changes.
@@ -84,6 +95,11 @@ package final class CallLog: Sendable {
   /// The calls, the oldest first, how many times calls were removed, and how many calls there were.
   var state: (calls: [RecordedCall], removals: Int, total: Int) {
     ring.withLock { ($0.calls, $0.removals, $0.total) }
+  }
+
+  /// How many calls have ended, and what ended since a second.
+  func counters(since second: Int) -> (count: Int, seconds: [CallCounters.Second]) {
+    counters.withLock { ($0.count, $0.since(second)) }
   }
 
   package var heldBytes: Int { bytes.load(ordering: .relaxed) }

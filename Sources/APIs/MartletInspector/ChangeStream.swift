@@ -20,12 +20,18 @@ final class ChangeStream: Sendable {
     var revision: UInt64?
     var removals = 0
     var rounds = 0
+    /// The last second that was counted, how many calls had ended then, and the numbers of connections.
+    var second = 0
+    var ended = 0
+    var pool: PoolReading.Numbers?
   }
 
   /// The time between two looks.
   private static let interval = DispatchTimeInterval.milliseconds(100)
   /// The rounds without changes after which a comment finds out whether the page is still there.
   private static let silentRounds = 50
+  /// The rounds after which the numbers of connections are read again.
+  private static let roundsOfASecond = 10
   /// The maximum number of calls in one piece.
   private static let batch = 500
 
@@ -58,10 +64,11 @@ final class ChangeStream: Sendable {
   private var now: Double { log.stopwatch.elapsed.inMilliseconds }
 
   private func changes(since last: UInt64, _ position: inout Position) -> Data {
+    if position.rounds.isMultiple(of: Self.roundsOfASecond) { log.pools?.refresh() }
+    var output = counters(&position)
     let newest = log.revision
     let state = log.state
-    guard newest > last || state.removals != position.removals else { return Data() }
-    var output = Data()
+    guard newest > last || state.removals != position.removals else { return output }
     if state.removals != position.removals {
       position.removals = state.removals
       output += event("kept", state.calls.map(\.id))
@@ -77,6 +84,21 @@ final class ChangeStream: Sendable {
     // Calls that have changed since are sent at the next look.
     position.revision = changed.count > told.count ? told.last?.revision : newest
     return output
+  }
+
+  /// What has ended since the last look.
+  private func counters(_ position: inout Position) -> Data {
+    let (count, seconds) = log.counters(since: position.second)
+    let pool = log.pools?.numbers
+    guard isLive, count != position.ended || pool != position.pool else { return Data() }
+    (position.ended, position.pool, position.second) = (count, pool, seconds.last?.number ?? position.second)
+    return event("counters", Counters(now: now, seconds: seconds, pool: pool))
+  }
+
+  private struct Counters: Encodable {
+    let now: Double
+    let seconds: [CallCounters.Second]
+    let pool: PoolReading.Numbers?
   }
 
   private struct Hello: Encodable {

@@ -32,6 +32,9 @@ public final class Inspector: EventListener {
     public var bodyLimit = 1 << 20
     /// The secrets that are replaced; ``Martlet/Redaction/standard`` by default. `.off` shows passwords and tokens.
     public var redaction = Redaction.standard
+    /// Reads the numbers of a transport's connections, which the page then shows: `{ await transport.statistics() }`.
+    /// nil, the default, shows none. It is called about once a second while a page is open.
+    public var pools: (@Sendable () async -> [Origin: PoolStatistics])?
     /// Whether the URL is printed once on standard error; true by default.
     public var isAnnounced = true
 
@@ -74,7 +77,7 @@ public final class Inspector: EventListener {
       open.withLock { $0[id] = record }
     case .finished:
       // bytes of the request's body may arrive later, and are not recorded then
-      if let record = open.withLock({ $0.removeValue(forKey: id) }) { log.update(record, event) }
+      if let record = open.withLock({ $0.removeValue(forKey: id) }) { log.end(record, event) }
     default:
       if let record = open.withLock({ $0[id] }) { log.update(record, event) }
     }

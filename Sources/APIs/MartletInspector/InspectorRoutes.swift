@@ -76,13 +76,15 @@ struct InspectorRoutes: Sendable {
     return Reply(fields: [.contentType: "application/json"], content: bytes)
   }
 
-  /// The numbers of the calls whose text contains another: URLs, fields and bodies that are text, without secrets.
+  /// The numbers of the calls whose text contains another: URLs, fields and bodies that are text, without secrets. With
+  /// `calls=7,8`, only these are searched.
   private func search(_ query: String?) -> Reply {
     let pairs = PercentEncoding.form.pairs(in: query ?? "")
     guard let wanted = pairs.first(where: { $0.name == "text" })?.value.lowercased(), !wanted.isEmpty else {
       return json([UInt64]())
     }
-    let found = log.state.calls.filter { call in
+    let scope = pairs.first { $0.name == "calls" }.map { Set($0.value.split(separator: ",").compactMap { UInt64($0) }) }
+    let found = log.state.calls.filter { scope?.contains($0.id) ?? true }.filter { call in
       call.snapshot.attempts(of: call, log).contains { $0.entry(log.redaction)?.contains(wanted) ?? false }
     }
     return json(found.map(\.id))

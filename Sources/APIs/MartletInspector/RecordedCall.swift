@@ -92,6 +92,23 @@ package final class RecordedCall: Sendable {
     content.withLock { $0.revision = revision() }
   }
 
+  /// How it ended, for the counters.
+  var outcome: CallCounters.Outcome {
+    content.withLock { content in
+      var outcome = CallCounters.Outcome()
+      for (_, event) in content.events {
+        switch event {
+        case .response(let head, _): outcome.isFailure = head.status.code >= 400
+        case .cached: outcome.isCached = true
+        case .progress(let progress) where progress.direction == .received: outcome.received += progress.completed
+        default: break
+        }
+      }
+      if let error = content.error, !error.isCancelled { outcome.isFailure = true }
+      return outcome
+    }
+  }
+
   /// Releases what it holds, and records nothing more; returns the number of bytes that it held.
   func drop() -> Int {
     content.withLock { content in

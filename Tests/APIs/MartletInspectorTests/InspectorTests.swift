@@ -165,6 +165,53 @@ struct InspectorContentTests {
     await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("Anna is here")))
     await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("nobody is here")))
     #expect(try await run.text("/search?text=anna") == "[\(run.ids[0])]")
+    #expect(try await run.text("/search?text=anna&calls=\(run.ids[0]),9") == "[\(run.ids[0])]")
+    #expect(try await run.text("/search?text=anna&calls=\(run.ids[1])") == "[]")
+  }
+
+  @Test func theCacheTellsItsDecisionAndTheRule() async throws {
+    let run = try InspectorRun()
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("a").with(.cacheControl, "no-store")))
+    let details = try await run.text("/calls/\(try #require(run.ids.first))")
+    #expect(details.contains("the response is not stored: it has no-store"))
+    #expect(details.contains(#""rule":"RFC 9111 §5.2.2.5""#))
+  }
+
+  @Test func cookiesThatAreStoredAndRefusedHaveANameAndNoValue() async throws {
+    let run = try InspectorRun()
+    let good = MockResponse.text("a").with(.setCookie, "good=secret")
+    let response = good.with(.setCookie, "bad=secret; Domain=b.example")
+    await run.call(HTTPRequest(.get, origin), ScriptedTransport(response))
+    let details = try await run.text("/calls/\(try #require(run.ids.first))")
+    #expect(details.contains("stored cookies: good\"") && details.contains("the host does not belong to its Domain"))
+    #expect(!details.contains("secret"))
+  }
+
+  @Test func theCountersDoNotDependOnTheRing() async throws {
+    let run = try InspectorRun {
+      $0.callLimit = 2
+      $0.pools = { Origin(origin).map { [$0: PoolStatistics()] } ?? [:] }
+    }
+    for status in [HTTPStatus.ok, .notFound, .ok, .ok] {
+      await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("abc", status: status)))
+    }
+    let counted = run.inspector.log.counters(since: 0)
+    #expect(counted.count == 4)
+    #expect(counted.seconds.reduce(0) { $0 + $1.calls } == 4)
+    #expect(counted.seconds.reduce(0) { $0 + $1.failures } == 1)
+    #expect(counted.seconds.reduce(0) { $0 + $1.received } == 12)
+    let (body, _) = try await run.session.bytes(for: run.request("/changes"))
+    var lines = body.lines.makeAsyncIterator()
+    while let line = try await lines.next(), !line.contains(#""pool":{"#) { continue }
+    body.cancel()
+  }
+
+  @Test func aSecondIsKeptForFiveMinutes() {
+    var counters = CallCounters()
+    for second in 0..<400 { counters.add(.init(isCached: true, received: 2), at: second) }
+    counters.add(.init(), at: 398)
+    #expect(counters.since(0).map(\.number) == Array(100..<400))
+    #expect(counters.since(399).map(\.calls) == [2])
   }
 
   @Test func theRingIsBoundedInCallsAndKeepsPinnedOnes() async throws {

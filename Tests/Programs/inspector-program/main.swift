@@ -6,7 +6,7 @@ import MartletWebSocket
 import Synchronization
 
 // A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
-// more calls at each line of its input: "many" makes 2,000, "slow" one that never ends.
+// more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends.
 
 let picture = Data(
   base64Encoded:
@@ -29,6 +29,7 @@ let server = try LoopbackServer { request in
   case "/hostile":
     Reply(
       fields: [.contentType: "text/html", "X-Evil": "<script>window.hacked=1</script>"], content: Data(hostile.utf8))
+  case "/names": .json(#"{"__proto__": {"constructor": 12345678901234567890}, "price": 1.00}"#)
   case "/xml": Reply(fields: [.contentType: "application/xml"], content: Data("<a><b>1</b><c/></a>".utf8))
   case "/picture": Reply(fields: [.contentType: "image/png"], content: picture ?? Data())
   case "/svg":
@@ -53,6 +54,8 @@ let server = try LoopbackServer { request in
 var options = Inspector.Options()
 options.callLimit = 2500
 options.isAnnounced = false
+let transport = SocketTransport()
+options.pools = { await transport.statistics() }
 let inspector = try Inspector(options)
 
 var configuration = SessionConfiguration()
@@ -62,7 +65,7 @@ configuration.retry.backoff = Backoff(base: .milliseconds(20))
 configuration.credentials = [
   TokenSource(AccessToken("first"), for: .origin(of: server.url)) { _ in AccessToken("second") }
 ]
-let session = HTTPSession(configuration: configuration)
+let session = HTTPSession(transport: transport, configuration: configuration)
 
 func call(_ target: String, label: String? = nil, _ change: (inout HTTPRequest) -> Void = { _ in }) async {
   var request = HTTPRequest(.get, server.url(target))
@@ -85,7 +88,7 @@ await call("/cached")
 await call("/private")
 await call("/cookies")
 await call("/hostile?q=%3Cscript%3E&access_token=hidden-secret")
-for target in ["/xml", "/picture", "/svg", "/bytes", "/events", "/missing", "/broken"] { await call(target) }
+for target in ["/names", "/xml", "/picture", "/svg", "/bytes", "/events", "/missing", "/broken"] { await call(target) }
 await call("/new") { request in
   request.method = .post
   request.fields[.contentType] = "application/json"
@@ -103,6 +106,7 @@ func tell(_ line: String) {
 tell(inspector.url.absoluteString)
 while let line = readLine() {
   switch line {
+  case "one": await call("/new?one")
   case "many": for number in 1...2000 { await call("/new?number=\(number)") }
   case "slow": Task { @concurrent in await call("/never") }
   default: break

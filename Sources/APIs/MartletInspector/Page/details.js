@@ -42,6 +42,7 @@ function drawDetails(details) {
   const isSame = state.details?.summary.id === call.id
   const opened = isSame ? [...panel.querySelectorAll('details')].map(part => part.open) : []
   const scroll = isSame ? panel.scrollTop : 0
+  if (!isSame) bodies.clear()
   state.details = details
   panel.replaceChildren(
     make('h2', {}, make('b', { class: statusStyle(call) }, statusText(call)), ' ', call.method, ' ', make('bdi', {}, call.url)),
@@ -108,8 +109,14 @@ function attemptPart(call, attempt, index, count) {
 
 function facts(entry, attempt) {
   const times = Object.entries(entry.timings).filter(([, value]) => value > 0).map(([name, value]) => `${name} ${timeText(value)}`)
+  const tls = entry._securityDetails
+  const date = seconds => seconds === undefined ? '?' : new Date(seconds * 1000).toISOString().slice(0, 10)
+  const isOver = tls?.validTo * 1000 < Date.parse(entry.startedDateTime)
   const values = {
-    connection: attempt.connection ?? 'none', times: times.join(', '),
+    connection: attempt.connection ?? 'none',
+    TLS: tls && [tls.protocol, tls.cipher, tls.applicationProtocol].filter(Boolean).join(', '),
+    certificate: tls?.subjectName && `${tls.subjectName}, issued by ${tls.issuer ?? '?'}, valid from ${date(tls.validFrom)} to ${date(tls.validTo)}${isOver ? ' (expired)' : ''}`,
+    times: times.join(', '),
     'body sent': entry.request.bodySize >= 0 ? sizeText(entry.request.bodySize) : '–',
     'body received': `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'}, decoded ${sizeText(entry.response.content.size)}`,
     'cookies sent': entry.request.cookies.map(cookie => cookie.name).join(', '),
@@ -135,16 +142,22 @@ function messages(list) {
 
 const textLimit = 256 << 10
 const hexLimit = 16 << 10
+// The parts of the call that is shown: a body that did not grow is neither asked for nor drawn again.
+const bodies = new Map()
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']
 
 function bodyPart(call, index, side, size, type, comment) {
   const title = `${side === 'request' ? 'Request' : 'Response'}’s body`
   if (!size) return comment ? make('p', { class: 'dim' }, `${title}: ${comment}`) : ''
+  const path = `/calls/${call.id}/${index + 1}/${side}`
+  const known = bodies.get(path)
+  if (known?.size === size && known.title === title && known.type === type) return known.part
   const place = make('div', { class: 'body' })
   const part = make('section', {}, make('h3', {}, `${title}, ${sizeText(size)}${type ? `, ${type}` : ''}`),
     comment ? make('p', { class: 'dim' }, comment) : '', place)
-  ask(`/calls/${call.id}/${index + 1}/${side}`).then(response => response.arrayBuffer())
-    .then(buffer => showBody(place, new Uint8Array(buffer), type ?? '')).catch(report)
+  bodies.set(path, { size, title, type, part })
+  ask(path).then(response => response.arrayBuffer()).then(buffer => showBody(place, new Uint8Array(buffer), type ?? ''))
+    .catch(error => { bodies.delete(path); report(error) })
   return part
 }
 
@@ -193,21 +206,62 @@ function decoded(bytes, type) {
 function format(text, media) {
   if (text.length > textLimit) return text
   try {
-    if (media.endsWith('json')) return JSON.stringify(JSON.parse(text), null, 2)
+    if (media.endsWith('json')) return indentJSON(text)
   } catch { return text }
   return media.endsWith('xml') ? indentXML(text) : text
 }
 
+const indentation = depth => '\n' + '  '.repeat(Math.min(depth, 20))
+
+// Only the space between the parts changes: numbers keep their digits, and members their order and number.
+function indentJSON(text) {
+  JSON.parse(text)
+  let depth = 0
+  const parts = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? []
+  return parts.map((part, index) => {
+    if (part === ':') return ': '
+    if (part === ',') return ',' + indentation(depth)
+    if (part === '{' || part === '[') {
+      const isEmpty = /[}\]]/.test(parts[index + 1])
+      depth += 1
+      return isEmpty ? part : part + indentation(depth)
+    }
+    if (part === '}' || part === ']') {
+      depth -= 1
+      return /^[{[]$/.test(parts[index - 1]) ? part : indentation(depth) + part
+    }
+    return part
+  }).join('')
+}
+
+// Splits in one pass: an end that is missing is searched for once.
+function markup(text) {
+  const parts = []
+  const missing = new Set()
+  const until = (end, from) => {
+    const index = missing.has(end) ? -1 : text.indexOf(end, from)
+    if (index < 0) missing.add(end)
+    return index < 0 ? text.length : index + end.length
+  }
+  for (let start = 0; start < text.length;) {
+    const isMarkup = text[start] === '<'
+    const end = text.startsWith('<!--', start) ? until('-->', start + 4)
+      : text.startsWith('<![CDATA[', start) ? until(']]>', start)
+        : isMarkup ? until('>', start) : until('<', start) - (missing.has('<') ? 0 : 1)
+    parts.push(text.slice(start, end))
+    start = end
+  }
+  return parts
+}
+
 function indentXML(text) {
   let depth = 0
-  const parts = text.match(/<!--[\s\S]*?-->|<!\[CDATA\[[\s\S]*?\]\]>|<[^>]*>|[^<]+/g) ?? []
-  return parts.filter(part => part.trim()).map(part => {
-    const isEnd = part.startsWith('</')
-    if (isEnd) depth -= 1
-    const line = '  '.repeat(Math.max(0, depth)) + part.trim()
+  return markup(text).filter(part => part.trim()).map(part => {
+    if (part.startsWith('</')) depth = Math.max(0, depth - 1)
+    const line = indentation(depth) + part.trim()
     if (/^<[^/!?]/.test(part) && !part.endsWith('/>')) depth += 1
     return line
-  }).join('\n')
+  }).join('').slice(1)
 }
 
 function hex(bytes) {

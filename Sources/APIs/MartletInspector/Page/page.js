@@ -5,10 +5,11 @@
 const key = location.hash.slice(1)
 const rowHeight = 28
 const minute = 60_000
+const chartSeconds = 180
 
 const state = {
   calls: new Map(), shown: [], selected: null, isPaused: false, held: null, total: 0, offset: 0, isLive: true,
-  filter: [], found: null, details: null, shownRevision: '',
+  filter: [], found: null, details: null, seconds: new Map(), pool: null,
 }
 
 const at = id => document.getElementById(id)
@@ -67,8 +68,8 @@ function statusStyle(call) {
 }
 
 // The drawing: bars that the process computed, placed in the width of a duration.
-function drawing(bars, start, length) {
-  const element = make('span', { class: 'bars' })
+function drawing(bars, start, length, role) {
+  const element = make('span', { class: 'bars', role })
   for (const bar of bars) {
     const left = Math.min(100, (bar.start - start) / length * 100)
     const part = make('i', { class: bar.style, title: bar.title })
@@ -139,7 +140,17 @@ function hold({ name, value }) {
   } else if (name === 'calls') {
     state.held.total = value.total
     for (const call of value.calls) state.held.calls.set(call.id, call)
+  } else if (name === 'counters') {
+    count(value)
   }
+}
+
+// What the process counted in each second, which does not depend on the calls that it still has.
+function count(value) {
+  for (const [second, ...numbers] of value.seconds) state.seconds.set(second, numbers)
+  const oldest = value.now / 1000 - chartSeconds - 1
+  for (const second of state.seconds.keys()) if (second < oldest) state.seconds.delete(second)
+  state.pool = value.pool ?? null
 }
 
 function release() {
@@ -163,14 +174,19 @@ function apply({ name, value }) {
     state.total = value.total
     for (const call of value.calls) {
       state.calls.set(call.id, call)
+      state.found?.changed.add(call.id)
       if (call.id === state.selected) loadDetails()
     }
+    if (state.found) planSearch()
+  } else if (name === 'counters') {
+    count(value)
   }
   plan()
 }
 
 function forgetAll() {
   state.calls.clear()
+  state.seconds.clear()
   state.held = null
 }
 
@@ -206,21 +222,35 @@ const tests = {
 
 const matches = call => state.filter.every(({ name, value }) => tests[name](call, value))
 
+// Asks the process which calls have the text: at first all of them, later those that have changed.
 async function searchBodies() {
+  planSearch.timer = null
   const wanted = state.filter.find(part => part.name === 'body')?.value
-  if (!wanted || state.found?.text === wanted) return
+  if (!wanted) return
+  const known = state.found?.text === wanted ? state.found : null
+  const changed = known ? [...known.changed].slice(0, 200) : []
+  if (known && !changed.length) return
+  changed.forEach(id => known.changed.delete(id))
+  const scope = known ? `&calls=${changed.join(',')}` : ''
   try {
-    const ids = await (await ask(`/search?text=${encodeURIComponent(wanted)}`)).json()
-    state.found = { text: wanted, ids: new Set(ids) }
+    const ids = await (await ask(`/search?text=${encodeURIComponent(wanted)}${scope}`)).json()
+    if (known && known !== state.found) return
+    const found = known ?? (state.found = { text: wanted, ids: new Set(), changed: new Set() })
+    changed.forEach(id => found.ids.delete(id))
+    ids.forEach(id => found.ids.add(id))
+    if (found.changed.size) planSearch()
     plan()
   } catch (error) { report(error) }
 }
 
+function planSearch() { planSearch.timer ??= setTimeout(searchBodies, 300) }
+
 function changeFilter() {
   state.filter = parseFilter(at('filter').value)
   state.found = null
-  clearTimeout(changeFilter.timer)
-  changeFilter.timer = setTimeout(searchBodies, 200)
+  clearTimeout(planSearch.timer)
+  planSearch.timer = setTimeout(searchBodies, 200)
+  drawCount.isDue = true
   at('rows').scrollTop = 0
   plan()
 }
@@ -236,7 +266,17 @@ function plan() {
     state.shown = [...state.calls.values()].filter(matches).sort((a, b) => b.isPinned - a.isPinned || b.id - a.id)
     drawRows()
     drawCounters()
+    drawCount()
   })
+}
+
+// A screen reader tells the number at once after a change of the filter, otherwise now and then.
+function drawCount() {
+  if (!drawCount.isDue && performance.now() < (drawCount.next ?? 0)) return
+  drawCount.isDue = false
+  drawCount.next = performance.now() + 5000
+  const text = `${state.shown.length} of ${state.calls.size} calls`
+  if (at('count').textContent !== text) at('count').textContent = text
 }
 
 // Only the rows in sight are elements.
@@ -249,9 +289,12 @@ function drawRows() {
   const space = at('space')
   space.style.height = `${state.shown.length * rowHeight}px`
   space.replaceChildren(...visible.map((call, index) => row(call, first + index, length)))
+  list.setAttribute('aria-rowcount', state.shown.length + 1)
   at('empty').hidden = state.shown.length > 0
   at('empty').textContent = state.calls.size ? 'No call matches the filter.' : 'No calls yet.'
-  if (state.selected !== null) list.setAttribute('aria-activedescendant', `call-${state.selected}`)
+  const isVisible = visible.some(call => call.id === state.selected)
+  if (isVisible) list.setAttribute('aria-activedescendant', `call-${state.selected}`)
+  else list.removeAttribute('aria-activedescendant')
 }
 
 function row(call, index, length) {
@@ -260,17 +303,20 @@ function row(call, index, length) {
   const source = call.source === 'network' ? '' : make('span', { class: 'tag' }, call.source)
   const again = call.attempts > 1 ? make('span', { class: 'tag' }, `${call.attempts} attempts`) : ''
   const element = make('div', {
-    class: 'row', role: 'option', id: `call-${call.id}`, 'aria-selected': String(call.id === state.selected),
-    'aria-setsize': state.shown.length, 'aria-posinset': index + 1,
+    class: 'row', role: 'row', id: `call-${call.id}`, 'aria-selected': String(call.id === state.selected),
+    'aria-rowindex': index + 2,
     onclick: () => { select(call.id); openDetails() },
   },
-  make('b', { class: statusStyle(call) }, statusText(call)), make('span', {}, call.method),
-  make('span', { class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again),
-  make('span', { class: 'number' }, sizeText(call.received)),
-  make('span', { class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length))
+  make('b', { role: 'gridcell', class: statusStyle(call) }, statusText(call)), make('span', { role: 'gridcell' }, call.method),
+  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again),
+  make('span', { role: 'gridcell', class: 'number' }, sizeText(call.received)),
+  make('span', { role: 'gridcell', class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length, 'gridcell'))
   element.style.top = `${index * rowHeight}px`
   return element
 }
+
+// The height that rows have, below the names of the columns.
+const listHeight = () => at('rows').clientHeight - at('columns').offsetHeight
 
 function select(id) {
   state.selected = id
@@ -278,7 +324,8 @@ function select(id) {
   const list = at('rows')
   const top = index * rowHeight
   if (top < list.scrollTop) list.scrollTop = top
-  if (top + rowHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + rowHeight - list.clientHeight
+  const height = listHeight()
+  if (top + rowHeight > list.scrollTop + height) list.scrollTop = top + rowHeight - height
   drawRows()
 }
 
@@ -292,41 +339,60 @@ function move(step) {
 
 // --- Counters ---------------------------------------------------------------------------------------------------------
 
+// Seconds with what ended in them: the number of calls, failures, answers of the cache, and bytes. Those of an archive are
+// made of its calls.
+function secondsOf(calls) {
+  if (state.isLive) return state.seconds
+  const seconds = new Map()
+  for (const call of calls) {
+    const second = Math.floor((call.end ?? call.start) / 1000)
+    const numbers = seconds.get(second) ?? [0, 0, 0, 0]
+    seconds.set(second, numbers)
+    numbers[0] += 1
+    numbers[1] += call.state === 'failed' || call.status >= 400
+    numbers[2] += call.source !== 'network'
+    numbers[3] += call.received
+  }
+  return seconds
+}
+
 function drawCounters() {
   const calls = [...state.calls.values()]
   const latest = state.isLive ? now() : Math.max(0, ...calls.map(call => call.end ?? call.start))
   const ended = calls.filter(call => call.end && call.end > latest - minute)
   const times = ended.map(duration).sort((a, b) => a - b)
   const quantile = part => times.length ? timeText(times[Math.min(times.length - 1, Math.floor(times.length * part))]) : '–'
-  const failed = ended.filter(call => call.state === 'failed' || call.status >= 400)
-  const cached = ended.filter(call => call.source !== 'network').length
-  const seconds = new Array(60).fill(0)
-  for (const call of ended) seconds[Math.min(59, Math.floor((latest - call.end) / 1000))] += 1
-  const recent = seconds.slice(0, 10).reduce((sum, count) => sum + count, 0)
+  const last = Math.floor(latest / 1000)
+  const seconds = secondsOf(calls)
+  const sum = (index, count) => {
+    let result = 0
+    for (let second = last - count + 1; second <= last; second++) result += seconds.get(second)?.[index] ?? 0
+    return result
+  }
+  const count = sum(0, 60), errors = sum(1, 60)
   const values = {
     calls: state.total, running: calls.filter(call => call.state === 'running').length,
-    'calls/s': (recent / 10).toFixed(1), errors: failed.length, p50: quantile(.5), p99: quantile(.99),
-    received: sizeText(ended.reduce((sum, call) => sum + call.received, 0)),
-    'from cache': ended.length ? `${Math.round(cached / ended.length * 100)} %` : '–',
+    'calls/s': (sum(0, 10) / 10).toFixed(1), errors, p50: quantile(.5), p99: quantile(.99),
+    received: sizeText(sum(3, 60)), 'from cache': count ? `${Math.round(sum(2, 60) / count * 100)} %` : '–',
+    ...state.pool ? { connections: `${state.pool.active} + ${state.pool.idle} idle`, 'in queue': state.pool.queued } : {},
   }
   at('counters').replaceChildren(...Object.entries(values).map(([name, value]) =>
     make('div', {}, make('dt', {}, name), make('dd', { class: name === 'errors' && value ? 'bad' : '' }, value))))
-  drawChart(seconds, failed, latest)
+  drawChart(seconds, last)
 }
 
-function drawChart(seconds, failed, latest) {
-  const errors = new Array(60).fill(0)
-  for (const call of failed) errors[Math.min(59, Math.floor((latest - call.end) / 1000))] += 1
-  const top = Math.max(1, ...seconds)
-  const bars = (counts, style) => counts.map((count, second) => {
+function drawChart(seconds, last) {
+  const shown = Array.from({ length: chartSeconds }, (_, age) => seconds.get(last - age) ?? [0, 0])
+  const top = Math.max(1, ...shown.map(numbers => numbers[0]))
+  const bars = (index, style) => shown.flatMap((numbers, age) => {
+    if (!numbers[index]) return []
     const bar = document.createElementNS('http://www.w3.org/2000/svg', 'rect')
-    const height = count / top * 38
-    for (const [name, value] of Object.entries({ x: (59 - second) * 4, y: 40 - height, width: 3, height, class: style })) {
-      bar.setAttribute(name, value)
-    }
-    return bar
+    const height = numbers[index] / top * 38
+    const place = { x: (chartSeconds - 1 - age) * 3, y: 40 - height, width: 2.5, height, class: style }
+    for (const [name, value] of Object.entries(place)) bar.setAttribute(name, value)
+    return [bar]
   })
-  at('chart').replaceChildren(...bars(seconds, 'all'), ...bars(errors, 'errors'))
+  at('chart').replaceChildren(...bars(0, 'all'), ...bars(1, 'errors'))
 }
 
 // --- Tools ------------------------------------------------------------------------------------------------------------
@@ -357,7 +423,7 @@ function toggleHelp() {
   at('help').setAttribute('aria-expanded', String(!at('keys').hidden))
 }
 
-const page = () => Math.max(1, Math.floor(at('rows').clientHeight / rowHeight) - 1)
+const page = () => Math.max(1, Math.floor(listHeight() / rowHeight) - 1)
 const keys = {
   ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(page()), PageUp: () => move(-page()),
   Home: () => move(-Infinity), End: () => move(Infinity), Enter: openDetails, Escape: closeDetails,

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+package import MartletSemantics
 package import MartletServer
 import Synchronization
 
@@ -23,9 +23,18 @@ package struct ServedRequest: Sendable {
   let log: CallLog
   let url: URL
 
-  /// Adds the head of the reply, which is about to be sent.
+  /// Adds bytes of the request's body.
+  package func receive(_ chunk: Data) { log.update(record, .bytes(chunk, .sent, attempt: 1)) }
+
+  /// Adds the reply, which is about to be sent, with the beginning of its body.
   package func end(_ reply: Reply) {
     log.update(record, .response(ResponseHead(status: reply.status, fields: reply.fields), from: url))
-    log.update(record, .finished(nil))
+    if let bytes = reply.beginning(upTo: log.bodyLimit), !bytes.isEmpty {
+      log.update(record, .bytes(bytes, .received, attempt: 1))
+    }
+    if let length = reply.length {
+      log.update(record, .progress(.init(.received, completed: length, total: length)))
+    }
+    log.end(record, .finished(nil))
   }
 }

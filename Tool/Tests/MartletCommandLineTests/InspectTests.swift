@@ -37,6 +37,8 @@ struct InspectTests {
          "request": {"method": "GET", "url": "https://a.example/new", "headers": []},
          "response": {"status": 200, "content": {"mimeType": "application/json", "text": "{\\"password\\": \\"s3\\"}"}}},
         {"startedDateTime": "2026-01-01T00:00:02.000Z", "time": 5,
+         "_securityDetails": {"protocol": "TLS 1.3", "subjectName": "a.example", "validTo": 1900000000},
+         "_resourceType": "websocket", "_webSocketMessages": [{"type": "send", "time": 1, "opcode": 1, "data": "hi"}],
          "request": {"method": "GET", "url": "https://a.example/else"}, "response": {"status": 500}}
       ]}}
       """
@@ -50,7 +52,9 @@ struct InspectTests {
       let text = try await answer(url, target)
       #expect(!["s1", "s2", "s3"].contains { text.contains("=\($0)") || text.contains("\"\($0)\"") }, "\(target)")
     }
-    #expect(try await answer(url, "/calls/2").contains(#""status":500"#))
+    let other = try await answer(url, "/calls/2")
+    #expect(other.contains(#""status":500"#) && other.contains(#""data":"hi""#))
+    #expect(other.contains(#""subjectName":"a.example""#))
     server.interrupt()
     _ = await server.result
   }
@@ -79,6 +83,9 @@ struct InspectTests {
     _ = try await run("get", "\(server.address)/missing")
     let archive = try await answer(try inspector(of: server), "/archive")
     #expect(archive.contains("/a.txt") && archive.contains(#""status" : 404"#))
+    #expect(archive.contains("0123456789"))
+    _ = try await run("post", "\(server.address)/a.txt", "--raw", "a note")
+    #expect(try await answer(try inspector(of: server), "/archive").contains("a note"))
     server.interrupt()
     _ = await server.result
   }

@@ -20,11 +20,11 @@ struct LocalServer: Sendable {
   /// Starts the server, which reports each request on standard error.
   func start(
     bodies: LoopbackServer.BodyReading, _ surroundings: Surroundings,
-    respond: @escaping @Sendable (LoopbackRequest) -> Reply
+    respond: @escaping LoopbackServer.Responder
   ) throws(UsageError) -> LoopbackServer {
     do {
       return try LoopbackServer(port: port, bodies: bodies, limits: Self.limits) { [hosts] request in
-        let reply = hosts.allow(request.fields) ? respond(request) : Self.refusal
+        let reply = hosts.allow(request.fields) ? try respond(request) : Self.refusal
         let target = Redaction.standard.redacted(reference: request.target)
         surroundings.report("\(request.method) \(target) \(reply.status.code)")
         return reply

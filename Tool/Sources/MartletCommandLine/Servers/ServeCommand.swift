@@ -31,13 +31,14 @@ struct ServeCommand {
   }
 
   func run() async throws -> ExitCode {
-    // A body that is sent to a folder is read and dropped.
     let inspector = inspects ? try Inspector.announced(by: surroundings) : nil
     defer { inspector?.close() }
+    // A body that is sent to a folder is read and dropped. The inspector shows its beginning.
     let server = try server.start(bodies: .streamed, surroundings) { [responder] request in
-      let answer = inspector?.begin(request.received)
+      guard let served = inspector?.begin(request.received) else { return responder.reply(to: request) }
+      while let chunk = try request.nextChunk() { served.receive(chunk) }
       let reply = responder.reply(to: request)
-      answer?.end(reply)
+      served.end(reply)
       return reply
     }
     defer { server.stop() }

@@ -40,7 +40,7 @@ struct CallDetails: Encodable {
       guard let entry = attempt.entry(log.redaction) else { return nil }
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
-        entry: entry.withoutBodies, bars: attempt.bars(until: log.stopwatch.elapsed),
+        entry: entry.withoutBodies, bars: attempt.bars(until: log.elapsed),
         connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
     }
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)

@@ -47,7 +47,7 @@ struct CallSummary: Encodable {
     let isUnread = error?.isCancelled == true && status != nil
     state = content.end == nil ? "running" : isUnread ? "unread" : error == nil ? "done" : "failed"
     self.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)".printable }
-    bars = made.flatMap { $0.bars(until: log.stopwatch.elapsed) }
+    bars = made.flatMap { $0.bars(until: log.elapsed) }
   }
 }
 

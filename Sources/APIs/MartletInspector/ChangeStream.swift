@@ -61,7 +61,7 @@ final class ChangeStream: Sendable {
     return nil
   }
 
-  private var now: Double { log.stopwatch.elapsed.inMilliseconds }
+  private var now: Double { log.elapsed.inMilliseconds }
 
   private func changes(since last: UInt64, _ position: inout Position) -> Data {
     if position.rounds.isMultiple(of: Self.roundsOfASecond) { log.pools?.refresh() }

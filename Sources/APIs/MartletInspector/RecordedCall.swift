@@ -45,13 +45,19 @@ package final class RecordedCall: Sendable {
     var kept = Kept()
     var skipped: [Skipped] = []
     var isDropped = false
+    /// How it ended, for the counters.
+    var outcome = CallCounters.Outcome()
   }
 
   struct Kept: Sendable {
     var sent = 0
     var received = 0
-    var sentProgress: (time: Duration, event: Event)?
-    var receivedProgress: (time: Duration, event: Event)?
+    var sentProgress: (time: Duration, progress: Event.Progress)?
+    var receivedProgress: (time: Duration, progress: Event.Progress)?
+
+    var progress: [(time: Duration, event: Event)] {
+      [sentProgress, receivedProgress].compactMap { $0.map { ($0.time, .progress($0.progress)) } }
+    }
   }
 
   /// Bytes of a body that are only counted.
@@ -70,7 +76,7 @@ package final class RecordedCall: Sendable {
     (self.id, self.label, self.start) = (id, label, start)
     self.request = request.withoutBody
     var content = Content(revision: revision)
-    content.events.reserveCapacity(8)
+    content.events.reserveCapacity(12)
     self.content = Mutex(content)
   }
 
@@ -93,21 +99,7 @@ package final class RecordedCall: Sendable {
   }
 
   /// How it ended, for the counters.
-  var outcome: CallCounters.Outcome {
-    content.withLock { content in
-      var outcome = CallCounters.Outcome()
-      for (_, event) in content.events {
-        switch event {
-        case .response(let head, _): outcome.isFailure = head.status.code >= 400
-        case .cached: outcome.isCached = true
-        case .progress(let progress) where progress.direction == .received: outcome.received += progress.completed
-        default: break
-        }
-      }
-      if let error = content.error, !error.isCancelled { outcome.isFailure = true }
-      return outcome
-    }
-  }
+  var outcome: CallCounters.Outcome { content.withLock { $0.outcome } }
 
   /// Releases what it holds, and records nothing more; returns the number of bytes that it held.
   func drop() -> Int {
@@ -124,40 +116,57 @@ package final class RecordedCall: Sendable {
     content.withLock { content in
       guard !content.isDropped else { return 0 }
       content.revision = revision()
-      let isFull = content.events.count >= Self.eventLimit
       switch event {
       case .progress(let progress):
         if progress.direction == .sent {
-          content.kept.sentProgress = (time, event)
+          content.kept.sentProgress = (time, progress)
         } else {
-          content.kept.receivedProgress = (time, event)
+          content.kept.receivedProgress = (time, progress)
         }
-        return 0
       case .bytes(let bytes, let direction, let attempt):
         let room = bodyLimit - (direction == .sent ? content.kept.sent : content.kept.received)
-        return content.add(bytes, direction, attempt, at: time, room: isFull ? 0 : room)
+        return content.add(bytes, direction, attempt, at: time, room: content.isFull ? 0 : room)
       case .message(var message):
         message.payload = Data(message.payload.prefix(max(0, bodyLimit - content.kept.received)))
         content.kept.received += message.payload.count
-        if isFull { return 0 }
+        if content.isFull { return 0 }
         content.events.append((time, .message(message)))
         return content.grow(by: message.payload.count)
-      case .finished(let error):
+      case .attempt(let number, let request):
         content.endAttempt()
-        content.end = time
-        content.error = error
-        content.error?.body = nil
-        if isFull { content.events.append((time, event.withoutBodies)) }
-      case .attempt: content.endAttempt()
-      default: break
+        content.append(.attempt(number, request.withoutBody), at: time)
+      case .resend(let request, let delay, let reason):
+        content.append(.resend(request.withoutBody, after: delay, reason: reason), at: time)
+      case .response(let head, _):
+        content.outcome.isFailure = head.status.code >= 400
+        content.append(event, at: time)
+      case .cached:
+        content.outcome.isCached = true
+        content.append(event, at: time)
+      case .finished(let error): content.end(error, at: time)
+      default: content.append(event, at: time)
       }
-      if !isFull { content.events.append((time, event.withoutBodies)) }
       return 0
     }
   }
 }
 
 extension RecordedCall.Content {
+  fileprivate var isFull: Bool { events.count >= RecordedCall.eventLimit }
+
+  fileprivate mutating func append(_ event: Event, at time: Duration) {
+    if !isFull { events.append((time, event)) }
+  }
+
+  fileprivate mutating func end(_ error: HTTPError?, at time: Duration) {
+    endAttempt()
+    end = time
+    self.error = error
+    if error?.body != nil { self.error?.body = nil }
+    if let error, !error.isCancelled { outcome.isFailure = true }
+    events.append((time, .finished(self.error)))  // also if there are too many
+  }
+
   fileprivate mutating func grow(by count: Int) -> Int {
     bytes += count + RecordedCall.overhead
     return count + RecordedCall.overhead
@@ -186,8 +195,10 @@ extension RecordedCall.Content {
 
   /// Keeps the last progress of the attempt that ends.
   fileprivate mutating func endAttempt() {
-    if events.count < RecordedCall.eventLimit {
-      events += [kept.sentProgress, kept.receivedProgress].compactMap(\.self)
+    if let (time, progress) = kept.sentProgress { append(.progress(progress), at: time) }
+    if let (time, progress) = kept.receivedProgress {
+      append(.progress(progress), at: time)
+      outcome.received += progress.completed
     }
     kept = RecordedCall.Kept()
   }
@@ -196,13 +207,12 @@ extension RecordedCall.Content {
   func attempts(of call: RecordedCall, _ log: CallLog) -> [RecordedCall.Attempt] {
     guard archived.isEmpty else { return archived }
     var attempts: [RecordedCall.Attempt] = []
-    let open = [kept.sentProgress, kept.receivedProgress].compactMap(\.self)
-    for (time, event) in events + open {
+    for (time, event) in events + kept.progress {
       switch event {
       case .attempt(let number, let request):
         let date = log.began + time.inMilliseconds / 1000
         let attempt = HARAttempt(
-          number, of: call.id, request, at: (date, log.stopwatch), bodyLimit: log.bodyLimit)
+          number, of: call.id, request, at: (date, Stopwatch(ContinuousClock())), bodyLimit: log.bodyLimit)
         attempts.append(RecordedCall.Attempt(live: attempt, start: time))
       case .bytes(_, _, let number):
         // Those of an attempt that has ended may still arrive.
@@ -215,7 +225,7 @@ extension RecordedCall.Content {
       guard let index = attempts.lastIndex(where: { $0.live?.number == part.attempt }) else { continue }
       attempts[index].live?.skip(part.count, part.direction)
     }
-    if end == nil { attempts.indices.last.map { attempts[$0].stop(at: log.stopwatch.elapsed) } }
+    if end == nil { attempts.indices.last.map { attempts[$0].stop(at: log.elapsed) } }
     return attempts
   }
 }
@@ -249,20 +259,5 @@ extension HTTPRequest {
     var copy = self
     copy.body = .empty
     return copy
-  }
-}
-
-extension Event {
-  fileprivate var withoutBodies: Event {
-    switch self {
-    case .started(let request): return .started(request.withoutBody)
-    case .attempt(let number, let request): return .attempt(number, request.withoutBody)
-    case .resend(let request, let delay, let reason):
-      return .resend(request.withoutBody, after: delay, reason: reason)
-    case .finished(var error?) where error.body != nil:
-      error.body = nil
-      return .finished(error)
-    default: return self
-    }
   }
 }

@@ -203,7 +203,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ///   - sent: the request.
   ///   - flight: the request as its caller made it, which has started.
   private func fetch(_ sent: OriginRequest, for flight: InFlightRequest) async throws -> HTTPResponse {
-    flight.reportSending(sent)
+    flight.report(.sending(sent))
     let requestTime = cache.now()
     let response: HTTPResponse
     do {
@@ -212,7 +212,7 @@ struct CachingTransport: Transport, DeadlineAware {
       return try await stale(sent.entry, insteadOf: error, to: flight)
     }
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
-    flight.report(update, of: response)
+    flight.report(.received(response, update))
     guard update != .ignore else { return pass(response, for: flight) }
     return try await apply(update, of: response, to: sent, for: flight)
   }
@@ -335,15 +335,15 @@ struct CachingTransport: Transport, DeadlineAware {
         "the cache policy forbids network access, and only a GET or HEAD request without a body, to the host of its "
           + "URL, can be answered from the cache")
     }
-    flight.reportUncacheable()
+    flight.report(.uncacheable)
     let request = flight.request.head
     let requestTime = cache.now()
     // Started now, so that a later removal includes its response.
     if request.method == .post, !flight.hasForeignHost { flight.register() }
     let response = try await base.send(flight.request, in: flight.call)
-    for key in flight.invalidKeys(after: response.head) {
-      await cache.remove(.key(key), for: flight)
-    }
+    let keys = InvalidationRule.keys(after: response.head, to: flight.request.head, partition: flight.key.partition)
+    if !keys.isEmpty { flight.report(.invalidating) }
+    for key in keys { await cache.remove(.key(key), for: flight) }
     guard flight.canStore, flight.call.use.storesResponse,
       case .store(let stored) = flight.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }

@@ -31,7 +31,7 @@ let fields: HTTPFields = [
   "Strict-Transport-Security": "max-age=31536000; includeSubdomains; preload", "X-Frame-Options": "deny",
   "X-Content-Type-Options": "nosniff", "X-XSS-Protection": "1; mode=block",
   "Referrer-Policy": "origin-when-cross-origin, strict-origin-when-cross-origin",
-  "Content-Security-Policy": "default-src 'none'", "X-GitHub-Request-Id": "CAD0:98FF:9ED62C:BB8EE6:5DB3A13B",
+  "Content-Security-Policy": "default-src 'none'", "X-GitHub-Request-Id": "0000:0000:000000:000000:00000000",
 ]
 let logins = Atomic(0)
 let server = try LoopbackServer { request in

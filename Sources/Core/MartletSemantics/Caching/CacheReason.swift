@@ -7,7 +7,7 @@ package struct CacheReason: Sendable, Hashable {
 }
 
 extension CacheReason {
-  /// Returns what is known about a response that is stored.
+  /// Returns why a response is stored, and until when it can be used.
   package static func storing(_ stored: StoredResponse, at now: Date) -> CacheReason {
     let facts = stored.facts
     let seconds = Int(exactly: Freshness(facts, at: now).lifetime.rounded()) ?? .max

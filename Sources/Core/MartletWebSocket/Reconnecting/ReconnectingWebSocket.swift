@@ -118,7 +118,7 @@ public final class ReconnectingWebSocket: Sendable {
     var error: HTTPError
     var age: Stopwatch
 
-    /// What is left of it.
+    /// The pause without the time that has passed.
     var rest: Pause { Pause(delay: Swift.max(.zero, delay - age.elapsed), error: error, age: age) }
   }
 

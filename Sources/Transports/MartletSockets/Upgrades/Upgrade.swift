@@ -12,7 +12,7 @@ protocol UpgradeCarrier: AnyObject {
   func send()
   /// Ends both directions, because nobody uses it any more.
   ///
-  /// - Parameter sendingRest: whether a stream of HTTP/2 sends first what was written before its user ended it.
+  /// - Parameter sendingRest: whether a stream of HTTP/2 first sends the bytes that are still waiting.
   func close(sendingRest: Bool)
   /// The socket of a peer that answers fast; nil of another peer.
   var answeringStream: LayeredSocket? { get }

@@ -2,7 +2,7 @@ import MartletSemantics
 
 // What the cache tells listeners about its decisions. Without such a listener, nothing of it is computed.
 extension InFlightRequest {
-  /// What is reported.
+  /// A decision of the cache.
   enum Reported {
     /// Why the request is sent, and what the cache adds to it.
     case sending(OriginRequest)

@@ -32,10 +32,8 @@ let package = Package(
       name: "bench",
       dependencies: [
         "CCompress", "CEcho", "CLoop", "CSink", "CTurbo", "MeasuredClient", product("Martlet"),
-        product("MartletImages"),
-        product("MartletSQLite"), product("MartletTesting"), product("MartletSockets"), product("MartletTasks"),
-        product("MartletWebSocket"),
-        product("SAPFoundation"),
+        product("MartletImages"), product("MartletInspector"), product("MartletSQLite"), product("MartletSockets"),
+        product("MartletTasks"), product("MartletTesting"), product("MartletWebSocket"), product("SAPFoundation"),
       ],
       swiftSettings: settings),
     // The smallest programs that get a URL, for measurements of cold start and size.

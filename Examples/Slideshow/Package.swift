@@ -30,6 +30,7 @@ let package = Package(
         .product(name: "Martlet", package: "Martlet"),
         .product(name: "MartletImages", package: "Martlet"),
         .product(name: "MartletInspector", package: "Martlet"),
+        .product(name: "MartletSockets", package: "Martlet", condition: .when(platforms: [.linux])),
       ]),
     // Display and control in a terminal.
     .target(

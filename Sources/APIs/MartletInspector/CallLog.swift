@@ -68,21 +68,18 @@ package final class CallLog: Sendable {
     return call
   }
 
-  /// Adds an event to a call.
+  /// Adds an event to a call, and counts the call with its last one.
   package func update(_ call: RecordedCall, _ event: Event) {
-    let grown = call.update(event, at: elapsed, revision: nextRevision, bodyLimit: bodyLimit)
+    let time = elapsed
+    let grown = call.update(event, at: time, revision: nextRevision, bodyLimit: bodyLimit)
+    if case .finished = event {
+      let outcome = call.outcome
+      counters.withLock { $0.add(outcome, at: Int(time.components.seconds)) }
+    }
     guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
     while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
       drop(oldest)
     }
-  }
-
-  /// Adds the last event of a call, and counts it.
-  package func end(_ call: RecordedCall, _ event: Event) {
-    update(call, event)
-    let outcome = call.outcome
-    let second = Int(elapsed.components.seconds)
-    counters.withLock { $0.add(outcome, at: second) }
   }
 
   private func drop(_ call: RecordedCall) { bytes.subtract(call.drop(), ordering: .relaxed) }

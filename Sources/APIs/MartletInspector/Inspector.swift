@@ -48,8 +48,7 @@ public final class Inspector: EventListener {
   private let server: InspectorServer
   /// The number of requests that local servers showed.
   static let served = Atomic<UInt64>(0)
-  /// The records of the calls in progress.
-  private let open = Mutex<[UInt64: RecordedCall]>([:])
+  private let record = CallLocal<RecordedCall?>(nil)
 
   /// Starts the server.
   ///
@@ -70,16 +69,10 @@ public final class Inspector: EventListener {
   public var events: Event.Kinds { log.bodyLimit > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
-    let id = call.id
-    switch event {
-    case .started(let request):
-      guard let record = log.begin(id, label: call.label, request) else { return }
-      open.withLock { $0[id] = record }
-    case .finished:
-      // bytes of the request's body may arrive later, and are not recorded then
-      if let record = open.withLock({ $0.removeValue(forKey: id) }) { log.end(record, event) }
-    default:
-      if let record = open.withLock({ $0[id] }) { log.update(record, event) }
+    if case .started(let request) = event {
+      call[record] = log.begin(call.id, label: call.label, request)
+    } else if let record = call[record] {
+      log.update(record, event)
     }
   }
 

@@ -114,7 +114,8 @@ package final class RecordedCall: Sendable {
   /// - Parameter revision: takes the number of the change, under the lock: a page that sees the number sees the change.
   func update(_ event: Event, at time: Duration, revision: () -> UInt64, bodyLimit: Int) -> Int {
     content.withLock { content in
-      guard !content.isDropped else { return 0 }
+      // bytes of the request's body may arrive after the end
+      guard content.end == nil, !content.isDropped else { return 0 }
       content.revision = revision()
       switch event {
       case .progress(let progress):

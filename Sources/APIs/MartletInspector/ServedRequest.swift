@@ -35,6 +35,6 @@ package struct ServedRequest: Sendable {
     if let length = reply.length {
       log.update(record, .progress(.init(.received, completed: length, total: length)))
     }
-    log.end(record, .finished(nil))
+    log.update(record, .finished(nil))
   }
 }

@@ -6,7 +6,8 @@ import MartletWebSocket
 import Synchronization
 
 // A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
-// more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends.
+// more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends, "get URL FILE" one to
+// a server whose authority is in the file.
 
 let picture = Data(
   base64Encoded:
@@ -105,10 +106,16 @@ func tell(_ line: String) {
 
 tell(inspector.url.absoluteString)
 while let line = readLine() {
-  switch line {
+  let words = line.split(separator: " ").map(String.init)
+  switch words[0] {
   case "one": await call("/new?one")
   case "many": for number in 1...2000 { await call("/new?number=\(number)") }
   case "slow": Task { @concurrent in await call("/never") }
+  case "get":
+    var connection = ConnectionConfiguration()
+    connection.tls.authorities = URL(filePath: words[2])
+    let session = HTTPSession(connection: connection, configuration: configuration)
+    _ = try? await session.data(for: HTTPRequest(.get, words[1]))
   default: break
   }
   tell("done")

@@ -101,7 +101,7 @@ struct ServerTests {
         : .json(#"{"got":"\#(request.text)"}"#)
     }
     let recorder = HARRecorder()
-    let forwarder = Forwarder(to: origin.url, over: ConnectionConfiguration(), listeners: [recorder])
+    let forwarder = Forwarder(to: origin.url, over: SocketTransport(), listeners: [recorder])
     let proxy = try LoopbackServer { forwarder.reply(to: $0) }
 
     let posted = try await run("post", ":\(proxy.port)/p?q=1", "--raw", "text", "X-Kept:1")
@@ -164,7 +164,7 @@ struct ServerTests {
   @Test func anOriginThatIsNotThereIsABadGateway() async throws {
     let origin = try LoopbackServer { _ in .text("") }
     origin.stop()
-    let forwarder = Forwarder(to: origin.url, over: ConnectionConfiguration(), listeners: [])
+    let forwarder = Forwarder(to: origin.url, over: SocketTransport(), listeners: [])
     let proxy = try LoopbackServer { forwarder.reply(to: $0) }
     #expect(try await run("get", ":\(proxy.port)/", "--check-status").code == .serverError)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletInspector
 import MartletSQLite
 import MartletSockets
 import MeasuredClient
@@ -27,7 +28,7 @@ struct SessionClient: Client {
     /// The bare session, used by tasks that run on the transport's own thread.
     case executor
     /// The bare session with one feature.
-    case interceptors, listener, cookies, cache, deadline, retry, authentication, correlation
+    case interceptors, listener, inspector, cookies, cache, deadline, retry, authentication, correlation
     /// With all built-in features: without a caller's interceptors and listeners.
     case builtIn = "built-in"
     /// Also with a caller's interceptors.
@@ -41,6 +42,7 @@ struct SessionClient: Client {
       case .executor: "bare, on the transport's executor"
       case .interceptors: "4 interceptors of the caller's"
       case .listener: "a listener that does nothing"
+      case .inspector: "an inspector without a page"
       case .builtIn: "all that are built in"
       case .stored: "a response from memory"
       case .storedOnDisk: "a response from SQLite"
@@ -140,7 +142,7 @@ extension SessionClient.Variant {
     }
     func has(_ feature: Self) -> Bool {
       switch feature {
-      case .listener: self == feature
+      case .listener, .inspector: self == feature
       case .interceptors: self == feature || self == .all
       default: self == feature || self == .all || self == .builtIn
       }
@@ -154,6 +156,11 @@ extension SessionClient.Variant {
     }
     if has(.interceptors) { settings.interceptors = TaggingInterceptor.four }
     if has(.listener) { settings.listeners = [EventHandler { _, _ in }] }
+    if has(.inspector) {
+      var options = Inspector.Options()
+      options.isAnnounced = false
+      settings.listeners = [try Inspector(options)]
+    }
     if has(.correlation) { settings.interceptors.append(CorrelationInterceptor()) }
     if has(.deadline) { settings.options.deadline = .seconds(300) }
     if has(.retry) { settings.options.retryPolicy = .standard }

@@ -4,6 +4,10 @@ import MartletImages
 import MartletInspector
 import SlideshowService
 
+#if os(Linux)
+  import MartletSockets
+#endif
+
 /// The start of a program: finds or starts a service, opens the cache, reads the saved state.
 package struct Launch: Sendable {
   package let client: SlideshowClient
@@ -33,13 +37,15 @@ package struct Launch: Sendable {
     store = isDemo ? demoStore : StateStore(file: file, name: configuration.service.absoluteString)
     let cacheFile = options.cache.map { URL(filePath: $0) } ?? HTTPCache.defaultFile(environment: environment)
     let cache = HTTPCache.slideshow(in: cacheFile) { inbox.yield($0) }
-    let inspector = options.isInspected ? try Inspector() : nil
-    // What was printed is soon hidden by the slides.
+    let transport = DefaultTransport()
+    let inspector = options.isInspected ? try Self.inspector(of: transport) : nil
+    // The slides soon hide what the inspector printed.
     if let inspector { inbox.yield(Explanation("The requests are at \(inspector.url.absoluteString)")) }
     client = SlideshowClient(
       configuration,
       session: .slideshow(
-        allowsInsecure: options.allowsInsecure, cache: cache, listeners: inspector.map { [$0] } ?? []))
+        allowsInsecure: options.allowsInsecure, transport: transport, cache: cache,
+        listeners: inspector.map { [$0] } ?? []))
     pollInterval = options.poll == 0 ? nil : .seconds(options.poll)
     interval = .seconds(options.interval)
     isPlaying = options.isPlaying
@@ -65,6 +71,14 @@ package struct Launch: Sendable {
 
   /// Ends the demo service, if there is one.
   package func end() { demo?.stop() }
+
+  private static func inspector(of transport: DefaultTransport) throws -> Inspector {
+    var options = Inspector.Options()
+    #if os(Linux)
+      options.pools = { await transport.statistics() }
+    #endif
+    return try Inspector(options)
+  }
 
   /// The demo's service, at the previous port if it is free: then its cached responses are still valid.
   private static func demo(

@@ -17,34 +17,35 @@ package struct CookieList: Sendable {
   ///   - context: the circumstances in which the cookies are set.
   ///   - limit: the maximum number of cookies of a domain.
   ///   - now: the current time.
-  /// - Returns: the reasons for rejected cookies, in the order of the lines.
+  /// - Returns: for each of them, the stored cookie, or the reason why none was stored.
   package mutating func receive(
     _ received: [Result<Cookie, Cookie.Refusal>], isSecure: Bool, in context: Cookie.Context, limit: Int, now: Date
-  ) -> [Cookie.Refusal] {
+  ) -> [Result<Cookie, Cookie.Refusal>] {
     removeExpired(now)
     var positions: [Cookie.Identity: Int] = [:]
     for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
     // Over an insecure connection no secure cookies are added, so only these can be hidden.
     let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
     var latest = creationTime(for: now)
-    var refusals: [Cookie.Refusal] = []
-    for result in received {
-      do throws(Cookie.Refusal) {
-        let cookie = try result.get()
+    let outcomes = received.map { result in
+      result.flatMap { cookie -> Result<Cookie, Cookie.Refusal> in
         if secure[cookie.name]?.contains(where: { $0.isHidden(by: cookie) }) == true {
-          throw Cookie.Refusal(.hidesSecureCookie, name: cookie.name)
+          return .failure(Cookie.Refusal(.hidesSecureCookie, name: cookie.name))
         }
         let position = positions[cookie.identity]
         let old = position.map { cookies[$0] }.flatMap { $0.isExpired(at: now) ? nil : $0 }
-        if context.access == .nonHTTP, old?.isHTTPOnly == true { throw Cookie.Refusal(.httpOnly, name: cookie.name) }
+        if context.access == .nonHTTP, old?.isHTTPOnly == true {
+          return .failure(Cookie.Refusal(.httpOnly, name: cookie.name))
+        }
         positions[cookie.identity] = position ?? cookies.count
         set(cookie, at: position, created: old?.created ?? latest)
         if old == nil { latest += Self.tick }
-      } catch { refusals.append(error) }
+        return result
+      }
     }
     removeExpired(now)
     for domain in Set(received.compactMap { try? $0.get().domain }) { trim(domain, to: limit) }
-    return refusals
+    return outcomes
   }
 
   private mutating func set(_ cookie: Cookie, at position: Int?, created: Date) {

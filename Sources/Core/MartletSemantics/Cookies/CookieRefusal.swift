@@ -80,3 +80,11 @@ extension Cookie {
     }
   }
 }
+
+extension Result where Failure == Cookie.Refusal {
+  /// The reason why there is no cookie.
+  package var refusal: Cookie.Refusal? {
+    guard case .failure(let refusal) = self else { return nil }
+    return refusal
+  }
+}

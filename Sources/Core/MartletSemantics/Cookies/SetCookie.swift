@@ -49,11 +49,6 @@ package struct SetCookie: Sendable, Hashable {
     expires = lifetime.maxAge ?? lifetime.expires
   }
 
-  /// The name in a line; empty if there is none.
-  package static func name(in line: String) -> String {
-    String(pair(Substring(line.prefix { $0 != ";" }), withoutEquals: .value).name)
-  }
-
   private struct Lifetime {
     var maxAge: Date?
     var expires: Date?

@@ -113,9 +113,9 @@ struct CookieSessionsTests {
     _ = try await after("id=1", sentWith: "")
     _ = try await holds("id=1")
     let head = ResponseHead(status: .ok, fields: [.setCookie: "id=2"])
-    let refusals = try await jar.store(from: head, for: home, in: .init(), sentWith: [:])
-    #expect(refusals.map(\.reason) == [.otherSession])
-    #expect(refusals.first?.description.contains("CSRF") == true)
+    let outcomes = try await jar.store(from: head, for: home, in: .init(), sentWith: [:])
+    #expect(outcomes.map(\.refusal?.reason) == [.otherSession])
+    #expect(outcomes.first?.refusal?.description.contains("CSRF") == true)
   }
 
   @Test(

@@ -20,8 +20,8 @@ struct CookieClient {
       guard let request = Self.request(url) else { throw Cookie.Refusal(.noHost) }
       let cookie = try SetCookie(line, now: now)
         .cookie(for: request, in: context, publicSuffixes: Self.suffixes, now: now)
-      let refused = list.receive([.success(cookie)], isSecure: request.isSecure, in: context, limit: 180, now: now)
-      if let refusal = refused.first { throw refusal }
+      let outcomes = list.receive([.success(cookie)], isSecure: request.isSecure, in: context, limit: 180, now: now)
+      if let refusal = outcomes[0].refusal { throw refusal }
     } catch { refusals.append(error.reason) }
   }
 

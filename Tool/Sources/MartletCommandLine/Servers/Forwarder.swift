@@ -17,13 +17,13 @@ struct Forwarder: Sendable {
     .transferEncoding, .upgrade, .contentLength, .host, .expect, .acceptEncoding,
   ]
 
-  init(to origin: URL, over connection: ConnectionConfiguration, listeners: [any EventListener]) {
+  init(to origin: URL, over transport: SocketTransport, listeners: [any EventListener]) {
     var configuration = SessionConfiguration(cookies: nil, cache: nil)
     configuration.userAgent = nil
     configuration.listeners = listeners
     configuration.options.redirectPolicy = .manual
     self.origin = origin
-    session = HTTPSession(transport: SocketTransport(connection), configuration: configuration)
+    session = HTTPSession(transport: transport, configuration: configuration)
   }
 
   /// Answers on the connection's own thread, which waits for the origin.

@@ -2,6 +2,7 @@ import MartletEngine
 import MartletInspector
 import MartletObservation
 import MartletSemantics
+import MartletSockets
 
 /// Shows an archive in a browser: `martlet inspect`.
 struct InspectCommand {
@@ -41,9 +42,14 @@ struct InspectCommand {
 
 extension Inspector {
   /// Starts an inspector on any free port, and reports its URL on standard error.
-  static func announced(by surroundings: Surroundings) throws(HTTPError) -> Inspector {
+  ///
+  /// - Parameter transport: the transport whose connections it counts; nil for none.
+  static func announced(
+    by surroundings: Surroundings, counting transport: SocketTransport? = nil
+  ) throws(HTTPError) -> Inspector {
     var options = Options()
     options.isAnnounced = false
+    options.pools = transport.map { transport in { await transport.statistics() } }
     let inspector = try Inspector(options)
     surroundings.report("Inspector: \(inspector.url.absoluteString)")
     return inspector

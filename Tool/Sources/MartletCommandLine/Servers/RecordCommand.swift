@@ -37,10 +37,11 @@ struct RecordCommand {
       guard case .finished = event else { return }
       Task { await writer.schedule() }
     }
-    let inspector = inspects ? try Inspector.announced(by: surroundings) : nil
+    let transport = SocketTransport(connection)
+    let inspector = inspects ? try Inspector.announced(by: surroundings, counting: transport) : nil
     defer { inspector?.close() }
     let listeners: [any EventListener] = [recorder, ended, calls] + (inspector.map { [$0] } ?? [])
-    let forwarder = Forwarder(to: origin, over: connection, listeners: listeners)
+    let forwarder = Forwarder(to: origin, over: transport, listeners: listeners)
     let server = try server.start(bodies: .collected(upTo: 64 << 20), surroundings) { forwarder.reply(to: $0) }
     defer { server.stop() }
     try recorder.write(to: archive.url)  // a file that cannot be written is reported at once

@@ -3,7 +3,6 @@ package import MartletEngine
 package import MartletSemantics
 import MartletSQLite
 
-// The only place that depends on a transport.
 extension HTTPSession {
   /// The session of the slideshow: a response timeout of 15 seconds, a minute for a whole picture, plain http on this
   /// computer only. If the service cannot be reached, stored responses are used.

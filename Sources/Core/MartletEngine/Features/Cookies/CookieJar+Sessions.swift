@@ -20,11 +20,11 @@ extension CookieJar {
   ///   - context: other information about the request.
   ///   - line: the `Cookie` line that the jar added to the request; nil if that is not known.
   ///   - begun: the number of the call, which shows whether it began before a sign-out.
-  /// - Returns: the refused cookies.
+  /// - Returns: for each line, the stored cookie, or the reason why none was stored.
   func store(
     from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
     begun: UInt64 = Call.lastPosition
-  ) async throws -> [Cookie.Refusal] {
+  ) async throws -> [Result<Cookie, Cookie.Refusal>] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
     return try await store(head.fields[values: .setCookie], for: url, in: context) { list in

@@ -87,19 +87,20 @@ public final class CookieJar: Sendable {
   public func store(
     setCookie lines: [String], for url: URL, in context: Cookie.Context = .init()
   ) async throws -> [Cookie.Refusal] {
-    try await store(lines, for: url, in: context) { _ in { _ in false } }
+    try await store(lines, for: url, in: context) { _ in { _ in false } }.compactMap(\.refusal)
   }
 
-  /// Stores cookies, except those that belong to a session other than that of the cookies in the list.
+  /// Stores cookies, except those that belong to a session other than that of the cookies in the list. Returns the
+  /// stored cookie of each line, or the reason why none was stored.
   func store(
     _ lines: [String], for url: URL, in context: Cookie.Context,
     except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool
-  ) async throws -> [Cookie.Refusal] {
+  ) async throws -> [Result<Cookie, Cookie.Refusal>] {
     guard !lines.isEmpty else { return [] }
-    guard let request = CookieRequest(url) else { return lines.map { _ in Cookie.Refusal(.noHost) } }
+    guard let request = CookieRequest(url) else { return lines.map { _ in .failure(Cookie.Refusal(.noHost)) } }
     let moment = now()
     let outcomes = read(lines, for: request, in: context, now: moment)
-    guard outcomes.contains(where: \.isSuccess) else { return outcomes.compactMap(\.refusal) }
+    guard outcomes.contains(where: { $0.refusal == nil }) else { return outcomes }
     return try await change(place(of: request.host)) { list, limits in
       let isForeign = foreign(list)
       let own = outcomes.map { outcome in
@@ -253,14 +254,5 @@ public final class CookieJar: Sendable {
     for (site, identities) in victims {
       try await backing.update(site) { cookies in cookies.removeAll { identities.contains($0.identity) } }
     }
-  }
-}
-
-extension Result where Failure == Cookie.Refusal {
-  fileprivate var isSuccess: Bool { refusal == nil }
-
-  fileprivate var refusal: Cookie.Refusal? {
-    guard case .failure(let refusal) = self else { return nil }
-    return refusal
   }
 }

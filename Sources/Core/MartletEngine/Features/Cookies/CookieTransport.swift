@@ -32,26 +32,17 @@ struct CookieTransport: Transport, DeadlineAware {
   }
 
   /// Stores the cookies of a response that came over the network.
-  @inline(never)  // few responses have cookies, and its variables stay out of the frame of every call
   private func store(from response: HTTPResponse, to request: HTTPRequest, in call: Call) async {
     guard let head = response.networkHead else { return }
     do {
-      let refusals = try await jar(for: request).store(
+      let outcomes = try await jar(for: request).store(
         from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine, begun: call.id)
-      Self.report(refusals, of: response, in: call)
+      for refusal in outcomes.compactMap(\.refusal) { call.emit(.cookieRefused(refusal)) }
+      let stored = outcomes.compactMap { try? $0.get().name }
+      if !stored.isEmpty { call.emit(.cookiesStored(stored)) }
     } catch {
       call.emit(.note("the cookie store failed: \(error)"))
     }
-  }
-
-  private static func report(_ refusals: [Cookie.Refusal], of response: HTTPResponse, in call: Call) {
-    guard !call.events.isDisjoint(with: [.cookieRefused, .cookiesStored]) else { return }
-    var names = response.networkHead?.fields[values: .setCookie].map(SetCookie.name(in:)) ?? []
-    for refusal in refusals {
-      call.emit(.cookieRefused(refusal))
-      if let index = names.firstIndex(where: { $0.hasPrefix(refusal.name) }) { names.remove(at: index) }
-    }
-    if !names.isEmpty { call.emit(.cookiesStored(names)) }
   }
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is

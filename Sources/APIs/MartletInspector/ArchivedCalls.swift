@@ -8,9 +8,7 @@ extension Inspector {
     var options = options
     options.callLimit = max(1, archive.log.entries.count)
     let log = CallLog(options)
-    let calls = ArchivedCalls(archive, options.redaction)
-    for call in calls.calls { log.add { call } }
-    log.markChange(upTo: calls.calls.last?.id ?? 0)
+    for call in ArchivedCalls(archive, log).calls { log.add { call } }
     try self.init(options, log: log, isLive: false)
   }
 }
@@ -20,7 +18,7 @@ extension Inspector {
 struct ArchivedCalls {
   let calls: [RecordedCall]
 
-  init(_ archive: HAR, _ redaction: Redaction) {
+  init(_ archive: HAR, _ log: CallLog) {
     let entries = archive.log.entries.sorted { $0.startedDateTime < $1.startedDateTime }
     let began = entries.first?.startedDateTime ?? .distantPast
     var groups: [[HAR.Entry]] = []
@@ -35,7 +33,7 @@ struct ArchivedCalls {
       }
     }
     calls = groups.enumerated().compactMap { index, entries in
-      Self.call(UInt64(index + 1), entries, since: began, redaction)
+      Self.call(UInt64(index + 1), entries, since: began, log)
     }
   }
 
@@ -46,14 +44,14 @@ struct ArchivedCalls {
   }
 
   private static func call(
-    _ id: UInt64, _ entries: [HAR.Entry], since began: Date, _ redaction: Redaction
+    _ id: UInt64, _ entries: [HAR.Entry], since began: Date, _ log: CallLog
   ) -> RecordedCall? {
     guard let first = entries.first, let url = URL(string: first.request.url), let last = entries.last else {
       return nil
     }
     let attempts = entries.map { entry in
       RecordedCall.Attempt(
-        archived: RecordedCall.ArchivedEntry(entry.redacted(redaction)), start: entry.start(since: began))
+        archived: RecordedCall.ArchivedEntry(entry.redacted(log.redaction)), start: entry.start(since: began))
     }
     var request = HTTPRequest(HTTPMethod(rawValue: first.request.method) ?? .get, url)
     for field in first.request.headers {
@@ -62,7 +60,7 @@ struct ArchivedCalls {
     }
     let end = last.start(since: began) + .milliseconds(max(0, last.time))
     let error = last.response.error.map { HTTPError(.other, $0) }
-    return RecordedCall(id, request, attempts, end: end, error)
+    return RecordedCall(id, request, attempts, end: (end, error), log.revisions)
   }
 }
 

@@ -20,7 +20,7 @@ package final class CallLog: Sendable {
   private let bytes = Atomic(0)
   private let counters = Mutex(CallCounters())
   let pools: PoolReading?
-  private let revisions = Atomic<UInt64>(0)
+  let revisions = RevisionCounter()
   private let closed = Atomic(false)
 
   private struct Ring: Sendable {
@@ -52,7 +52,7 @@ package final class CallLog: Sendable {
   /// Records a new call; nil after the end of the log.
   package func begin(_ id: UInt64, label: String?, _ request: HTTPRequest) -> RecordedCall? {
     guard !isClosed else { return nil }
-    return add { RecordedCall(id, label: label, request, start: elapsed, revision: nextRevision()) }
+    return add { RecordedCall(id, label: label, request, start: elapsed, revisions) }
   }
 
   /// Adds the call that the closure makes, under the lock: a page that sees its revision sees the call.
@@ -70,9 +70,9 @@ package final class CallLog: Sendable {
 
   /// Adds an event to a call, and counts the call with its last one.
   package func update(_ call: RecordedCall, _ event: Event) {
-    let time = elapsed
-    let grown = call.update(event, at: time, revision: nextRevision, bodyLimit: bodyLimit)
-    if case .finished = event {
+    let (kind, time) = (event.kind, elapsed)
+    let grown = call.update(event, kind, at: time, bodyLimit: bodyLimit)
+    if kind == .finished {
       let outcome = call.outcome
       counters.withLock { $0.add(outcome, at: Int(time.components.seconds)) }
     }
@@ -84,15 +84,10 @@ package final class CallLog: Sendable {
 
   private func drop(_ call: RecordedCall) { bytes.subtract(call.drop(), ordering: .relaxed) }
 
-  /// Makes the revisions of added calls, which have numbers of their own, count as changes.
-  func markChange(upTo revision: UInt64) { revisions.store(revision, ordering: .relaxed) }
-
-  private func nextRevision() -> UInt64 { revisions.add(1, ordering: .relaxed).newValue }
-
   // MARK: - Reading
 
   /// The number of the last change.
-  var revision: UInt64 { revisions.load(ordering: .relaxed) }
+  var revision: UInt64 { revisions.last }
 
   /// The calls, the oldest first, how many times calls were removed, and how many calls there were.
   var state: (calls: [RecordedCall], removals: Int, total: Int) {
@@ -110,7 +105,7 @@ package final class CallLog: Sendable {
 
   // MARK: - Changing
 
-  func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned, revision: nextRevision) }
+  func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned) }
 
   /// Removes all calls that are not pinned. Those in progress are not recorded any further.
   func clear() {
@@ -121,11 +116,20 @@ package final class CallLog: Sendable {
       return removed
     }
     removed.forEach(drop)
-    _ = nextRevision()
+    _ = revisions.next()
   }
 
   /// Whether the log has ended: it records nothing more.
   var isClosed: Bool { closed.load(ordering: .relaxed) }
 
   func close() { closed.store(true, ordering: .relaxed) }
+}
+
+/// Numbers the changes of a log.
+final class RevisionCounter: Sendable {
+  private let number = Atomic<UInt64>(0)
+
+  var last: UInt64 { number.load(ordering: .relaxed) }
+
+  func next() -> UInt64 { number.add(1, ordering: .relaxed).newValue }
 }

@@ -69,7 +69,7 @@ public final class Inspector: EventListener {
   public var events: Event.Kinds { log.bodyLimit > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
-    if case .started(let request) = event {
+    if event.kind == .started, case .started(let request) = event {
       call[record] = log.begin(call.id, label: call.label, request)
     } else if let record = call[record] {
       log.update(record, event)

@@ -12,6 +12,7 @@ package final class RecordedCall: Sendable {
   let start: Duration
   private let content: Mutex<Content>
   private let pinned = Atomic(false)
+  private let revisions: RevisionCounter
 
   /// An attempt, and why it was not the last.
   struct Attempt: Sendable {
@@ -55,6 +56,10 @@ package final class RecordedCall: Sendable {
     var sentProgress: (time: Duration, progress: Event.Progress)?
     var receivedProgress: (time: Duration, progress: Event.Progress)?
 
+    mutating func keep(_ progress: Event.Progress, at time: Duration) {
+      if progress.direction == .sent { sentProgress = (time, progress) } else { receivedProgress = (time, progress) }
+    }
+
     var progress: [(time: Duration, event: Event)] {
       [sentProgress, receivedProgress].compactMap { $0.map { ($0.time, .progress($0.progress)) } }
     }
@@ -69,22 +74,33 @@ package final class RecordedCall: Sendable {
 
   /// The maximum number of events of a call: a call that is sent again and again must not grow without end.
   fileprivate static let eventLimit = 10_000
+  /// The kinds of events that are not just added.
+  private static let inspected: Event.Kinds = [
+    .progress, .bytes, .message, .attempt, .resend, .response, .cached, .finished,
+  ]
   /// What an event with bytes takes besides them.
   static let overhead = 64
 
-  init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, revision: UInt64) {
-    (self.id, self.label, self.start) = (id, label, start)
+  init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, _ revisions: RevisionCounter) {
+    self.id = id
+    self.label = label
+    self.start = start
+    self.revisions = revisions
     self.request = request.withoutBody
-    var content = Content(revision: revision)
+    var content = Content(revision: revisions.next())
     content.events.reserveCapacity(12)
     self.content = Mutex(content)
   }
 
   /// Makes a call that has ended.
-  init(_ id: UInt64, _ request: HTTPRequest, _ attempts: [Attempt], end: Duration, _ error: HTTPError?) {
+  init(
+    _ id: UInt64, _ request: HTTPRequest, _ attempts: [Attempt], end: (time: Duration, error: HTTPError?),
+    _ revisions: RevisionCounter
+  ) {
     (self.id, self.request, start) = (id, request, attempts.first?.start ?? .zero)
     label = nil
-    content = Mutex(Content(archived: attempts, end: end, error: error, revision: id))
+    self.revisions = revisions
+    content = Mutex(Content(archived: attempts, end: end.time, error: end.error, revision: revisions.next()))
   }
 
   var isPinned: Bool { pinned.load(ordering: .relaxed) }
@@ -93,37 +109,39 @@ package final class RecordedCall: Sendable {
 
   var revision: UInt64 { content.withLock { $0.revision } }
 
-  func pin(_ isPinned: Bool, revision: () -> UInt64) {
+  func pin(_ isPinned: Bool) {
     pinned.store(isPinned, ordering: .relaxed)
-    content.withLock { $0.revision = revision() }
+    content.withLock { $0.revision = revisions.next() }
   }
 
   /// How it ended, for the counters.
   var outcome: CallCounters.Outcome { content.withLock { $0.outcome } }
 
-  /// Releases what it holds, and records nothing more; returns the number of bytes that it held.
+  /// Records nothing more, and releases what it holds if its call goes on; returns the number of bytes that it held.
   func drop() -> Int {
     content.withLock { content in
-      defer { content = Content(revision: content.revision, isDropped: true) }
-      return content.bytes
+      let bytes = content.bytes
+      if content.end == nil { content = Content(revision: content.revision) }
+      content.isDropped = true
+      content.bytes = 0
+      return bytes
     }
   }
 
-  /// Adds an event, and returns by how many bytes of bodies the call has grown.
-  ///
-  /// - Parameter revision: takes the number of the change, under the lock: a page that sees the number sees the change.
-  func update(_ event: Event, at time: Duration, revision: () -> UInt64, bodyLimit: Int) -> Int {
+  /// Adds an event of a kind, and returns by how many bytes of bodies the call has grown. The change gets its number
+  /// under the lock: a page that sees the number sees the change.
+  func update(_ event: Event, _ kind: Event.Kinds, at time: Duration, bodyLimit: Int) -> Int {
     content.withLock { content in
       // bytes of the request's body may arrive after the end
       guard content.end == nil, !content.isDropped else { return 0 }
-      content.revision = revision()
+      content.revision = revisions.next()
+      // a switch over the event would copy it
+      guard !Self.inspected.isDisjoint(with: kind) else {
+        content.append(event, at: time)
+        return 0
+      }
       switch event {
-      case .progress(let progress):
-        if progress.direction == .sent {
-          content.kept.sentProgress = (time, progress)
-        } else {
-          content.kept.receivedProgress = (time, progress)
-        }
+      case .progress(let progress): content.kept.keep(progress, at: time)
       case .bytes(let bytes, let direction, let attempt):
         let room = bodyLimit - (direction == .sent ? content.kept.sent : content.kept.received)
         return content.add(bytes, direction, attempt, at: time, room: content.isFull ? 0 : room)
@@ -188,8 +206,9 @@ extension RecordedCall.Content {
     }
     guard taken > 0 else { return 0 }
     if direction == .sent { kept.sent += taken } else { kept.received += taken }
-    var copy = Data(capacity: taken)
-    copy.append(chunk.prefix(taken))
+    let copy = chunk.withUnsafeBytes { bytes in
+      Data(buffer: UnsafeBufferPointer(rebasing: bytes.bindMemory(to: UInt8.self).prefix(taken)))
+    }
     events.append((time, .bytes(copy, direction, attempt: attempt)))
     return grow(by: taken)
   }

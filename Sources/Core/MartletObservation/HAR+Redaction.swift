@@ -31,7 +31,7 @@ extension HAR.Request {
     request.url = redaction.redacted(reference: url)
     request.headers = headers.map { $0.redacted(redaction) }
     request.cookies = cookies.map { $0.redacted(redaction, of: .cookie) }
-    // What is a secret may depend on the other parameters.
+    // Whether a value is secret may depend on the other parameters.
     if !queryString.isEmpty { request.queryString = HAR.pairs(inQueryOf: request.url) }
     let type = postData.flatMap { MediaType($0.mimeType) } ?? mediaType
     request.postData = postData?.redacted(redaction, type: type)

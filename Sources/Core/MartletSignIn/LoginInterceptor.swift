@@ -97,7 +97,7 @@ public final class LoginInterceptor: Interceptor {
     if response.networkHead == nil, next.options.cachePolicy != .reloadIgnoringCacheData {
       guard next.options.cachePolicy != .returnCacheDataDontLoad else {
         throw HTTPError(
-          .notCached, "the stored response requires a login, and the cache policy forbids to load another")
+          .notCached, "the stored response requires a login, and the cache policy forbids loading another")
       }
       next.options.cachePolicy = .reloadIgnoringCacheData
       return .resend(next, reason: "the stored response requires a login")

@@ -24,7 +24,7 @@ struct OutgoingRequest: Sendable {
   init(_ original: HTTPRequest) async throws {
     guard let scheme = original.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw HTTPError(
-        .invalidRequest, "the URL '\(original.url.redacted)' is no http or https URL", phase: .preparing)
+        .invalidRequest, "the URL '\(original.url.redacted)' is not an http or https URL", phase: .preparing)
     }
     guard original.method != .head || original.body.isEmpty else {
       throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)

@@ -6,8 +6,8 @@ import MartletWebSocket
 import Synchronization
 
 // A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
-// more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends, "get URL FILE" one to
-// a server whose authority is in the file.
+// more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends, "get URL FILE" one
+// to a server whose authority is in the file.
 
 let picture = Data(
   base64Encoded:

@@ -99,11 +99,14 @@ struct RequestItemTests {
   }
 
   @Test(arguments: [
-    ("plain", "'plain' is no item: write name=value for the body, Name:value for a field, name==value for the query"),
+    (
+      "plain",
+      "'plain' is not an item: write name=value for the body, Name:value for a field, name==value for the query"
+    ),
     ("=b", "'=b' has no name before '='"),
     (":=[1]", "':=[1]' has no name before ':=': '[]:=…' is an element of an array, --raw a whole body"),
     ("a@", "'a@' names no file after '@'"),
-    ("a@b;type=png", "'png' in 'a@b;type=png' is no media type, such as image/png"),
+    ("a@b;type=png", "'png' in 'a@b;type=png' is not a media type like image/png"),
   ])
   func whatIsNoItemIsRefused(text: String, message: String) {
     #expect(throws: UsageError(message)) { try RequestItem.parse(text) }

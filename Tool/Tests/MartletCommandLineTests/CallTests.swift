@@ -136,7 +136,7 @@ struct CallTests {
     (["post", ":1", "a:={"], "the value of 'a' is not JSON (line 1, column 2): 'a=…' sends it as text"),
     (["post", ":1", "f@x"], "a file is sent in a form: add --form, or use name=@file for its text"),
     (["post", ":1", "@none"], "there is no file 'none'"),
-    (["post", ":1", "--json", "--form"], "--json and --form exclude each other: leave one out"),
+    (["post", ":1", "--json", "--form"], "--json and --form cannot be combined: leave one out"),
     (["get", ":1", "X:a\nb"], "the value of X has a control character, such as a line break, and cannot be sent"),
     (["get", ":1", "--only-cached"], "--only-cached answers from a cache: add --cache FOLDER"),
     (
@@ -147,23 +147,23 @@ struct CallTests {
       ["get", ":1", "--offline", "--har", "a.har"],
       "--offline sends nothing, and --har is for a call: leave one out"
     ),
-    (["get", ":1", "--sorted", "--unsorted"], "--sorted and --unsorted exclude each other: leave one out"),
-    (["get", ":1", "-F", "--no-redirects"], "--no-redirects and --follow exclude each other: leave one out"),
-    (["get", ":1", "-c"], "--continue needs --download, which continues what was interrupted in any case"),
-    (["get", ":1", "-O", "-o", "a"], "--remote-name and --output exclude each other: leave one out"),
+    (["get", ":1", "--sorted", "--unsorted"], "--sorted and --unsorted cannot be combined: leave one out"),
+    (["get", ":1", "-F", "--no-redirects"], "--no-redirects and --follow cannot be combined: leave one out"),
+    (["get", ":1", "-c"], "--continue needs --download, which always continues an earlier try"),
+    (["get", ":1", "-O", "-o", "a"], "--remote-name and --output cannot be combined: leave one out"),
     (["put", ":1", "-T", "a", "b=1"], "the body is either --upload-file or items: leave one of them out"),
     (["post", ":1", "b=@ada"], #"there is no file 'ada': with a backslash, 'name=\@ada', it is the text '@ada'"#),
     (
       ["get", ":1", "--session", "a", "--session-read-only", "b"],
-      "--session and --session-read-only exclude each other: leave one out"
+      "--session and --session-read-only cannot be combined: leave one out"
     ),
     (
       ["get", ":1", "--resolve", "h:1:x"],
-      "--resolve 'h:1:x' is no HOST:PORT:ADDRESS: write one such as api.example.com:443:127.0.0.1"
+      "--resolve 'h:1:x' is not HOST:PORT:ADDRESS: write one such as api.example.com:443:127.0.0.1"
     ),
     (
       ["get", ":1", "--unix-socket", "a", "--interface", "lo"],
-      "--unix-socket and --interface exclude each other: leave one out"
+      "--unix-socket and --interface cannot be combined: leave one out"
     ),
     (["get", ":1", "-w", "%{http_cod}"], "--write-out has no variable 'http_cod': did you mean %{http_code}?"),
     (
@@ -179,12 +179,12 @@ struct CallTests {
       "the scheme of 'http+unix://a/b' is 'http+unix': write http://localhost/… and --unix-socket PATH"
     ),
     (["get"], "there is no URL: martlet get example.com/orders"),
-    (["get", ":1", "--session", "a b"], "'a b' is no name of a session: use letters, digits, '-', '_' and '.'"),
+    (["get", ":1", "--session", "a b"], "'a b' is not a session name: use letters, digits, '-', '_' and '.'"),
     (["get", ":1", "--pin", "abc"], "--pin 'abc' is not the base64 of a SHA-256: it has 44 characters"),
     (["get", ":1", "--proxy", "ftp://h"], "--proxy has the scheme 'ftp': use http, https or socks5"),
     (
       ["get", ":1", "--insecure", "--cert", "client.pem"],
-      "--insecure and --cert exclude each other: the server would get the certificate before it is known to be the right "
+      "--insecure and --cert cannot be combined: the server would get the certificate before it is known to be the right "
         + "one; --ca FILE trusts the server's authority"
     ),
     (["get", ":1", "--auth", "ada"], "there is no terminal to ask for the password: write --auth ada:PASSWORD"),

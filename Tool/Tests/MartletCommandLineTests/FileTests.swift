@@ -51,7 +51,7 @@ struct FileTests {
     #expect(mkfifo(run.folder.file("pipe").path, 0o600) == 0)
     let result = try await run("get", ":\(server.port)/", option, "pipe", "--overwrite")
     #expect(result.code == .usage)
-    #expect(result.errors.text == "martlet: 'pipe' is no regular file: name another one\n")
+    #expect(result.errors.text == "martlet: 'pipe' is not a regular file: name another\n")
   }
 
   @Test func twoOptionsDoNotReplaceEachOthersFile() async throws {
@@ -63,7 +63,7 @@ struct FileTests {
   @Test func aRecordingDoesNotReplaceAFileThatItDidNotWrite() async throws {
     try run.folder.write(Data(Self.notes.utf8), to: "notes.txt")
     let result = try await run("record", "--origin", "http://127.0.0.1:1", "--har", "notes.txt", "--port", "65536")
-    #expect(result.errors.text.contains("'notes.txt' exists and is no archive of martlet"))
+    #expect(result.errors.text.contains("'notes.txt' exists and is not a martlet archive"))
   }
 
   /// All runs have read the file before one of them writes it.

@@ -181,7 +181,7 @@ struct HTTPieOptionTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
     let result = try await run("get", ":\(server.port)/", "--session=./s.json")
     #expect(result.code == .usage)
-    #expect(result.errors.text.contains("is no session of martlet: name another one, or remove it"))
+    #expect(result.errors.text.contains("is not a martlet session: name another one, or remove it"))
     #expect(try run.text(of: "s.json") == #"{"auth":{}}"#)
   }
 

@@ -143,14 +143,14 @@ extension Shell {
   }
 
   private func createOrder(_ arguments: [String]) async throws {
-    guard let total = Decimal(string: arguments[1]) else { return say("'\(arguments[1])' is no number.") }
+    guard let total = Decimal(string: arguments[1]) else { return say("'\(arguments[1])' is not a number.") }
     let order = Order(Customer: arguments[0], Status: "open", Total: total)
     let created = try await orders.create(order, in: "Orders", returning: Order.self)
     say("Order \(created.value.ID ?? 0) is created.")
   }
 
   private func updateOrder(_ arguments: [String]) async throws {
-    guard let id = Int(arguments[0]) else { return say("'\(arguments[0])' is no number.") }
+    guard let id = Int(arguments[0]) else { return say("'\(arguments[0])' is not a number.") }
     let path = ODataPath("Orders").key(.int(id))
     let order = try await orders.entity(Order.self, at: path)
     try await orders.update(["Status": arguments[1]], at: path, ifMatch: order.etag)

@@ -55,7 +55,7 @@ struct ProgramTests {
         "Faults: unavailable",
         "Expected: The user was not loaded: status 503.",
         "Faults: version-inactive",
-        "Expected: This version of the app may not be used any more: update the app.",
+        "Expected: This version of the app can no longer be used: update the app.",
         "No faults.",
         "ben, ben@example.com: Orders.Read",
         "Expected: The user was not loaded: status 403.",
@@ -99,8 +99,8 @@ struct ProgramTests {
       lines.dropLast() == [
         "There is no command 'dance': 'help' lists them.",
         "Usage: order CUSTOMER TOTAL",
-        "'x' is no number.",
-        "'x' is no number.",
+        "'x' is not a number.",
+        "'x' is not a number.",
         "Usage: odata v2|v4",
       ])
     #expect(lines.last?.contains("signs in as anna, ben, blocked, locked or wiped") == true)

@@ -5,7 +5,7 @@ import MartletInspector
 import SlideshowService
 
 #if os(Linux)
-  import MartletSockets
+import MartletSockets
 #endif
 
 /// The start of a program: finds or starts a service, opens the cache, reads the saved state.
@@ -75,7 +75,7 @@ package struct Launch: Sendable {
   private static func inspector(of transport: DefaultTransport) throws -> Inspector {
     var options = Inspector.Options()
     #if os(Linux)
-      options.pools = { await transport.statistics() }
+    options.pools = { await transport.statistics() }
     #endif
     return try Inspector(options)
   }

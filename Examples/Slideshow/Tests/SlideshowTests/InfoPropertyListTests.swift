@@ -94,8 +94,8 @@ struct InfoPropertyListTests {
   }
 
   @Test(arguments: [
-    ("<dict><key>ImageBaseUrl</key><integer>1</integer></dict>", "ImageBaseUrl is no string"),
-    ("<array/>", "no property list with a dictionary"),
+    ("<dict><key>ImageBaseUrl</key><integer>1</integer></dict>", "ImageBaseUrl is not a string"),
+    ("<array/>", "not a property list with a dictionary"),
   ])
   func aFileThatCannotBeUsedIsToldWithTheReason(content: String, reason: String) throws {
     try with(xml(content)) {

@@ -4,7 +4,7 @@ public enum ApplicationVersioningError: SAPError, Sendable, Hashable {
   case inactive
 
   /// The message for the user.
-  public var description: String { "This version of the app may not be used any more: update the app." }
+  public var description: String { "This version of the app can no longer be used: update the app." }
 
   /// The description.
   public var errorDescription: String? { description }

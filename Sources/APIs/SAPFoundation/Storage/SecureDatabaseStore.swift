@@ -199,7 +199,7 @@ public enum SecureStorageError: SAPError, Sendable, Hashable {
     case .closed: "The secure store is closed: open it with the passcode."
     case .authenticationFailed(let message): "The secure store stays closed: \(message)."
     case .encryptionKeyChangeFailed(_, let message): "The passcode was not changed: \(message)."
-    case .typeConversionFailed: "The value has another type than the one that was asked for."
+    case .typeConversionFailed: "The value does not have the requested type."
     case .backingStoreError(_, let message): "The secure store failed: \(message)."
     }
   }

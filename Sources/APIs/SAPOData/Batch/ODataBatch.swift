@@ -121,7 +121,7 @@ public struct ODataBatchResult: Sendable {
     guard let answer = answers[part.id] else {
       throw ODataError(
         .notExecuted,
-        "the service did not answer request \(part.id) of the batch: an earlier one failed, or set continuesOnError")
+        "the service did not answer request \(part.id) of the batch, as after an earlier failure: set continuesOnError")
     }
     try answer.check(options)
     return try part.read(answer)

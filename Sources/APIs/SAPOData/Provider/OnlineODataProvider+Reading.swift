@@ -50,7 +50,7 @@ extension OnlineODataProvider {
     let answer = try await connection().send(operation)
     let text = String(decoding: answer.body, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
     guard let count = Int(text.hasPrefix("\u{FEFF}") ? String(text.dropFirst()) : text) else {
-      throw ODataError(.invalidResponse, "the answer to $count is no number")
+      throw ODataError(.invalidResponse, "the answer to $count is not a number")
     }
     return count
   }

@@ -105,7 +105,7 @@ struct ODataRoot: Sendable {
   func url(_ link: ODataLink, from page: URL? = nil) throws(ODataError) -> URL {
     // A relative link belongs to the service's root, and one that begins with a slash to the host.
     guard let url = URL(string: link.rawValue, relativeTo: URL(string: base))?.absoluteURL else {
-      throw ODataError(.invalidResponse, "a link of the service is no URL")
+      throw ODataError(.invalidResponse, "a link of the service is not a URL")
     }
     guard Origin(url) == origin else {
       throw ODataError(

@@ -33,7 +33,7 @@ package enum RedirectRule {
     case .unusable(let reason):
       return refusal(of: response, reason)
     case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):
-      return refusal(of: response, "it leads from https to \(url.redacted): allow insecure redirects if it may")
+      return refusal(of: response, "it leads from https to \(url.redacted): allow insecure redirects if that is safe")
     case .url(let url):
       return follow(response.status, from: request, to: url, keeping: kept)
     }

@@ -106,7 +106,7 @@ package struct RetryRule: Sendable {
     guard !cause.isUnprocessed, !mayRepeat(request.head, isIdempotent: request.isIdempotent) else { return nil }
     return request.isIdempotent == false
       ? "the request is marked as not idempotent"
-      : "\(request.head.method) is not idempotent, and nothing says that the server has not acted on it"
+      : "\(request.head.method) is not idempotent, and the server may have acted on it"
   }
 
   /// Whether the request may be sent twice: its method is idempotent, or it is otherwise known to be idempotent, for

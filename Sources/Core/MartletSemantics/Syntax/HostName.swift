@@ -6,10 +6,10 @@ package enum HostName {
   /// The reason why a text is not a host, as the continuation of "the host 'x'".
   package enum Fault: String, Error {
     case brackets = "has brackets, which are for IPv6 addresses"
-    case address = "is no valid IPv6 address"
-    case number = "ends with a number as an IPv4 address does, and is none"
+    case address = "is not a valid IPv6 address"
+    case number = "ends with a number, but is not an IPv4 address"
     case character = "has a character that no host has"
-    case international = "is no international name that DNS allows (UTS #46, RFC 5891)"
+    case international = "is not an international name that DNS allows (UTS #46, RFC 5891)"
   }
 
   /// Returns the canonical text of a host; nil if it is not a valid host.

@@ -83,7 +83,7 @@ extension OAuthLogin {
         }
       }
     }
-    throw HTTPError(OAuthError(TokenRefusal(code: "expired_token", description: "nobody has logged in in time")))
+    throw HTTPError(OAuthError(TokenRefusal(code: "expired_token", description: "the login took too long")))
   }
 }
 

@@ -41,7 +41,7 @@ extension HTTPSession {
 ///
 /// The first use opens it. When a connection is lost, the next use opens another one, at the earliest when a delay
 /// after the loss is over; a receiver that waits is such a use. Messages that arrived on the old connection are
-/// received first, so that `opened` may run before them. Only the server can send again what was lost in between: ask
+/// received first, so that `opened` may run before them. Only the server can repeat what was lost in between: ask
 /// for it in `opened`, and drop messages that were received before.
 ///
 /// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before

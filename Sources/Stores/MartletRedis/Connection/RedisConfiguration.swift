@@ -57,7 +57,7 @@ public struct RedisConfiguration: Sendable {
       }
       let port = parts.port ?? 6379
       guard (1...65_535).contains(port) else {
-        throw RedisError(.invalidURL, "the port in the URL of the Redis server is none: use one from 1 to 65535")
+        throw RedisError(.invalidURL, "the port in the URL of the Redis server is invalid: use 1 to 65535")
       }
       address = .host(host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host, port: Int32(port))
       database = try Self.database(parts.path.split(separator: "/").first.map(String.init) ?? "0")
@@ -79,7 +79,8 @@ public struct RedisConfiguration: Sendable {
     guard let number = Int(text), number >= 0 else {
       throw RedisError(
         .invalidURL,
-        "the database in the URL of the Redis server is no number: use one from 0, and %2F for a slash in a password")
+        "the database in the URL of the Redis server is not a number: use one from 0, and %2F for a slash in a password"
+      )
     }
     return number
   }

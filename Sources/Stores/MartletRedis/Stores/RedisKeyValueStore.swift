@@ -45,7 +45,7 @@ public struct RedisKeyValueStore: KeyValueStore {
   public func set(_ value: Data, for key: String) async throws {
     guard value.count <= ReplyReader.answerLimit - ValueForm.overhead else {
       throw RedisError(
-        .notStored, "the value has \(value.count) bytes, and one in a Redis store less than 64 MiB: divide it")
+        .notStored, "the value has \(value.count) bytes, but the Redis store's limit is 64 MiB: divide it")
     }
     _ = try await send("HSET", Data(text: key), try form.write(value, at: place(of: key)))
   }

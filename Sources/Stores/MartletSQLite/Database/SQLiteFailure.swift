@@ -108,7 +108,7 @@ struct SQLiteFailure: Error {
     case SQLITE_CANTOPEN: "cannot be opened: its folder has to exist and be writable for this user"
     case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_CONSTRAINT, SQLITE_MISMATCH:
       "is damaged, and could not be replaced: remove it"
-    case SQLITE_TOOBIG: "cannot hold a value of this size: a thousand million bytes are the most"
+    case SQLITE_TOOBIG: "cannot hold a value of this size: the limit is 1,000,000,000 bytes"
     case SQLITE_NOMEM: "cannot be used: memory is exhausted"
     case SQLITE_IOERR: "cannot be read or written: check its disk"
     default: "cannot be used"

@@ -36,7 +36,7 @@ public final class Gate: Sendable {
   ///
   /// - Throws: `CancellationError` when the task is cancelled.
   public func wait(fileID: String = #fileID, line: Int = #line) async throws {
-    _ = try await opened.wait(at: .init(fileID, line), saying: { _ in "a Gate, which nobody has opened" }) {
+    _ = try await opened.wait(at: .init(fileID, line), saying: { _ in "a Gate that is not opened" }) {
       $0 ? true : nil
     }
   }

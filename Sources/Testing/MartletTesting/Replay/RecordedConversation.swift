@@ -25,7 +25,7 @@ struct RecordedConversation: Sendable {
         guard let sent = try await socket.receive() else { return }
         guard recorded.opcode != 8, comparable(sent) == comparable(message(recorded)) else {
           return socket.lose(
-            with: wrong("it has another message than the program's \(sent.size) as message \(index + 1)"))
+            with: wrong("its message \(index + 1) differs from the program's \(sent.size)"))
         }
       }
     }

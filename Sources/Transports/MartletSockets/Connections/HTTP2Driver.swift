@@ -182,7 +182,7 @@ extension HTTP2Driver {
       for _ in held { network.released(connection) }
       sendHeldElsewhere()
     case .isSuspended:
-      let message = "\(connection.peer): the connection is dead: nothing came, not even an answer to a PING"
+      let message = "\(connection.peer): the connection is dead: the server did not even answer a PING"
       connection.fail(HTTPError(.connectionLost, message))
     }
   }

@@ -235,7 +235,7 @@ extension Network {
   /// Sends a request again, if that is allowed, after its reused connection ended before any byte of the response. Most
   /// likely the server had closed it before (RFC 9112 §9.3.1).
   func handleStaleConnection(of transfer: Transfer) {
-    let reason = "the one it went over had served before, and ended before any byte of a response"
+    let reason = "its reused connection ended before any byte of a response"
     closeIdle(for: transfer.key)  // most likely they are stale too
     guard !transfer.failures.requireNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"

@@ -150,7 +150,7 @@ final class TLSIdentity: Sendable {
     } catch let error as HTTPError where error.kind == .deadlineExceeded {
       throw HTTPError(
         .connectTimeout,
-        "TLS was not prepared within \(limit): a key is derived from its password in too many steps, or others were",
+        "TLS was not ready within \(limit): deriving a key from its password took too long, or did for an earlier one",
         phase: .preparing)
     } catch { throw HTTPError(wrapping: error) }
   }

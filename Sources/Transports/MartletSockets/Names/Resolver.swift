@@ -211,7 +211,7 @@ extension Resolver {
             return .success(try await lookUp(host))
           } catch {
             // Only our own messages are known to contain no secrets.
-            let message = (error as? HTTPError)?.message ?? "the resolver failed, see the error beneath"
+            let message = (error as? HTTPError)?.message ?? "the resolver failed, see the underlying error"
             return .failure(LookUpFailure(message: message, underlying: error))
           }
         }

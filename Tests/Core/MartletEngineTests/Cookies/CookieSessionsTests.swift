@@ -37,9 +37,9 @@ struct CookieSessionsTests {
     let head = ResponseHead(status: .ok, fields: [.setCookie: "id=1"])
 
     try await jar.removeAll()
-    let refusals = try await jar.store(
+    let outcomes = try await jar.store(
       from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: call.id)
-    #expect(refusals.map(\.reason) == [.otherSession])
+    #expect(outcomes.map(\.refusal?.reason) == [.otherSession])
     #expect(try await jar.cookieHeader(for: url) == nil)
 
     _ = try await jar.store(from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: Call().id)

@@ -164,7 +164,7 @@ struct ConcurrencyLimitTests {
     #expect(error?.kind == .concurrencyLimit && error?.isUnsent == true)
     #expect(
       error?.message
-        == "http://a.example: 1 requests are in progress, and none of them ended within 2.0 seconds: send less, or raise "
+        == "http://a.example: 1 requests are in progress, and none of them ended within 2.0 seconds: send fewer, or raise "
         + "limits.concurrency")
     gate.open()
     _ = try await held

@@ -27,7 +27,7 @@ extension Catalogue {
         .verbose, short: "v", "tells on standard error what happens: requests, redirects, cookies, cache, times"),
       OptionDescription(.events, "writes each event as a line of JSON on standard error"),
       OptionDescription(.headers, short: "h", "shows only the head of the response"),
-      OptionDescription(.body, short: "b", "shows only the body; the default if the output is no terminal"),
+      OptionDescription(.body, short: "b", "shows only the body; the default if the output is not a terminal"),
       OptionDescription(.meta, short: "m", "shows only how long it took, and the server's address"),
       OptionDescription(
         .print, short: "p", .text("PARTS"),
@@ -98,7 +98,7 @@ extension Catalogue {
     title: "Credentials",
     options: [
       OptionDescription(
-        .auth, short: "a", .text("USER:PASSWORD"), "credentials for the URL's host; a password left out is asked for"),
+        .auth, short: "a", .text("USER:PASSWORD"), "credentials for the URL's host; without PASSWORD, asks for it"),
       OptionDescription(
         .authType, short: "A", .oneOf(["basic", "digest", "bearer"]),
         "what they are, basic by default; with bearer, --auth is the token"),
@@ -125,7 +125,7 @@ extension Catalogue {
       ),
       OptionDescription(
         .deadline, .seconds, "the limit for everything together, with redirects and retries; none by default"),
-      OptionDescription(.retry, .count, "sends again after failures that may pass, at most this many times"),
+      OptionDescription(.retry, .count, "retries after transient failures, at most this many times"),
       OptionDescription(.correlation, "adds X-CorrelationID and traceparent, to find the call in logs of servers"),
       OptionDescription(.language, .text("LIST"), "the languages to ask for, such as de,en"),
     ])
@@ -160,7 +160,7 @@ extension Catalogue {
 
   /// The options of HTTPie for what this program does anyway.
   private static let defaults = OptionGroup(
-    title: "What happens without them, too; for those who write them for HTTPie",
+    title: "Defaults; accepted for compatibility with HTTPie",
     options: [
       OptionDescription(.follow, short: "F", "follows redirects"),
       OptionDescription(.stream, short: "S", "shows the body as it arrives"),

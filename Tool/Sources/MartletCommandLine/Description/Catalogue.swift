@@ -74,7 +74,7 @@ enum Catalogue {
     discussion: """
       Listens on 127.0.0.1, forwards requests to the origin, and writes them and their responses to FILE at most once
       a second and at the end, without secrets: up to 16 MiB of a body, and the last 1000 requests or 64 MiB. Ctrl-C
-      ends it: what is not complete after a second is written as far as it got. --replay FILE answers from it later,
+      ends it: exchanges unfinished after a second are kept as far as they got. --replay FILE answers from it later,
       and so do tests with ReplayTransport. A request whose Host is another name than localhost or 127.0.0.1 is refused.
       """,
     groups: [

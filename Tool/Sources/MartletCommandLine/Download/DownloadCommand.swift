@@ -23,7 +23,7 @@ struct DownloadCommand {
     chosen = arguments.value(.output).map { surroundings.file($0) }
     if let chosen, let path = arguments.value(.output) {
       let file = try OutputFile(chosen, shown: path, overwrites: overwrites)
-      if file.isSpecial { throw UsageError("'\(path)' is no regular file: leave --download out") }
+      if file.isSpecial { throw UsageError("'\(path)' is not a regular file: leave --download out") }
     }
     let name = chosen?.lastPathComponent ?? DownloadName.name(of: call.request.url)
     let folder = chosen?.deletingLastPathComponent() ?? surroundings.folder

@@ -28,7 +28,7 @@ struct OutputChoice: Sendable {
     let pretty = arguments.value(.pretty) ?? (isTerminal ? "all" : "none")
     isFormatted = pretty == "all" || pretty == "format"
     if arguments.has(.sorted), arguments.has(.unsorted) {
-      throw UsageError("--sorted and --unsorted exclude each other: leave one out")
+      throw UsageError("--sorted and --unsorted cannot be combined: leave one out")
     }
     isSorted = isFormatted && arguments.has(.sorted)
     let theme = arguments.value(.style).flatMap { Palette.Theme(rawValue: $0) } ?? .auto

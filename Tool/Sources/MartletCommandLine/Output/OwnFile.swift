@@ -37,7 +37,7 @@ struct OwnFile: Sendable {
   func check() throws(UsageError) {
     var status = stat()
     guard stat(url.path, &status) == 0 else { return }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw UsageError("'\(path)' is no regular file: name another one") }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw UsageError("'\(path)' is not a regular file: name another") }
     guard !overwrites, status.st_size > 0 else { return }
     guard let data = try? Data(contentsOf: url) else {
       throw UsageError("'\(path)' exists and cannot be read: name another file")
@@ -56,8 +56,8 @@ extension OwnFile.Content {
   fileprivate func fault(in data: Data) -> String? {
     switch self {
     case .cookies: CookieFile.fault(in: data)
-    case .archive: ArchiveHead.isOwn(data) ? nil : "exists and is no archive of martlet"
-    case .timeline: TimelinePage.isPage(data) ? nil : "exists and is no timeline of martlet"
+    case .archive: ArchiveHead.isOwn(data) ? nil : "exists and is not a martlet archive"
+    case .timeline: TimelinePage.isPage(data) ? nil : "exists and is not a martlet timeline"
     }
   }
 }

@@ -75,7 +75,7 @@ struct WriteOut: Sendable {
     rest = rest[rest.index(after: end)...]
     if isField {
       guard let field = try? FieldName(name) else {
-        throw UsageError("--write-out: '\(name)' in %header{…} is not a name of a field")
+        throw UsageError("--write-out: '\(name)' in %header{…} is not a field name")
       }
       return .field(field)
     }

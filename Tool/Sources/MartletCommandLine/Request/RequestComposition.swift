@@ -20,14 +20,14 @@ struct RequestComposition {
   private func checkModes() throws(UsageError) {
     let modes = [OptionName.json, .form, .multipart].filter(arguments.has)
     if modes.count > 1 {
-      throw UsageError("--\(modes[0].rawValue) and --\(modes[1].rawValue) exclude each other: leave one out")
+      throw UsageError("--\(modes[0].rawValue) and --\(modes[1].rawValue) cannot be combined: leave one out")
     }
     let wholes = items.filter { if case .body = $0 { true } else { false } }
     if wholes.count > 1 || (!wholes.isEmpty && items.filter(\.isBody).count > wholes.count) {
       throw UsageError("the body is either one @file or fields: leave the others out")
     }
     if arguments.has(.raw), arguments.has(.multipart) {
-      throw UsageError("--raw is no multipart/form-data: leave one out")
+      throw UsageError("--raw is not multipart/form-data: leave one out")
     }
     for whole in [OptionName.raw, .uploadFile] where arguments.has(whole) && items.contains(where: \.isBody) {
       throw UsageError("the body is either --\(whole.rawValue) or items: leave one of them out")
@@ -95,7 +95,7 @@ struct RequestComposition {
 
   private static func fieldName(_ text: String) throws(UsageError) -> FieldName {
     do { return try FieldName(text) } catch {
-      throw UsageError("'\(text)' is not a name of a field: letters, digits and - are, such as X-Trace")
+      throw UsageError("'\(text)' is not a field name: use letters, digits and -, such as X-Trace")
     }
   }
 

@@ -40,7 +40,7 @@ enum RequestItem: Sendable, Hashable {
       user[name]=Ada  a member of an object in it   [0][id]:=1    an array as the body
       tags[]=new      an element after the last     \\[ \\] \\\\      brackets and backslashes in names
       tags[2]=third   the third element             [\\1]          a member with the name 1
-    With --form they make a form, in which names are as they are written. Put paths in quotes if the shell expands [].
+    With --form they make a form, and names are taken literally. Put paths in quotes if the shell expands [].
     A body comes from standard input if that is a file or a pipe, and the command is post, put or patch.
     """
 
@@ -54,7 +54,7 @@ enum RequestItem: Sendable, Hashable {
     guard let separator else {
       if text.hasSuffix(";"), text.count > 1 { return .emptyField(String(text.dropLast())) }
       throw UsageError(
-        "'\(text)' is no item: write name=value for the body, Name:value for a field, name==value for the query")
+        "'\(text)' is not an item: write name=value for the body, Name:value for a field, name==value for the query")
     }
     if name.isEmpty, separator == "@" { return .body(path: try path(value, in: text)) }
     guard !name.isEmpty else {
@@ -123,7 +123,7 @@ enum RequestItem: Sendable, Hashable {
       return .file(name, path: try path(value, in: text), type: nil)
     }
     let type = String(value[range.upperBound...])
-    guard MediaType(type) != nil else { throw UsageError("'\(type)' in '\(text)' is no media type, such as image/png") }
+    guard MediaType(type) != nil else { throw UsageError("'\(type)' in '\(text)' is not a media type like image/png") }
     return .file(name, path: try path(String(value[..<range.lowerBound]), in: text), type: type)
   }
 

@@ -28,11 +28,11 @@ struct CallCommand {
     }
     for (option, others) in Self.exclusive where arguments.has(option) {
       for other in others where arguments.has(other) {
-        throw UsageError("--\(option.rawValue) and --\(other.rawValue) exclude each other: leave one out")
+        throw UsageError("--\(option.rawValue) and --\(other.rawValue) cannot be combined: leave one out")
       }
     }
     if arguments.has(.continuing), !arguments.has(.download) {
-      throw UsageError("--continue needs --download, which continues what was interrupted in any case")
+      throw UsageError("--continue needs --download, which always continues an earlier try")
     }
     try Self.checkOffline(arguments)
     choice = try OutputChoice(arguments, surroundings)

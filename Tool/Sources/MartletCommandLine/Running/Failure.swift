@@ -52,7 +52,7 @@ struct Failure: Sendable, Hashable {
     case .responseTimeout, .idleTimeout, .connectTimeout:
       "--timeout SECONDS allows more time, --retry NUMBER tries again"
     case .deadlineExceeded: "--deadline SECONDS allows more time"
-    case .notCached: "without --only-cached the network is asked"
+    case .notCached: "without --only-cached it uses the network"
     case .redirectRefused, .tooManyRedirects: "--no-redirects shows the redirect itself"
     default: nil
     }

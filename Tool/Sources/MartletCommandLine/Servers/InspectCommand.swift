@@ -18,7 +18,7 @@ struct InspectCommand {
     do {
       archive = try HAR(json: Data(contentsOf: surroundings.file(path)))
     } catch is DecodingError {
-      throw UsageError("'\(path)' is no HTTP Archive (HAR)")
+      throw UsageError("'\(path)' is not an HTTP Archive (HAR)")
     } catch {
       throw UsageError("'\(path)' cannot be read")
     }
@@ -49,7 +49,7 @@ extension Inspector {
   ) throws(HTTPError) -> Inspector {
     var options = Options()
     options.isAnnounced = false
-    options.pools = transport.map { transport in { await transport.statistics() } }
+    if let transport { options.pools = { await transport.statistics() } }
     let inspector = try Inspector(options)
     surroundings.report("Inspector: \(inspector.url.absoluteString)")
     return inspector

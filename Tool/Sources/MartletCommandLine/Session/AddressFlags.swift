@@ -21,7 +21,7 @@ struct AddressFlags {
     options.localAddress = try arguments.value(.interface).map { name throws(UsageError) in try Self.address(of: name) }
     guard let path = arguments.value(.unixSocket) else { return options }
     for other in [OptionName.interface, .proxy, .resolve] where arguments.has(other) {
-      throw UsageError("--unix-socket and --\(other.rawValue) exclude each other: leave one out")
+      throw UsageError("--unix-socket and --\(other.rawValue) cannot be combined: leave one out")
     }
     options.unixSocket = surroundings.file(path).path
     return options
@@ -38,7 +38,7 @@ struct AddressFlags {
       address.hasPrefix("[") && address.hasSuffix("]") ? String(address.dropFirst().dropLast()) : String(address)
     }
     guard let host = parts.first, host != "*", !addresses.isEmpty, addresses.allSatisfy({ IPAddress($0) != nil }) else {
-      throw UsageError("--resolve '\(text)' is no HOST:PORT:ADDRESS: write one such as api.example.com:443:127.0.0.1")
+      throw UsageError("--resolve '\(text)' is not HOST:PORT:ADDRESS: write one such as api.example.com:443:127.0.0.1")
     }
     return (hasPort ? "\(host):\(port)" : String(host), addresses)
   }

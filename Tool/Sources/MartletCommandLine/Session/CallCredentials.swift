@@ -13,7 +13,7 @@ enum CallCredentials: Sendable, Codable, Hashable {
   init?(_ arguments: ParsedArguments, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) {
     if let specification = arguments.value(.awsSignature) {
       if arguments.has(.authType) {
-        throw UsageError("--aws-sigv4 and --auth-type exclude each other: leave one out")
+        throw UsageError("--aws-sigv4 and --auth-type cannot be combined: leave one out")
       }
       self = .aws(try AWSKeys(specification, arguments, for: origin, surroundings))
       return

@@ -43,7 +43,7 @@ struct CallOptions {
       return
     }
     for other in [OptionName.follow, .maxRedirects] where arguments.has(other) {
-      throw UsageError("--no-redirects and --\(other.rawValue) exclude each other: leave one out")
+      throw UsageError("--no-redirects and --\(other.rawValue) cannot be combined: leave one out")
     }
     configuration.options.redirectPolicy = .manual
   }

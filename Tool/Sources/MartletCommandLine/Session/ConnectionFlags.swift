@@ -16,7 +16,7 @@ struct ConnectionFlags {
   func configuration(for url: URL) throws(UsageError) -> ConnectionConfiguration {
     var configuration = ConnectionConfiguration()
     if let timeout = arguments.seconds(.timeout) { configuration.connectTimeout = timeout }
-    if arguments.has(.http1), arguments.has(.http2) { throw UsageError("--http1 and --http2 exclude each other") }
+    if arguments.has(.http1), arguments.has(.http2) { throw UsageError("--http1 and --http2 cannot be combined") }
     if arguments.has(.http1) { configuration.versions = .http1 }
     if arguments.has(.http2) { configuration.versions = .http2PriorKnowledge }
     for text in arguments.all(.proxy) {
@@ -40,7 +40,7 @@ struct ConnectionFlags {
     }
     if arguments.has(.insecure), arguments.has(.cert) {
       throw UsageError(
-        "--insecure and --cert exclude each other: the server would get the certificate before it is known to be the "
+        "--insecure and --cert cannot be combined: the server would get the certificate before it is known to be the "
           + "right one; --ca FILE trusts the server's authority")
     }
     if arguments.has(.insecure) { tls.acceptsRefusedServer = { _, _ in true } }

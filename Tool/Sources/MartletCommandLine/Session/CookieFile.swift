@@ -15,7 +15,7 @@ struct CookieFile: Sendable {
     for problem in try await Self.read(file, into: jar) {
       // Well written, and no cookie that could be sent.
       guard arguments.has(.overwrite) else { throw file.refusal("has a cookie that is refused, line \(problem.line)") }
-      surroundings.report("martlet: '\(file.path)' is read without \(problem)")
+      surroundings.report("martlet: '\(file.path)': ignored \(problem)")
     }
     cookies = try await jar.allCookies()
   }
@@ -43,11 +43,11 @@ struct CookieFile: Sendable {
   /// The reason why the file is not a cookie file; nil if it is one. In a cookie file, each line is a cookie, a comment
   /// or empty, and the file begins with the mark of the format or contains a cookie.
   static func fault(in data: Data) -> String? {
-    guard let text = String(validating: data, as: UTF8.self) else { return "exists and is no cookie file" }
+    guard let text = String(validating: data, as: UTF8.self) else { return "exists and is not a cookie file" }
     let (cookies, problems) = NetscapeCookieFile.parse(text, now: .now)
     let isMarked = marks.contains { text.hasPrefix($0) }
-    guard isMarked || !cookies.isEmpty else { return "exists and is no cookie file" }
-    return problems.first.map { "has a line that is no cookie, line \($0.line)" }
+    guard isMarked || !cookies.isEmpty else { return "exists and is not a cookie file" }
+    return problems.first.map { "has a line that is not a cookie, line \($0.line)" }
   }
 }
 

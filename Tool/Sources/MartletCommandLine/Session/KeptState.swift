@@ -17,7 +17,7 @@ struct KeptState: Sendable {
     cookieFile = try await CookieFile(arguments, surroundings)
     let given = try CallCredentials(arguments, for: origin, surroundings)
     if arguments.has(.session), arguments.has(.sessionReadOnly) {
-      throw UsageError("--session and --session-read-only exclude each other: leave one out")
+      throw UsageError("--session and --session-read-only cannot be combined: leave one out")
     }
     let name = arguments.value(.session) ?? arguments.value(.sessionReadOnly)
     let file = try name.map { name throws(UsageError) in

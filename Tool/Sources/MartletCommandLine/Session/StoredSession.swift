@@ -22,7 +22,7 @@ struct StoredSession: Sendable, Codable {
     if name.contains("/"), !name.hasSuffix("/") { return surroundings.file(name) }
     let allowed = name.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-_.".utf8.contains($0) }
     guard !name.isEmpty, allowed, !name.hasPrefix(".") else {
-      throw UsageError("'\(name)' is no name of a session: use letters, digits, '-', '_' and '.'")
+      throw UsageError("'\(name)' is not a session name: use letters, digits, '-', '_' and '.'")
     }
     let configuration: URL
     if let path = surroundings.environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
@@ -46,7 +46,7 @@ struct StoredSession: Sendable, Codable {
       throw UsageError("'\(file.path)' has passwords, and others can read it: chmod 600 '\(file.path)'")
     }
     guard let session = try? JSONDecoder().decode(StoredSession.self, from: Data(contentsOf: file)) else {
-      throw UsageError("'\(file.path)' is no session of martlet: name another one, or remove it")
+      throw UsageError("'\(file.path)' is not a martlet session: name another one, or remove it")
     }
     guard session.origin.map({ $0 == "\(origin)" }) ?? true else {
       throw UsageError("'\(file.path)' is a session of \(session.origin ?? ""): name another one for \(origin)")

@@ -36,9 +36,9 @@ package struct InfoPropertyList: Sendable, Hashable {
 
   private static func reason(_ error: any Error) -> String {
     if case .typeMismatch(_, let context) = error as? DecodingError, let key = context.codingPath.first {
-      return "\(key.stringValue) is no string"
+      return "\(key.stringValue) is not a string"
     }
-    return "it is no property list with a dictionary, XML or binary"
+    return "it is not a property list with a dictionary, XML or binary"
   }
 }
 

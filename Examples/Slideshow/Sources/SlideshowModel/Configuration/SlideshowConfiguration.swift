@@ -42,7 +42,7 @@ package struct SlideshowConfiguration: Sendable, Hashable {
 
   private static func url(_ key: Key, _ text: String, allowsInsecure: Bool) throws(SlideshowError) -> URL {
     guard let url = URL(string: text, encodingInvalidCharacters: false) else {
-      throw .invalidURL(key, value: text, reason: "it is no URL; percent-encode spaces and other unusual bytes")
+      throw .invalidURL(key, value: text, reason: "it is not a URL; percent-encode spaces and other unusual bytes")
     }
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
       throw .invalidURL(key, value: text, reason: "it must begin with http:// or https://")

@@ -43,7 +43,7 @@ extension SlideshowError: CustomStringConvertible {
       "\(url.shown) answered with status \(HTTPStatus(code)), expected a 2xx: check the path in "
         + "\(SlideshowConfiguration.Key.service.option), and the log of the web service"
     case .slideshowDataDecodingError(let url, let field, let reason):
-      "\(url.shown) is no slideshow: \(field): \(reason); expected "
+      "\(url.shown) is not a slideshow: \(field): \(reason); expected "
         + #"{"title": "…", "slides": [{"id": 10, "file": "sunset-10.jpeg"}]}"#
     case .serviceDown(let url, let reason):
       "nobody answers at \(url.shown): check if the web service is running (\(reason))"

@@ -27,7 +27,7 @@ public struct LanguageInterceptor: ImmediateInterceptor {
       guard let tag = LanguageTag.normalized(language) else {
         throw HTTPError(
           .invalidRequest,
-          "\(String(reflecting: language)) is no language: use a tag of BCP 47 such as en, en-US or zh-Hant",
+          "\(String(reflecting: language)) is not a language: use a tag of BCP 47 such as en, en-US or zh-Hant",
           phase: .preparing)
       }
       tags.append(tag)

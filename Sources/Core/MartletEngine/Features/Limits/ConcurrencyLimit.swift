@@ -162,7 +162,7 @@ final class OriginSlots: Sendable {
   private func error(for origin: Origin, _ reason: String) -> HTTPError {
     HTTPError(
       .concurrencyLimit,
-      "\(origin): \(max(1, limit.requests)) requests are in progress, and \(reason): send less, or raise limits.concurrency",
+      "\(origin): \(max(1, limit.requests)) requests are in progress, and \(reason): send fewer, or raise limits.concurrency",
       phase: .queued)
   }
 }

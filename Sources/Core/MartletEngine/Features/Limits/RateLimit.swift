@@ -131,7 +131,7 @@ struct RateTransport: Transport, DeadlineAware {
     case .refused(let delay):
       throw HTTPError(
         .rateLimited,
-        "\(origin): the rate limit allows the next request in \(delay), and one waits at most \(longest): send less, or raise "
+        "\(origin): the rate limit allows the next request in \(delay), and one waits at most \(longest): send fewer, or raise "
           + "limits.rate or the deadline", phase: .preparing)
     }
   }

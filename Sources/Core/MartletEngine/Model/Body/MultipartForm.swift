@@ -89,7 +89,7 @@ public struct MultipartForm: Sendable {
     guard MultipartSyntax.isBoundary(boundary) else {
       return HTTPError(
         .invalidRequest,
-        "'\(boundary)' is no boundary: use 1 to 70 letters, digits and characters of '()+_,-./:=? (RFC 2046 §5.1.1)",
+        "'\(boundary)' is not a boundary: use 1 to 70 letters, digits and characters of '()+_,-./:=? (RFC 2046 §5.1.1)",
         phase: .preparing)
     }
     guard !isFree(boundary) else { return nil }

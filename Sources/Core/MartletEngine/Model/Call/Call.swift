@@ -138,8 +138,8 @@ public final class Call: Work {
   public subscript<Value>(local: CallLocal<Value>) -> Value {
     get {
       let kept = locals.withLock { locals in locals.first { $0.id == local.id }?.value }
-      // No other local has this identifier.
-      return kept.map { unsafeDowncast($0, to: CallLocal<Value>.Kept.self).value } ?? local.initialValue
+      guard let kept else { return local.initialValue }
+      return local.value(in: kept)
     }
     set {
       let kept = CallLocal<Value>.Kept(newValue)
@@ -262,4 +262,7 @@ public final class CallLocal<Value: Sendable>: Sendable {
 
   /// Makes a local with its initial value in each call.
   public init(_ initialValue: Value) { self.initialValue = initialValue }
+
+  /// Returns the value in the object of a call: no other local has its identifier.
+  fileprivate func value(in kept: any AnyObject & Sendable) -> Value { unsafeDowncast(kept, to: Kept.self).value }
 }

@@ -32,6 +32,6 @@ package final class SignOutMark: Sendable {
 extension HTTPError {
   /// The error of a request that began before the sign-out.
   package static var signedOut: HTTPError {
-    HTTPError(.authenticationFailed, "the user signed out since this request began", phase: .preparing)
+    HTTPError(.authenticationFailed, "the user signed out after this request began", phase: .preparing)
   }
 }

@@ -261,7 +261,7 @@ extension HTTPError {
     let cause = error as? HTTPError
     let isNetworkFailure = cause.map { $0.isUnreachable || $0.isTLSFailure || $0.isTimeout || $0.isHeldBack } ?? false
     // Only messages of HTTPError are known to contain no secrets.
-    let reason = cause.map { ": \($0.message)" } ?? ", see the error beneath"
+    let reason = cause.map { ": \($0.message)" } ?? ", see the underlying error"
     self.init(
       isNetworkFailure ? cause?.kind ?? .authenticationFailed : .authenticationFailed, what + reason,
       phase: .preparing, underlying: error)

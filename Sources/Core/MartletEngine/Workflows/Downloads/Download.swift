@@ -277,7 +277,7 @@ struct Download {
     if let digest {
       guard let expected = digest.given ?? sentDigest else {
         throw HTTPError(
-          .digestMismatch, "the server sent no digest of the file that can be checked: give one, or download without",
+          .digestMismatch, "the server sent no digest that can be checked: pass one, or download without verifying",
           phase: .receiving)
       }
       try file.check(expected, isGiven: digest.given != nil)

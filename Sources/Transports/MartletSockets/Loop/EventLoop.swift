@@ -200,10 +200,12 @@ extension EventLoop {
       else { continue }
       let mask = martlet_event_mask(first + index)
       let isBroken = mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-      if mask & EPOLLOUT.rawValue != 0 || isBroken && socket.interest.contains(.write) {
+      // What was watched may not be wanted any more: by an earlier event's handler, or by a thread that had borrowed the
+      // loop while it waited, and may have received the end already.
+      if socket.interest.contains(.write), mask & EPOLLOUT.rawValue != 0 || isBroken {
         socket.handler?.socketIsWritable(socket)
       }
-      if socket.isOpen, mask & EPOLLIN.rawValue != 0 || isBroken && socket.interest.contains(.read) {
+      if socket.isOpen, socket.interest.contains(.read), mask & EPOLLIN.rawValue != 0 || isBroken {
         socket.handler?.socketIsReadable(socket)
       }
     }

@@ -191,6 +191,37 @@ struct EventLoopTests {
     try await isOver.wait()
     #expect(counts.withLock { $0.sorted() } == [0, 0, 1])
   }
+
+  /// The first of two readable sockets wants to read from neither any more. A thread that borrows the loop does that,
+  /// too, when it receives the end of a connection while the loop's thread wakes for the same event.
+  @Test func anEventThatIsNotWantedAnyMoreReachesNobody() async throws {
+    let pairs = try [makePair(), makePair()]
+    for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
+    defer { for pair in pairs { close(pair[1]) } }
+    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
+    let isOver = try start(queue)
+    let counts = Mutex<[Int]>([])
+    queue.submit { context in
+      context.sockets = pairs.map { Socket(owning: $0[0], on: context.loop) }
+      for socket in context.sockets {
+        let handler = Handler()
+        handler.readable = { [unowned context] _ in
+          for socket in context.sockets { socket.interest = [] }
+          // stops in the turn after this one, so that a wrong event would have arrived
+          queue.submit { context in
+            counts.withLock { $0 = context.handlers.map(\.count) }
+            for socket in context.sockets { socket.close() }
+            context.loop.stop()
+          }
+        }
+        socket.handler = handler
+        socket.interest = .read
+        context.handlers.append(handler)
+      }
+    }
+    try await isOver.wait()
+    #expect(counts.withLock { $0.sorted() } == [0, 1])
+  }
 }
 
 /// Returns two connected sockets that do not block.

@@ -19,6 +19,8 @@ struct CallDetails: Encodable {
     /// Without the texts of bodies, which the page asks for.
     let entry: HAR.Entry
     let bars: [Waterfall.Bar]
+    /// Whether its request was sent over the network.
+    let wasSent: Bool
     /// The connection in words; nil if none was used.
     let connection: String?
     /// The numbers of bytes that are kept of the request's and the response's body.
@@ -41,7 +43,7 @@ struct CallDetails: Encodable {
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
         entry: entry.withoutBodies, bars: attempt.bars(until: log.elapsed),
-        connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
+        wasSent: attempt.live?.wasSent ?? true, connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
     }
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
     lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(made, call)
@@ -138,7 +140,15 @@ private struct CallWords {
   private func ending(_ error: HTTPError?) -> Words {
     guard let error else { return ("complete", nil, nil) }
     if error.isCancelled { return ("ended: \(error.message)", nil, "notice") }
-    let phase = error.phase.map { " while \($0.rawValue)" } ?? ""
-    return ("failed\(phase) with \(error.kind): \(error.message)", nil, "bad")
+    return ("failed\(error.phase.map { " " + Self.words(for: $0) } ?? ""): \(error.message)", nil, "bad")
+  }
+
+  private static func words(for phase: HTTPError.Phase) -> String {
+    switch phase {
+    case .queued: "in the queue"
+    case .resolving: "while the name was looked up"
+    case .securing: "during the TLS handshake"
+    case .preparing, .connecting, .sending, .waiting, .receiving: "while \(phase.rawValue)"
+    }
   }
 }

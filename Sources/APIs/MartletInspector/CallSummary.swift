@@ -8,7 +8,7 @@ struct CallSummary: Encodable {
   let label: String?
   let method: String
   let url: String
-  /// `running`, `done`, `failed` or `unread`: the body was not read to its end, which is no failure.
+  /// `running`, `done`, `failed`, `cancelled`, or `unread`: the body was not read to its end, which is no failure.
   let state: String
   let status: Int?
   /// Why it failed.
@@ -44,8 +44,11 @@ struct CallSummary: Encodable {
     received = made.reduce(0) { $0 + $1.received }
     source = content.source
     let error = content.error
-    let isUnread = error?.isCancelled == true && status != nil
-    state = content.end == nil ? "running" : isUnread ? "unread" : error == nil ? "done" : "failed"
+    let isCancelled = error?.isCancelled == true
+    let isUnread = isCancelled && status != nil
+    state =
+      content.end == nil
+      ? "running" : isUnread ? "unread" : isCancelled ? "cancelled" : error == nil ? "done" : "failed"
     self.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)".printable }
     bars = made.flatMap { $0.bars(until: log.elapsed) }
   }

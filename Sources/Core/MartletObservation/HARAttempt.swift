@@ -89,7 +89,7 @@ package struct HARAttempt: Sendable {
       startedDateTime: started, request: requestPart(redaction), response: responsePart(error, redaction),
       timings: HAR.Timings(marks, metrics),
       comment: "call \(call), attempt \(number)" + (reason.map { ": \($0)" } ?? "")
-        + (wasSent ? "" : ": answered without the network"))
+        + (wasSent ? "" : response == nil ? ": not sent" : ": answered without the network"))
     entry.serverIPAddress = metrics?.remoteAddress
     entry.connection = metrics?.localPort.map(String.init)
     entry.securityDetails = (metrics?.tls).map(HAR.SecurityDetails.init)

@@ -17,7 +17,7 @@ package struct Phases: Sendable, Sequence {
     self.init([
       ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
       ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
-      (metrics.firstByte > .zero ? "receive" : Self.name(of: failure), metrics.total),
+      (metrics.firstByte > .zero ? "receive" : Self.name(of: failure ?? Self.lastPhase(of: metrics)), metrics.total),
     ])
   }
 
@@ -47,6 +47,11 @@ package struct Phases: Sendable, Sequence {
       last = end
     }
     self.phases = phases
+  }
+
+  /// The phase in which an attempt without a response ended, as far as its measurements tell.
+  private static func lastPhase(of metrics: TransferMetrics) -> HTTPError.Phase {
+    metrics.requestStart > .zero ? .waiting : metrics.connect > .zero ? .securing : .connecting
   }
 
   /// The name of the phase in which an attempt failed.
@@ -103,13 +108,14 @@ package enum Waterfall {
   package static func bars(_ attempt: Attempt) -> [Bar] {
     let start = attempt.start.inMilliseconds
     guard attempt.wasSent else {
-      return [Bar("cache", "answered without the network", from: start, length: attempt.end.inMilliseconds - start)]
+      let title = attempt.headTime == nil ? "not sent" : "answered without the network"
+      return [Bar("cache", title, from: start, length: attempt.end.inMilliseconds - start)]
     }
     guard let metrics = attempt.metrics else {
       // The body was not read to its end, so the transport measured nothing.
       let end = (attempt.headTime ?? attempt.end).inMilliseconds
       let title = attempt.headTime == nil ? "no response" : "until the head of the response"
-      let style = attempt.headTime == nil ? Phases.name(of: attempt.failure).lowercased() : "wait"
+      let style = attempt.headTime == nil ? Phases.name(of: attempt.failure ?? .waiting).lowercased() : "wait"
       return [Bar(style, title, from: start, length: end - start)]
     }
     return bars(Phases(metrics, failedWhile: attempt.failure), from: start)

@@ -269,7 +269,7 @@ struct InspectorContentTests {
     let server = try LoopbackServer { _ in .text("not TLS") }
     await run.call(HTTPRequest(.get, "https://127.0.0.1:\(server.port)/"), SocketTransport())
     let id = try #require(run.ids.first)
-    #expect(try await run.text("/calls/\(id)").contains("failed while securing with"))
+    #expect(try await run.text("/calls/\(id)").contains("failed during the TLS handshake: "))
   }
 
   @Test func closingEndsPagesAndRecording() async throws {

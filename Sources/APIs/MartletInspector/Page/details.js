@@ -3,6 +3,8 @@
 
 // --- Details ----------------------------------------------------------------------------------------------------------
 
+const storyPart = 15
+
 function openDetails() {
   if (state.selected === null) return
   at('details').hidden = false
@@ -46,11 +48,39 @@ function drawDetails(details) {
   state.details = details
   panel.replaceChildren(
     make('h2', {}, make('b', { class: statusStyle(call) }, statusText(call)), ' ', call.method, ' ', make('bdi', {}, call.url)),
-    call.error ? make('p', { class: 'bad error' }, call.error) : '',
+    ...cause(details),
     actions(details), story(details.lines), waterfall(call),
     ...details.attempts.map((attempt, index) => attemptPart(call, attempt, index, details.attempts.length)))
   panel.querySelectorAll('details').forEach((part, index) => { if (index in opened) part.open = opened[index] })
   panel.scrollTop = scroll
+}
+
+// Why the call failed, before everything else: its error, or what the last response says about its status.
+function cause(details) {
+  const call = details.summary
+  if (call.error) return [make('p', { class: 'bad error' }, errorText(call), ' ', make('span', { class: 'tag' }, errorKind(call)))]
+  const entry = details.attempts.at(-1)?.entry
+  if (!(call.status >= 400) || !entry) return []
+  const field = name => entry.response.headers.find(field => field.name.toLowerCase() === name)?.value
+  const challenge = field('www-authenticate') ?? field('proxy-authenticate')
+  const facts = [
+    /error_description="([^"]*)"/.exec(challenge ?? '')?.[1] ?? challenge,
+    field('retry-after') && `Retry-After: ${field('retry-after')}`,
+  ].filter(Boolean)
+  const line = make('p', { class: 'bad error' }, [`${call.status} ${entry.response.statusText}`, ...facts].join(': '))
+  quoteBody(line, call, details.attempts)
+  return [line]
+}
+
+// Adds the beginning of the response's body, if it is a short text.
+function quoteBody(line, call, attempts) {
+  const attempt = attempts.at(-1)
+  const type = attempt.entry.response.content.mimeType ?? ''
+  if (!attempt.received || attempt.received > 4096 || !/json|text\/plain|xml/.test(type)) return
+  ask(`/calls/${call.id}/${attempts.length}/response`).then(response => response.arrayBuffer()).then(buffer => {
+    const text = decoded(new Uint8Array(buffer), type)?.trim().replace(/\s+/g, ' ')
+    if (text) line.append(document.createTextNode(clean(`: ${text.length > 200 ? `${text.slice(0, 200)} …` : text}`)))
+  }).catch(report)
 }
 
 function actions(details) {
@@ -74,10 +104,18 @@ function togglePin() {
   if (call) act(`/${call.isPinned ? 'unpin' : 'pin'}/${call.id}`)
 }
 
+// Of a long story, the beginning and the end.
 function story(lines) {
-  return make('ol', { class: 'story', 'aria-label': 'What happened' }, lines.map(line =>
+  const items = lines.map(line =>
     make('li', { class: line.style }, make('span', { class: 'number' }, timeText(line.time)),
-      make('span', {}, make('bdi', {}, line.text), line.rule ? make('span', { class: 'tag' }, line.rule) : ''))))
+      make('span', {}, make('bdi', {}, line.text), line.rule ? make('span', { class: 'tag' }, line.rule) : '')))
+  const list = make('ol', { class: 'story', 'aria-label': 'What happened' }, items)
+  const hidden = items.slice(storyPart, -storyPart)
+  if (items.length <= 2 * storyPart + 1) return list
+  const more = make('li', {}, make('span'), make('button', { onclick: () => more.replaceWith(...hidden) }, `${hidden.length} more lines`))
+  hidden.forEach(item => item.remove())
+  items[storyPart - 1].after(more)
+  return list
 }
 
 function waterfall(call) {
@@ -94,13 +132,16 @@ function waterfall(call) {
 function attemptPart(call, attempt, index, count) {
   const { entry } = attempt
   const { request, response } = entry
-  const status = response.status ? `${response.status} ${response.statusText}` : response._error ?? 'no response yet'
-  const title = `Attempt ${index + 1}: ${request.method} – ${status}`
+  const none = call.state === 'running' ? 'no response yet' : 'no response'
+  const status = response.status ? `${response.status} ${response.statusText}` : response._error?.replace(/^\w+: /, '') ?? none
+  const place = request.url === call.url ? '' : ` ${request.url}`
+  const title = `Attempt ${index + 1}: ${request.method}${place} – ${status}`
+  const comment = (entry.comment ?? '').replace(/^call \d+, attempt \d+(: )?/, '')
   return make('details', { class: 'attempt', open: index === count - 1 },
     make('summary', { class: response.status >= 400 || !response.status ? 'bad' : '' }, title),
-    /^call \d+, attempt \d+$/.test(entry.comment ?? '') ? '' : make('p', { class: 'dim' }, entry.comment),
+    comment ? make('p', { class: 'dim' }, comment) : '',
     facts(entry, attempt),
-    head('Request', `${request.method} ${request.url} ${request.httpVersion}`, request.headers),
+    head(attempt.wasSent ? 'Request' : 'Request, which was not sent', `${request.method} ${request.url} ${request.httpVersion === 'unknown' ? '' : request.httpVersion}`, request.headers),
     bodyPart(call, index, 'request', attempt.sent, request.postData?.mimeType, request.postData?.comment),
     response.status ? head('Response', `${response.httpVersion} ${status}`, response.headers) : '',
     bodyPart(call, index, 'response', attempt.received, response.content.mimeType, response.content.comment),
@@ -108,7 +149,9 @@ function attemptPart(call, attempt, index, count) {
 }
 
 function facts(entry, attempt) {
-  const times = Object.entries(entry.timings).filter(([, value]) => value > 0).map(([name, value]) => `${name} ${timeText(value)}`)
+  const { blocked, dns, connect, ssl, send, wait, receive } = entry.timings
+  const phases = { queue: blocked, DNS: dns, connect: connect - Math.max(0, ssl), TLS: ssl, request: send, wait, receive }
+  const times = Object.entries(phases).filter(([, value]) => value > 0).map(([name, value]) => `${name} ${timeText(value)}`)
   const tls = entry._securityDetails
   const date = seconds => seconds === undefined ? '?' : new Date(seconds * 1000).toISOString().slice(0, 10)
   const isOver = tls?.validTo * 1000 < Date.parse(entry.startedDateTime)

@@ -59,12 +59,21 @@ const now = () => performance.now() + state.offset
 const duration = call => Math.max(0, (call.end ?? (state.isLive ? now() : call.start)) - call.start)
 
 function statusText(call) {
-  return call.status ? String(call.status) : call.state === 'running' ? '…' : call.state === 'failed' ? 'failed' : '–'
+  if (call.status) return `${call.status}${call.state === 'failed' ? ' failed' : ''}`
+  return { running: '…', failed: 'failed', cancelled: 'cancelled' }[call.state] ?? '–'
 }
 
 function statusStyle(call) {
   if (call.state === 'failed' || call.status >= 400) return 'bad'
-  return call.state === 'running' ? 'dim' : call.status >= 300 ? 'notice' : 'good'
+  return call.state === 'running' ? 'dim' : call.state === 'cancelled' || call.status >= 300 ? 'notice' : 'good'
+}
+
+// The error of a call is a kind and a message, which may begin with the host of its URL.
+const errorKind = call => call.error.split(': ', 1)[0]
+const errorText = call => {
+  const text = call.error.slice(errorKind(call).length + 2)
+  const host = call.url.split('/')[2] ?? ''
+  return text.startsWith(`${host}: `) ? text.slice(host.length + 2) : text
 }
 
 // The drawing: bars that the process computed, placed in the width of a duration.
@@ -239,6 +248,7 @@ async function searchBodies() {
     changed.forEach(id => found.ids.delete(id))
     ids.forEach(id => found.ids.add(id))
     if (found.changed.size) planSearch()
+    drawCount.isDue = true
     plan()
   } catch (error) { report(error) }
 }
@@ -302,13 +312,14 @@ function row(call, index, length) {
   const label = call.label ? make('span', { class: 'tag' }, call.label) : ''
   const source = call.source === 'network' ? '' : make('span', { class: 'tag' }, call.source)
   const again = call.attempts > 1 ? make('span', { class: 'tag' }, `${call.attempts} attempts`) : ''
+  const failure = call.error ? make('span', { class: 'cause' }, errorText(call)) : ''
   const element = make('div', {
     class: 'row', role: 'row', id: `call-${call.id}`, 'aria-selected': String(call.id === state.selected),
     'aria-rowindex': index + 2,
     onclick: () => { select(call.id); openDetails() },
   },
   make('b', { role: 'gridcell', class: statusStyle(call) }, statusText(call)), make('span', { role: 'gridcell' }, call.method),
-  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again),
+  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again, failure),
   make('span', { role: 'gridcell', class: 'number' }, sizeText(call.received)),
   make('span', { role: 'gridcell', class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length, 'gridcell'))
   element.style.top = `${index * rowHeight}px`

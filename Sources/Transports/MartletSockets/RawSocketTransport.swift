@@ -46,7 +46,7 @@ struct RawSocketTransport: Transport, DeadlineAware {
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let thread = try thread.get()
     let destination =
-      if let known = try knownDestination(of: request) { known } else {
+      if let known = knownDestination(of: request) { known } else {
         try await newDestination(of: request, in: call)
       }
     let hop = NextHop(to: destination, for: request, authentications)
@@ -56,18 +56,16 @@ struct RawSocketTransport: Transport, DeadlineAware {
       let (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try hop.proxy?.answers(head) == true, request.body.canBeSent {
-        source.cancel()
+        source.cancelUnmeasured()
+        call.emit(.note("sent again: the proxy requires authentication (407)"))
       } else {
         return response(to: request, head, from: source, stream)
       }
     }
   }
 
-  private func knownDestination(of request: HTTPRequest) throws(HTTPError) -> Exchange.Destination? {
-    guard request.method != .head || request.body.isEmpty else {
-      throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
-    }
-    return request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
+  private func knownDestination(of request: HTTPRequest) -> Exchange.Destination? {
+    request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
   }
 
   private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {

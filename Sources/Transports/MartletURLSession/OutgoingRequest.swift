@@ -26,9 +26,6 @@ struct OutgoingRequest: Sendable {
       throw HTTPError(
         .invalidRequest, "the URL '\(original.url.redacted)' is not an http or https URL", phase: .preparing)
     }
-    guard original.method != .head || original.body.isEmpty else {
-      throw HTTPError(.invalidRequest, "a HEAD request cannot have a body (RFC 9110 §9.3.2)", phase: .preparing)
-    }
     if original.body.hasTrailers { throw HTTPError.trailersUnsupported(by: "URLSession") }
     request = Self.convert(original)
     peer = Self.peer(of: original.url)

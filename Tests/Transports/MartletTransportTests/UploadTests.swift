@@ -194,15 +194,6 @@ extension TransportContract {
       #expect(response.status == 413)
       #expect(String(decoding: data, as: UTF8.self) == "too large")
     }
-
-    @Test(arguments: TestedTransport.real)
-    func headWithABodyIsRefused(_ tested: TestedTransport) async throws {
-      let server = try LoopbackServer { _ in .text("ok") }
-      let error = try await tested.makeTransport().failure(
-        of: guarded(.head, server.url("/"), body: .data(Data("a".utf8))))
-      #expect(error.kind == .invalidRequest)
-      #expect(server.requests.isEmpty)
-    }
   }
 }
 

@@ -46,7 +46,7 @@ struct HTTP1RequestHead: Sendable {
     _ request: HTTPRequest, to origin: Origin, through recipient: Recipient = .origin, body: OpenBody?,
     isWritten: Bool = true
   ) throws(HTTPError) {
-    try Self.check(request, hasBody: body != nil)
+    try Self.check(request)
     framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
     expectsContinue = body != nil && request.expectsContinue
     if isWritten { try write(request, to: origin, through: recipient) }
@@ -83,15 +83,7 @@ struct HTTP1RequestHead: Sendable {
     closesConnection = writer.closesConnection
   }
 
-  private static func check(_ request: HTTPRequest, hasBody: Bool) throws(HTTPError) {
-    if hasBody {
-      switch request.method {
-      case .head: throw .invalid("a HEAD request cannot have a body (RFC 9110 §9.3.2)")
-      case .trace: throw .invalid("a TRACE request cannot have a body (RFC 9110 §9.3.8)")
-      case .connect: throw .invalid("a CONNECT request cannot have a body (RFC 9110 §9.3.6)")
-      default: break
-      }
-    }
+  private static func check(_ request: HTTPRequest) throws(HTTPError) {
     if let refusal = request.fields.refusal { throw HTTPError(wrapping: refusal) }
     guard !request.fields.contains(.host) || request.fields[values: .host].count < 2 else {
       throw .invalid("a request cannot have several Host fields (RFC 9112 §3.2)")

@@ -19,6 +19,17 @@ struct AttemptLoopTests {
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
+  // RFC 9110 §9.3.2, §9.3.6, §9.3.8.
+  @Test(arguments: [HTTPMethod.head, .connect, .trace])
+  func aMethodWithoutContentRefusesABodyBeforeItIsSent(_ method: HTTPMethod) async throws {
+    let transport = ScriptedTransport(.text("unexpected"))
+    let error = await #expect(throws: HTTPError.self) {
+      try await HTTPSession(transport: transport).data(for: HTTPRequest(method, origin, body: .text("a")))
+    }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("a \(method) request") == true)
+    #expect(transport.requests.isEmpty)
+  }
+
   @Test func interceptorsPrepareInOrderAndReviewInReverse() async throws {
     let order = Mutex<[String]>([])
     let interceptors = ["a", "b", "c"].map { name in

@@ -113,6 +113,29 @@ struct DownloadDigestTests {
     #expect(try folder.names() == (isRight ? ["a"] : []))
   }
 
+  @Test func theErrorOfACompleteFileWithAnotherDigestHasItsRequestAndResponse() async throws {
+    let server = try LoopbackServer { request in
+      guard request.fields[.range] != nil else {
+        return .data(Self.content + Data("!".utf8)).with(.eTag, "\"1\"").truncated(after: Int64(Self.content.count))
+      }
+      return .status(416, fields: [.contentRange: "bytes */\(Self.content.count)", .eTag: "\"1\""])
+    }
+    let (request, file) = (HTTPRequest(.get, server.url("/a")), folder.file("a"))
+    let first = await #expect(throws: HTTPError.self) { try await session.resumableDownload(for: request, to: file) }
+    let kept = try #require(first?.resumption)
+    let whole = DownloadResumption(
+      url: kept.url, file: kept.file, byteCount: kept.byteCount, size: kept.byteCount, validator: kept.validator,
+      identity: kept.identity)
+
+    let error = await #expect(throws: HTTPError.self) {
+      let digest = try #require(FileDigest(hexadecimal: Self.wrong))
+      _ = try await session.resumableDownload(for: request, to: file, resuming: whole, verifying: digest)
+    }
+
+    #expect(error?.kind == .digestMismatch)
+    #expect(error?.request?.url == request.url && error?.response?.status.code == 416)
+  }
+
   @Test(arguments: ["", "ab", hexadecimal + "0", String(hexadecimal.dropLast()) + "x", hexadecimal + "00"])
   func otherTextIsNoDigest(text: String) { #expect(FileDigest(hexadecimal: text) == nil) }
 

@@ -307,6 +307,35 @@ struct HedgingTests {
     #expect(slow.value == 5 && hedges.count == 2)
   }
 
+  /// A listener changes nothing about the call to which both requests belong.
+  @Test(arguments: [true, false]) func bothRequestsHaveThePropertiesOfTheirCall(hasListener: Bool) async throws {
+    let value = CallLocal("nothing"), calls = Log<String>(), kept = Log<String>(), ended = Counter()
+    let transport = CallTransport { [sent] request, call in
+      guard request.url.path() != "/warm" else { return .text("warm") }
+      sent.append("slow")
+      let (url, limit) = (call.askedURL?.path() ?? "none", call.waitLimit()?.duration ?? .zero)
+      calls.append("\(call.id) \(call.label ?? "none") \(url) \(limit)")
+      call.atEnd { _ = ended.next() }
+      if sent.entries.count == 1 { try await Gate().wait() }
+      call[value] = "written"
+      return .text("second")
+    }
+    let session = session(transport) { configuration in
+      if !hasListener { configuration.listeners = [] }
+      configuration.interceptors = [ReviewInterceptor { kept.append("\($0.id) \($0[value])") }]
+    }
+    try await warmUp(session)
+    var request = request
+    (request.options.label, request.options.responseTimeout) = ("label", .seconds(7))
+
+    _ = try await begin(session, request).value
+
+    let number = try #require(kept.entries.last?.split(separator: " ").first)
+    #expect(calls.entries == Array(repeating: "\(number) label /slow 7.0 seconds", count: 2))
+    #expect(kept.entries.last == "\(number) written")
+    #expect(ended.value == 2)
+  }
+
   @Test func overSocketsTheBodyOfTheFasterAnswerIsDelivered() async throws {
     let gate = Gate(), count = Counter()
     let body = String(repeating: "fast", count: 50_000)

@@ -70,6 +70,17 @@ struct ObservationTests {
     #expect(Call(listeners: [EventLog(.metrics), EventLog([.note, .bytes])]).events == [.metrics, .note, .bytes])
   }
 
+  @Test func theEndIsReportedLastEvenIfAListenerEndsTheCall() {
+    let ending = EventHandler { event, call in if case .note = event { call.end(nil) } }
+    let log = EventLog()
+    let call = Call(listeners: [ending, log])
+
+    for note in ["first", "second"] { call.emit(.note(note)) }
+    call.end(nil)
+
+    #expect(log.lines == ["note: first", "finished"])
+  }
+
   @Test func aBodyInMemoryIsReportedAtOnce() async throws {
     let log = EventLog(.all)
     let request = HTTPRequest(.post, origin, body: .data(Data("abc".utf8)))

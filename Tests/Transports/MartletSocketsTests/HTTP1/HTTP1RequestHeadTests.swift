@@ -114,14 +114,6 @@ struct HTTP1RequestHeadTests {
     }
   }
 
-  @Test(arguments: [HTTPMethod.head, .trace, "CONNECT"])
-  func methodWithoutContentRefusesABody(_ method: HTTPMethod) async throws {
-    let request = HTTPRequest(method, url("http://a/"), body: .data(Data("a".utf8)))
-    let error = await #expect(throws: HTTPError.self) { try await text(request) }
-    #expect(error?.kind == .invalidRequest)
-    #expect(error?.message.contains(method.rawValue) == true)
-  }
-
   // RFC 9110 §7.6.1, §7.8, §10.1.4.
   @Test(
     arguments: [

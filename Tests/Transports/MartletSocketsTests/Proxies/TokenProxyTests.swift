@@ -69,6 +69,21 @@ struct TokenProxyTests {
     #expect(tokens.hosts == ["127.0.0.1", "127.0.0.1", "127.0.0.1"])
   }
 
+  @Test func theAnswerToAChallengeIsNotedAndTheAttemptIsMeasuredOnce() async throws {
+    let server = try proxy(), notes = Log<String>(), measured = Counter()
+    var request = HTTPRequest(.post, url("http://a.example/x"), body: .text("hello"))
+    request.options.listeners = [
+      EventHandler([.note, .metrics]) { event, _ in
+        if case .note(let note) = event { notes.append(note) } else { _ = measured.next() }
+      }
+    ]
+
+    _ = try await session(server, TestTokens()).data(for: request)
+
+    #expect(notes.entries == ["sent again: the proxy requires authentication (407)"])
+    #expect(measured.value == 1 && server.requests.count == 2)
+  }
+
   @Test func theTokenFollowsTheChallengeOnTheSameConnection() async throws {
     let server = try proxy(.forbidden), tokens = TestTokens()
     let session = session(server, tokens)

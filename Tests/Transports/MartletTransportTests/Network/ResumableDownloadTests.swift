@@ -1,9 +1,11 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestServers
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -37,6 +39,15 @@ struct ResumableDownloadTests {
   private func request(_ server: LoopbackServer, resumptions: Int) -> HTTPRequest {
     var request = HTTPRequest(.get, server.url("/data"))
     request.options.downloadResumptions = resumptions
+    return request
+  }
+
+  /// - Parameter ends: gets the error of each call at its end.
+  private func request(_ server: LoopbackServer, reportingEndsTo ends: Log<HTTPError?>) -> HTTPRequest {
+    var request = HTTPRequest(.get, server.url("/data"))
+    request.options.listeners = [
+      EventHandler(.finished) { event, _ in if case .finished(let error) = event { ends.append(error) } }
+    ]
     return request
   }
 
@@ -118,12 +129,14 @@ struct ResumableDownloadTests {
     }
     let resumption = try await failure(server).resumption
 
+    let ends = Log<HTTPError?>()
     let response = try await session.resumableDownload(
-      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: resumption)
+      for: request(server, reportingEndsTo: ends), to: file, resuming: resumption)
 
     #expect(response.status == .ok)
     #expect(try Data(contentsOf: file) == content)
     #expect(names == ["file.bin"])
+    #expect(ends.entries.allSatisfy { $0 == nil } && ends.entries.count == server.requests.count - 1)
   }
 
   @Test func withoutAStrongValidatorADownloadIsNotResumable() async throws {
@@ -132,6 +145,22 @@ struct ResumableDownloadTests {
     #expect(error.kind == .connectionLost)
     #expect(error.resumption == nil)
     #expect(names.isEmpty)
+  }
+
+  @Test func theErrorOfAnEndedPauseHasItsRequest() async throws {
+    let server = try server(cuts: [100_000, 0, 0]), clock = ManualClock()
+    var configuration = SessionConfiguration()
+    (configuration.clock, configuration.cache) = (clock, nil)
+    let (session, request) = (
+      HTTPSession(transport: SocketTransport(), configuration: configuration), request(server, resumptions: 5)
+    )
+    let download = Task { [file] in try await session.download(for: request, to: file) }
+    try await clock.sleepers(1)
+
+    download.cancel()
+
+    let error = await #expect(throws: HTTPError.self) { try await download.value }
+    #expect(error?.kind == .cancelled && error?.request?.url == request.url)
   }
 
   @Test func cancelledDownloadCanBeResumed() async throws {
@@ -266,11 +295,13 @@ struct ResumableDownloadTests {
     try content.write(to: resumption.file)
     let whole = try changed(resumption) { $0["byteCount"] = 300_000 }
 
+    let ends = Log<HTTPError?>()
     let response = try await session.resumableDownload(
-      for: HTTPRequest(.get, server.url("/data")), to: file, resuming: whole)
+      for: request(server, reportingEndsTo: ends), to: file, resuming: whole)
 
     #expect(response.status == .ok && response.networkHead?.status == 416)
     #expect(try Data(contentsOf: file) == content)
+    #expect(ends.entries.count == 1 && ends.entries.allSatisfy { $0 == nil })
   }
 
   @Test func errorStatusDoesNotChangeThePartialFile() async throws {
@@ -294,6 +325,7 @@ struct ResumableDownloadTests {
       try await session.download(for: HTTPRequest(.get, server.url), to: file)
     }
     #expect(error?.kind == .protocolViolation)
+    #expect(error?.request?.url == server.url && error?.response?.status == .partialContent)
     #expect(names.isEmpty)
   }
 

@@ -213,7 +213,6 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
     flight.report(.received(response, update))
-    guard update != .ignore else { return pass(response, for: flight) }
     return try await apply(update, of: response, to: sent, for: flight)
   }
 

@@ -185,7 +185,7 @@ private final class HedgeRace: Sendable {
       for run in state.runs { run.events?.hold() }
       state.runs.append(Run(sending: sending, events: events))
     }
-    let own = events.map { call.copy(reportingTo: $0) } ?? call
+    let own = events.map { call.part(reportingTo: $0) } ?? call
     let task = Task { [base, request] in
       await HedgedSending.$current.withValue(sending) {
         do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }
@@ -266,7 +266,7 @@ private final class HedgeRace: Sendable {
         state.winner = (index, outcome)
         dropped = nil
       } else {
-        state.kept = (index, outcome)  // the other one is still running
+        state.kept = (index, outcome)  // The other one is still running.
         return (nil, [], nil)
       }
       return (state.waiter.take(), state.runs.compactMap(\.task), dropped)

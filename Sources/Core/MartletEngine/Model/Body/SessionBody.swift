@@ -86,6 +86,12 @@ final class SessionBody: BodySource {
     finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
+  /// Ends the call, whose response is all that the caller needs: the rest of the body is not read.
+  func endUnread() {
+    base.cancel()
+    finish(nil)
+  }
+
   /// Ends the call with an error about the response, which gets the beginning of the body. No other code reads the
   /// body.
   ///
@@ -97,7 +103,7 @@ final class SessionBody: BodySource {
   func end(
     with error: HTTPError, readingUpTo count: Int, within time: Duration, on clock: any Clock<Duration>
   ) async -> HTTPError {
-    state.withLock { $0.isFinished = true }  // the end of the body is not that of the call
+    state.withLock { $0.isFinished = true }  // The end of the body is not that of the call.
     var error = error
     error.body = try? await Deadline(time, on: clock).holding { [self] in
       var bytes = Data()
@@ -213,5 +219,12 @@ final class DeadlineBody: BodySource {
     demand.finish()
     reader.cancel()
     _ = deadline.withLock { $0.take() }
+  }
+}
+
+extension ResponseBody {
+  /// Stops the transfer and ends the call without an error: the body is not needed.
+  func endUnread() {
+    if let body = source as? SessionBody { body.endUnread() } else { cancel() }
   }
 }

@@ -13,6 +13,8 @@ public final class Call: Work {
   package let askedURL: URL?
   /// What the caller does with the response.
   package let use: Use
+  /// The call that this one is a part of; see ``part(reportingTo:)``.
+  private let whole: Call?
   /// The calls for which the code runs that made this call.
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
@@ -27,8 +29,9 @@ public final class Call: Work {
   private let responseTimeout: Duration?
   /// The number of the last reported attempt.
   private let attempt = Atomic(0)
-  /// After `.finished` no event is reported, not even by work that a deadline has abandoned.
-  private let isFinished = Atomic(false)
+  /// Twice the number of events that are being reported, and one more after the end: no event is reported then, not
+  /// even by work that a deadline has abandoned.
+  private let reports = Atomic<UInt>(0)
   /// The last number of a call or of a sign-out: both are in one order.
   private static let lastID = Atomic<UInt64>(0)
   private let hasEnded = Atomic(false)
@@ -42,6 +45,7 @@ public final class Call: Work {
     deadline: Deadline?
   ) {
     self.runner = runner
+    whole = nil
     parentContext = ParentContext(.current)
     self.use = use
     askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
@@ -53,32 +57,42 @@ public final class Call: Work {
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
+    (events, commonEvents) = Self.events(of: listeners)
+  }
+
+  private init(partOf whole: Call, reportingTo listener: any EventListener) {
+    (runner, id, use) = (whole.runner, whole.id, whole.use)
+    (label, askedURL, responseTimeout) = (whole.label, whole.askedURL, whole.responseTimeout)
+    deadline = Mutex(nil)
+    hasDeadline = whole.hasDeadline
+    self.whole = whole
+    parentContext = ParentContext(whole.parent)
+    listeners = [listener]
+    (events, commonEvents) = Self.events(of: listeners)
+    attempt.store(whole.currentAttempt, ordering: .relaxed)
+  }
+
+  /// Returns the events that at least one listener receives, and those that every one receives.
+  private static func events(of listeners: [any EventListener]) -> (some: Event.Kinds, common: Event.Kinds) {
     var (some, common) = (Event.Kinds(), Event.Kinds.all)
     for listener in listeners {
       let events = listener.events
       some.formUnion(events)
       common.formIntersection(events)
     }
-    (events, commonEvents) = (some, common)
+    return (some, common)
   }
 
-  /// Returns a call for one of two requests that are sent at the same time for this call, with the deadline, the values
-  /// and the parent of this call and a listener of its own.
-  func copy(reportingTo listener: any EventListener) -> Call {
-    let copy = parent.perform {
-      Call(runner: runner, asked: nil, use, listeners: [listener], deadline: activeDeadline)
-    }
-    copy.attempt.store(currentAttempt, ordering: .relaxed)
-    copy.takeLocals(of: self)
-    return copy
-  }
+  /// Returns this call with another listener, for one of two requests that are sent for it at the same time. Its
+  /// properties, its values, its deadline and its end are those of this call.
+  func part(reportingTo listener: any EventListener) -> Call { Call(partOf: self, reportingTo: listener) }
 
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. Do
   /// not begin a longer delay, for example before a retry.
   public var remainingTime: Duration? { activeDeadline?.remaining }
 
   /// The deadline; nil without one, and after the call's end.
-  var activeDeadline: Deadline? { hasDeadline ? deadline.withLock { $0 } : nil }
+  var activeDeadline: Deadline? { hasDeadline ? (whole ?? self).deadline.withLock { $0 } : nil }
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.
@@ -88,18 +102,51 @@ public final class Call: Work {
   }
 
   /// Removes the deadline: the call has ended, or has opened a connection, which may last.
-  func releaseDeadline() { if hasDeadline { _ = deadline.withLock { $0.take() } } }
+  func releaseDeadline() { if hasDeadline { _ = (whole ?? self).deadline.withLock { $0.take() } } }
 
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
   public func emit(_ event: @autoclosure () -> Event) {
-    guard !events.isEmpty, !isFinished.load(ordering: .relaxed) else { return }
+    guard !events.isEmpty, reports.load(ordering: .relaxed) & 1 == 0 else { return }
     let event = event()
-    switch event {
-    case .attempt(let number, _): attempt.store(number, ordering: .relaxed)
-    case .finished: if isFinished.exchange(true, ordering: .relaxed) { return }
-    default: break
+    if case .finished = event { return reportEnd(event) }
+    guard beginReport() else { return }
+    if case .attempt(let number, _) = event { attempt.store(number, ordering: .relaxed) }
+    report(event)
+    endReport()
+  }
+
+  /// Returns false after the end.
+  private func beginReport() -> Bool {
+    var count = reports.load(ordering: .relaxed)
+    while count & 1 == 0 {
+      let (isCounted, current) = reports.weakCompareExchange(
+        expected: count, desired: count + 2, ordering: .acquiringAndReleasing)
+      if isCounted { return true }
+      count = current
     }
+    return false
+  }
+
+  private func endReport() {
+    let rest = reports.subtract(2, ordering: .acquiringAndReleasing).newValue
+    if rest == 1, let end = self[Self.ends] { report(end) }
+  }
+
+  /// Reports the first end. If other events are being reported, the last of these reports is followed by the end.
+  private func reportEnd(_ event: Event) {
+    if reports.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).exchanged {
+      return report(event)
+    }
+    guard reports.load(ordering: .relaxed) & 1 == 0 else { return }
+    self[Self.ends] = event
+    if reports.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue == 0 { report(event) }
+  }
+
+  /// The end that follows the last report.
+  private static let ends = CallLocal<Event?>(nil)
+
+  private func report(_ event: Event) {
     let kind = event.kind
     guard !events.isDisjoint(with: kind) else { return }
     let isCommon = !commonEvents.isDisjoint(with: kind)
@@ -110,6 +157,7 @@ public final class Call: Work {
 
   /// Ends the call and reports its end. Nothing waits for the call afterwards.
   package func end(_ error: HTTPError?) {
+    if let whole { return whole.end(error) }
     hasEnded.store(true, ordering: .sequentiallyConsistent)
     if hasEndings.load(ordering: .sequentiallyConsistent) { runEndings() }
     releaseDeadline()
@@ -118,6 +166,7 @@ public final class Call: Work {
 
   /// Runs an action at the end of the call, at once if it has ended. It should be quick.
   package func atEnd(_ action: @escaping @Sendable () -> Void) {
+    if let whole { return whole.atEnd(action) }
     endings.withLock { $0.append(action) }
     hasEndings.store(true, ordering: .sequentiallyConsistent)
     if hasEnded.load(ordering: .sequentiallyConsistent) { runEndings() }
@@ -137,14 +186,14 @@ public final class Call: Work {
   /// A value of this call that is kept from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
     get {
-      let kept = locals.withLock { locals in locals.first { $0.id == local.id }?.value }
+      let kept = (whole ?? self).locals.withLock { locals in locals.first { $0.id == local.id }?.value }
       guard let kept else { return local.initialValue }
       return local.value(in: kept)
     }
     set {
       let kept = CallLocal<Value>.Kept(newValue)
       // The earlier value is released outside the lock.
-      _ = locals.withLock { locals -> (any AnyObject & Sendable)? in
+      _ = (whole ?? self).locals.withLock { locals -> (any AnyObject & Sendable)? in
         guard let index = locals.firstIndex(where: { $0.id == local.id }) else {
           if locals.isEmpty { locals.reserveCapacity(4) }
           locals.append((local.id, kept))
@@ -158,7 +207,7 @@ public final class Call: Work {
 
   /// Copies all values of another call, which sends the same request.
   func takeLocals(of other: Call) {
-    let values = other.locals.withLock { $0 }
+    let values = (other.whole ?? other).locals.withLock { $0 }
     locals.withLock { $0 = values }
   }
 }
@@ -166,7 +215,7 @@ public final class Call: Work {
 extension Call {
   /// The context for code that continues this call elsewhere, for example on a dispatch queue: requests that it makes
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
-  public var context: CallContext { CallContext(self) }
+  public var context: CallContext { CallContext(whole ?? self) }
 
   /// The error of an attempt without a response, for a listener that receives ``Event/resend(_:after:reason:)``; nil if
   /// the attempt had a response, or if no listener receives that event.
@@ -208,7 +257,7 @@ extension Call {
 
   package var parent: CallContext { parentContext.live }
 
-  package var isOver: Bool { hasEnded.load(ordering: .relaxed) }
+  package var isOver: Bool { (whole ?? self).hasEnded.load(ordering: .relaxed) }
 
   package var owner: UniqueID? { nil }
 

@@ -16,8 +16,9 @@ public import MartletSemantics
 /// }
 /// ```
 public protocol EventListener: Sendable {
-  /// Receives an event of a call. The events of a call arrive in order, one at a time. Only the bytes of a request's
-  /// body may arrive at the same time as other events or later, because the body is read while the response is awaited.
+  /// Receives an event of a call. The events of a call arrive in order, one at a time. Two kinds may arrive at the same
+  /// time as others or later: the bytes of a request's body, because it is read while the response is awaited, and
+  /// events of work that a deadline has abandoned. ``Event/finished(_:)`` comes after all of them.
   func receive(_ event: Event, in call: Call)
 
   /// The events that the listener receives; all but the bytes of bodies by default. The bytes, progress and metrics

@@ -135,12 +135,19 @@ extension HTTPRequest {
   private static let backslashScheme = "not-a-url-with-backslash"
 
   /// Checks the assumptions of every transport: the URL has the scheme http or https and names a host, no field was
-  /// refused, and the body's length is not negative.
+  /// refused, the body's length is not negative, and the method allows a body if there is one.
   func validate() throws(HTTPError) {
     if origin == nil { throw reasonOfNoOrigin }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
     if let length = body.length, length < 0 {
       throw .invalid("the request's body has the length \(length)")
+    }
+    guard !body.isEmpty else { return }
+    switch method {
+    case .head: throw .invalid("a HEAD request cannot have a body (RFC 9110 §9.3.2)")
+    case .trace: throw .invalid("a TRACE request cannot have a body (RFC 9110 §9.3.8)")
+    case .connect: throw .invalid("a CONNECT request cannot have a body (RFC 9110 §9.3.6)")
+    default: break
     }
   }
 

@@ -71,7 +71,7 @@ import Synchronization
     }
   }
 
-  @inline(never)  // its variables would take space in the frame of a call that waits for a head
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a head.
   private func finalHead(_ signal: TransferSignal) throws -> ResponseHead? {
     switch signal {
     case .written(let lines): call.emit(.written(WrittenHead(lines: lines)))
@@ -150,7 +150,7 @@ import Synchronization
     return signal
   }
 
-  @inline(never)  // its variables would take space in the frame of a call that waits for a signal
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a signal.
   private func process(_ signal: TransferSignal) throws(HTTPError) {
     switch signal {
     case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: uploadLength)))
@@ -199,6 +199,12 @@ import Synchronization
     if case .ended = state.withLock({ $0 }) { return reportMetrics() }
     stop()
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
+  }
+
+  /// Stops without a report of metrics: another response takes the place of this one within the attempt.
+  public func cancelUnmeasured() {
+    _ = measured.withLock { $0.take() }
+    stop()
   }
 
   private func stop() {

@@ -122,6 +122,10 @@ struct Download {
   private var sentDigest: RepresentationDigest?
   private var resumptionsLeft: Int
   private var pause = Duration.zero
+  /// What an error is about: the last request, and the response to it.
+  private var context: ErrorContext
+
+  private typealias ErrorContext = (request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord])
 
   /// What remains of a failed download.
   enum Remainder {
@@ -136,7 +140,7 @@ struct Download {
   ) throws(HTTPError) {
     var request = session.withOptions(request)
     expecting = request.options.expecting ?? .successful
-    request.options.expecting = .any  // resuming may yield a 206 or 416
+    request.options.expecting = .any  // Resuming may yield a 206 or 416.
     deadline = session.deadline(request.options)
     // Only the response to a GET without a range is a whole resource.
     let isWhole = request.method == .get && !request.fields.contains(.range)
@@ -149,6 +153,7 @@ struct Download {
       request.options.cachePolicy = .reloadIgnoringCacheData
     }
     self.request = request
+    context = (request.head, nil, [])
     var resumption: DownloadResumption?
     if isWhole, case .bytes(let earlier) = remainder { (keeps, resumption) = (true, earlier) } else { keeps = false }
     if let resumption, resumption.url == request.url,
@@ -161,23 +166,32 @@ struct Download {
       do {
         file = try PartialFile(for: destination.url, label: destination.label, access: destination.access)
       } catch {
-        throw error.addingContext(request: request.head, response: nil, attempts: [])
+        throw error.addingContext(request: context.request, response: nil, attempts: [])
       }
     }
   }
 
   mutating func run() async throws(HTTPError) -> HTTPResponse {
+    do throws(HTTPError) { return try await fetch() } catch {
+      let error = error.addingContext(
+        request: context.request, response: context.response, attempts: context.attempts)
+      throw resumable(error)
+    }
+  }
+
+  /// Sends requests until the file is complete.
+  private mutating func fetch() async throws(HTTPError) -> HTTPResponse {
     var loss: HTTPError?
     while true {
       let before = file.count
       do throws(HTTPError) {
         if let response = try await call(after: loss) { return response }
       } catch {
-        guard resumptionsLeft > 0, point != nil, error.isLoss else { throw resumable(error) }
+        guard resumptionsLeft > 0, point != nil, error.isLoss else { throw error }
         loss = error
         resumptionsLeft -= 1
         pause = file.count > before ? .zero : min(max(pause * 2, .seconds(1)), .seconds(30))
-        do { try await wait() } catch { throw resumable(HTTPError(wrapping: error)) }
+        do { try await wait() } catch { throw HTTPError(wrapping: error) }
       }
     }
   }
@@ -191,9 +205,12 @@ struct Download {
   /// Returns nil if the download has to start again.
   private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
     let point = point
+    let part = part(from: point)
+    context = (part.head, nil, [])
     var response = try await session.respond(
-      to: part(from: point), limit: request.options.bodyLimit, until: deadline,
+      to: part, limit: request.options.bodyLimit, until: deadline,
       Call.Use(storesResponse: request.options.storesDownloads))
+    context = context(of: response)
     switch decision(on: response, after: point) {
     case .append(let size):
       self.size = size
@@ -202,13 +219,13 @@ struct Download {
       guard expecting.accepts(response.status) else { throw await session.unexpected(response, to: request) }
       try begin(response)
     case .complete:
-      response.body.cancel()
+      response.body.endUnread()
       try complete()
-      response.status = .ok  // the caller did not request the range that the 416 refers to
+      response.status = .ok  // The caller did not request the range that the 416 refers to.
       response.body = .empty
       return response
     case .restart:
-      response.body.cancel()
+      response.body.endUnread()
       validator = nil
       try file.empty()
       return nil
@@ -226,6 +243,11 @@ struct Download {
     }
     try await receive(response)
     return response
+  }
+
+  private func context(of response: HTTPResponse) -> ErrorContext {
+    let head = RequestHead(method: request.method, url: response.url, fields: request.fields)
+    return (head, response.head, response.history)
   }
 
   private func part(from point: ResumePoint?) -> HTTPRequest {
@@ -266,9 +288,7 @@ struct Download {
       try complete()
     } catch {
       response.body.cancel()
-      throw error.addingContext(
-        request: RequestHead(method: request.method, url: response.url, fields: request.fields),
-        response: response.head, attempts: response.history)
+      throw error
     }
   }
 
@@ -302,7 +322,7 @@ struct Download {
 
   private func resumable(_ error: HTTPError) -> HTTPError {
     guard error.kind != .digestMismatch else {
-      file.keep(false)  // these bytes cannot be continued
+      file.keep(false)  // These bytes cannot be continued.
       return error
     }
     guard let point = keptPoint() else { return error }

@@ -45,7 +45,8 @@ private final class Client {
   init() throws {
     guard let origin = URL(string: "https://host.example/").flatMap(Origin.init) else { fatalError("no origin") }
     self.origin = origin
-    session = try HTTP2Session(peer: "host:443", handler: handler)
+    session = try HTTP2Session(peer: "host:443")
+    session.handler = handler
   }
 
   func submit(isPost: Bool) throws {

@@ -38,13 +38,13 @@ public struct NetworkTask<Value: Sendable>: AsyncTask {
 }
 
 extension NetworkTask {
-  /// Returns a task for the same request that decodes another type with the same decoder. Mappings of this task are not
-  /// applied; data and status are the same.
+  /// Returns a task for the same request that decodes another type with the same decoder. `retry` and `timeout` of this
+  /// task apply to it, too; `map` and `catch` do not, because they belong to this task's value.
   public func decode<Other: Decodable & Sendable>(expecting type: Other.Type) -> NetworkTask<Other> {
     decode(expecting: type, decoder: decoder)
   }
 
-  /// Returns a task for the same request that decodes another type with another decoder.
+  /// Returns a task for the same request that decodes another type with another decoder, like ``decode(expecting:)``.
   public func decode<Other: Decodable & Sendable>(
     expecting type: Other.Type, decoder: any NetworkResponseDecoder
   ) -> NetworkTask<Other> {

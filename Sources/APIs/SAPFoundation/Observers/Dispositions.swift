@@ -109,35 +109,6 @@ protocol Disposition: Sendable {
   var resolution: Resolution<Value> { get }
 }
 
-extension SAPURLSession.RequestDisposition: Disposition {
-  var resolution: Resolution<URLRequest> {
-    switch self {
-    case .allow(let request): .next(request)
-    case .cancel(let error): .fail(error)
-    case .respond: .final
-    }
-  }
-}
-
-extension SAPURLSession.ResponseDisposition: Disposition {
-  var resolution: Resolution<URLResponse> {
-    switch self {
-    case .allow(let response): .next(response)
-    case .cancel(let error): .fail(error)
-    case .resend, .becomeDownload: .final
-    }
-  }
-}
-
-extension SAPURLSession.CancellableDisposition: Disposition {
-  var resolution: Resolution<Void> {
-    switch self {
-    case .allow: .next(())
-    case .cancel(let error): .fail(error)
-    }
-  }
-}
-
 extension SAPURLSession.DataDisposition: Disposition {
   var resolution: Resolution<Data> {
     switch self {

@@ -11,6 +11,8 @@ import MartletSemantics
 /// a secure origin; the certificate is sent if the server requests one.
 package final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
+  /// The transport with the settings of the configuration. The others share its thread.
+  private let base: DefaultTransport
   private let signOut = SignOutMark()
   private let state = Locked(State())
 
@@ -23,14 +25,21 @@ package final class IdentifiedTransport: ChallengingTransport {
   private struct State {
     /// The answers by origin; `.some(nil)` for no certificate.
     var identities: [Origin: Identity?] = [:]
-    /// The number of times that an origin's answer was removed: an answer to an earlier challenge is not kept.
-    var removals: [Origin: Int] = [:]
-    /// The transport with the settings of the configuration, made by the first request. The others share its thread.
-    var base: DefaultTransport?
+    /// The number of times that an answer was removed: an answer to an earlier challenge is not kept.
+    var removals = 0
     /// The transports with a set of connections each, which are closed when it is removed and no request uses it any
     /// more.
     var transports: [TransportKey: any Transport] = [:]
     var lastNumber = 0
+
+    /// Keeps the answer for an origin. If there are many, those without a certificate are forgotten: their origins get
+    /// another challenge.
+    mutating func keep(_ identity: Identity?, for origin: Origin) {
+      if identities.count >= Self.capacity { identities = identities.filter { $0.value != nil } }
+      identities[origin] = .some(identity)
+    }
+
+    private static let capacity = 1000
 
     /// Returns the certificate's identity: that of another origin with the same certificate, or a new one.
     mutating func identity(of certificate: SAPClientCertificate) -> Identity {
@@ -51,7 +60,10 @@ package final class IdentifiedTransport: ChallengingTransport {
   /// The certificate of a call's last attempt; nil if it had none.
   static let certificateInUse = CallLocal<SAPClientCertificate?>(nil)
 
-  package init(_ connection: ConnectionConfiguration) { self.connection = connection }
+  package init(_ connection: ConnectionConfiguration) {
+    self.connection = connection
+    base = DefaultTransport(connection)
+  }
 
   package func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport(with: nil, asksAboutServers: false, for: nil).send(request, in: call)
@@ -84,7 +96,7 @@ package final class IdentifiedTransport: ChallengingTransport {
 
   func removeAnswer(for origin: Origin) {
     state.withLock { state in
-      state.removals[origin, default: 0] += 1
+      state.removals += 1
       guard case let identity?? = state.identities.removeValue(forKey: origin) else { return }
       state.transports = state.transports.filter { $0.key.identity != identity.number }
     }
@@ -96,7 +108,7 @@ package final class IdentifiedTransport: ChallengingTransport {
   private func identity(for origin: Origin, _ task: SAPURLSessionTask) async throws -> Identity? {
     let (known, removals) = try state.withLock { state in
       try signOut.check(task.begun)
-      return (state.identities[origin], state.removals[origin])
+      return (state.identities[origin], state.removals)
     }
     if let known { return known }
     let space = URLProtectionSpace(
@@ -109,15 +121,15 @@ package final class IdentifiedTransport: ChallengingTransport {
     return try state.withLock { [certificate] state in
       try signOut.check(task.begun)
       // The certificate may be the one that was refused in the meantime: only this request uses it.
-      let isCurrent = state.removals[origin] == removals
+      let isCurrent = state.removals == removals
       if isCurrent, let first = state.identities[origin] { return first }
       let identity = certificate.map { state.identity(of: $0) }
-      if isCurrent { state.identities[origin] = .some(identity) }
+      if isCurrent { state.keep(identity, for: origin) }
       return identity
     }
   }
 
-  @inline(never)  // its variables would take space in the frame of a call that waits for a response
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
   private func transport(
     with identity: Identity?, asksAboutServers: Bool, for task: SAPURLSessionTask?
   ) -> any Transport {
@@ -125,15 +137,14 @@ package final class IdentifiedTransport: ChallengingTransport {
       task?.mutable.withLock { $0.begunWith?.networkServiceType }?.serviceClass ?? connection.serviceClass
     let key = TransportKey(
       identity: identity?.number, asksAboutServers: asksAboutServers, serviceClass: serviceClass)
-    return state.withLock { state in
+    if let known = state.withLock({ $0.transports[key] }) { return known }
+    var made = base
+    if serviceClass != connection.serviceClass { made = made.with(serviceClass: serviceClass) }
+    if identity != nil || asksAboutServers {
+      made = made.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
+    }
+    return state.withLock { [made] state in
       if let known = state.transports[key] { return known }
-      let base = state.base ?? DefaultTransport(connection)
-      state.base = base
-      var made = base
-      if serviceClass != connection.serviceClass { made = made.with(serviceClass: serviceClass) }
-      if identity != nil || asksAboutServers {
-        made = made.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
-      }
       // Not for a certificate that was removed in the meantime: its transport would never be removed.
       if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
         state.transports[key] = made

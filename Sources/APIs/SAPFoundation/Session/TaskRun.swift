@@ -88,7 +88,8 @@ struct TaskRun: Sendable {
   /// Waits for the task's `earliestBeginDate`, and returns the request that the handlers then choose.
   private func requestToStartWith() async throws -> URLRequest? {
     guard let original = task.originalRequest, let date = task.earliestBeginDate else { return task.originalRequest }
-    try await Task.sleep(for: .seconds(min(max(0, date.timeIntervalSinceNow), 1e10)))
+    let delay = Duration.seconds(min(max(0, date.timeIntervalSinceNow), 1e10))
+    try await session.engine.configuration.clock.sleep(for: delay)
     let answer = try await task.resolve(
       SAPURLSession.DelayedRequestDisposition.continueLoading,
       "sapURLSession(_:task:willBeginDelayedRequest:completionHandler:)"

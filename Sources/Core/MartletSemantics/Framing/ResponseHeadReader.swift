@@ -8,7 +8,7 @@ package struct ResponseHeadReader: Sendable {
   package enum Event: Sendable, Equatable {
     case none
     /// A complete 1xx head other than 101; another head follows.
-    case informational([UInt8])
+    case informational([UInt8], status: Int)
     /// The complete final head: its raw lines without the empty line.
     case final([UInt8], status: Int, BodyFraming)
   }
@@ -142,7 +142,7 @@ package struct ResponseHeadReader: Sendable {
     last = nil
     if status < 200, status != 101 {
       stage = .statusLine
-      return .informational(block)
+      return .informational(block, status: status)
     }
     let hasNoBody = isAnswerToHead || isAnswerToConnect && status < 300
     let body = try BodyFraming(status: status, neverHasBody: hasNoBody, fields: framing)

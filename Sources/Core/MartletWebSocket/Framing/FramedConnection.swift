@@ -54,7 +54,7 @@ package final class FramedConnection: MessageChannel {
   }
 
   package func start() {
-    // decompressing may take long, and the thread serves other connections
+    // Decompressing may take long, and the thread serves other connections.
     let executor = terms.compression == nil ? stream.executor : nil
     Task.detached(executorPreference: executor) { await self.run() }
     keepAlive()
@@ -103,27 +103,27 @@ package final class FramedConnection: MessageChannel {
         while let event = try reader.next() {
           if case .piece(let piece) = event {
             terms.reporter.received(piece)
-            // usually there is room, and an asynchronous call costs more than that
+            // Usually there is room, and an asynchronous call costs more than that.
             if let isWanted = queue.add(piece) {
               reader.skipsMessages = !isWanted
             } else {
               reader.skipsMessages = await !queue.room()
             }
           } else if take(event) {
-            return await endConnection()
+            return await endAfterCloseFrames()
           }
         }
       }
-      end(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
+      beginClosing(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
     } catch let fault as WebSocketFault {
-      // the messages before it were right: they are received, and may be answered, first
+      // The messages before it were right: they are received, and may be answered, first.
       let alarm = Alarm(after: terms.options.closeTimeout, on: terms.clock) { [queue] in queue.endWaitUntilReceived() }
       await queue.waitUntilReceived()
       alarm.cancel()
       fail(fault, violation(fault))
-      return await drain()
-    } catch { end(HTTPError(wrapping: error)) }
-    finish()
+      return await readUntilDropped()
+    } catch { beginClosing(HTTPError(wrapping: error)) }
+    connectionEnded()
   }
 
   /// Takes a control frame. Returns whether it is the last frame.
@@ -133,26 +133,26 @@ package final class FramedConnection: MessageChannel {
     case .ping(let payload): writer.post(.pong, payload)
     case .pong(let payload): pings.answer(payload)
     case .close(let frame):
-      end(.webSocketClosed(by: frame), by: frame, sending: CloseFrame(code: frame.code))
+      beginClosing(.webSocketClosed(by: frame), by: frame, sending: CloseFrame(code: frame.code))
       return true
     }
     return false
   }
 
   /// Ends the connection after both Close frames.
-  private func endConnection() async {
-    guard stream.isShared else { return await drain() }
-    // No wait: that the server ends first is for the sake of TCP. But hypercorn ends the connection of all its streams
-    // if it gets END_STREAM after it has ended its own direction.
+  private func endAfterCloseFrames() async {
+    guard stream.isShared else { return await readUntilDropped() }
+    // The server need not end a shared connection first, as it has to end one of TCP. And hypercorn ends the connection
+    // of all its streams if it gets END_STREAM after it has ended its own direction.
     await writer.flush()
     stream.leave()
-    finish()
+    connectionEnded()
   }
 
   /// Reads until the peer drops the connection, which RFC 6455 §7.1.1 expects of the server.
-  private func drain() async {
+  private func readUntilDropped() async {
     while let _ = try? await stream.read() {}
-    finish()
+    connectionEnded()
   }
 
   private func violation(_ fault: WebSocketFault) -> HTTPError {
@@ -165,30 +165,32 @@ package final class FramedConnection: MessageChannel {
 
   package func close(_ frame: CloseFrame) async {
     guard state.withLock({ $0.phase != .closed }) else { return }
-    leave(with: frame)
+    beginClosing(with: frame)
     do { try await waitUntilClosed() } catch { stream.close() }
   }
 
   package func whenClosed(_ action: @escaping @Sendable () -> Void) { closing.add(action) }
 
   package func abandon() {
-    leave(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
+    beginClosing(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
   }
 
   package func shutDown() {
     queue.finish(.success(()))
-    end(
+    beginClosing(
       HTTPError(.shutDown, "the WebSocket is closed: its session shuts down"),
       sending: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
   }
 
-  /// Begins to close, and drops unread messages.
-  private func leave(with frame: CloseFrame) {
-    end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), sending: frame)
+  /// Begins to close for the program, and drops unread messages.
+  private func beginClosing(with frame: CloseFrame) {
+    beginClosing(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), sending: frame)
     queue.discard(.success(()))
   }
 
-  package func fail(_ fault: WebSocketFault, _ error: HTTPError) { end(error, sending: CloseFrame(code: fault.code)) }
+  package func fail(_ fault: WebSocketFault, _ error: HTTPError) {
+    beginClosing(error, sending: CloseFrame(code: fault.code))
+  }
 
   /// Ends the use of the WebSocket. The connection stays until the peer drops it, within a limit.
   ///
@@ -196,7 +198,7 @@ package final class FramedConnection: MessageChannel {
   ///   - error: the reason, for those who use it.
   ///   - frame: the Close frame of the peer; nil if none was received.
   ///   - answer: the Close frame to send; nil if the connection is lost.
-  private func end(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
+  private func beginClosing(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
     let placed = error.addingContext(request: terms.request, response: terms.response, attempts: [])
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
@@ -219,8 +221,8 @@ package final class FramedConnection: MessageChannel {
     if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }
   }
 
-  /// The connection is closed.
-  private func finish() {
+  /// Closes the WebSocket after the end of its connection.
+  private func connectionEnded() {
     stream.close()
     state.withLock { state in
       if state.end == nil { state.end = CloseFrame(code: WebSocket.CloseCode.abnormalClosure.rawValue) }
@@ -247,7 +249,7 @@ package final class FramedConnection: MessageChannel {
     writer.post(.ping, Data())
     setAlarm(terms.options.pongTimeout, in: .open) { connection in
       guard !connection.isHeard else { return connection.keepAlive() }
-      connection.end(
+      connection.beginClosing(
         HTTPError(.idleTimeout, "the server did not answer a ping within \(connection.terms.options.pongTimeout)"))
       connection.stream.close()
     }
@@ -263,7 +265,7 @@ package final class FramedConnection: MessageChannel {
     let replaced = state.withLock { state -> Alarm? in
       guard state.phase == phase else { return nil }
       defer {
-        // under the lock: it may be due at once, and set the next alarm, which must not be replaced by this one
+        // Under the lock: it may be due at once, and set the next alarm, which must not be replaced by this one.
         state.alarm = Alarm(after: time, on: terms.clock) { [weak self] in if let self { action(self) } }
       }
       return state.alarm

@@ -86,28 +86,27 @@ public final class ReconnectingWebSocket: Sendable {
     /// Whether either side has closed it in order.
     var hasEndedInOrder = false
 
-    /// Ends it, unless it has ended. Returns those who have to leave.
-    mutating func end(_ error: HTTPError, inOrder: Bool) -> Users {
+    /// Ends it, unless it has ended. Returns the callers that fail with it.
+    mutating func end(_ error: HTTPError, inOrder: Bool) -> Waiters {
       if end == nil { (end, hasEndedInOrder, state) = (error, inOrder, .ended(inOrder ? nil : error)) }
       defer { (waiting, connecting) = ([], nil) }
-      return Users(connecting: connecting, waiting: waiting)
+      return Waiters(connecting: connecting, waiting: waiting)
     }
   }
 
-  /// The attempt and those who wait for a connection.
-  private struct Users {
+  /// The callers that wait for a connection, and the attempt to open it.
+  private struct Waiters {
     let connecting: Task<Void, Never>?
     let waiting: [OneShot<WebSocket>]
 
-    /// Ends them.
-    func leave(_ error: HTTPError) {
+    func fail(_ error: HTTPError) {
       connecting?.cancel()
       for wait in waiting { wait.answer(.failure(error)) }
     }
   }
 
   /// Whether another attempt may follow, and the random part of the time before it.
-  private struct Answer {
+  private struct ReconnectDecision {
     var mayReconnect: Bool
     var fraction: Double
   }
@@ -160,7 +159,7 @@ public final class ReconnectingWebSocket: Sendable {
   ///   connection.
   @concurrent public func send(_ message: WebSocket.Message) async throws(HTTPError) {
     var socket = try await connection()
-    while socket.channel.error != nil {  // it has ended: nothing of the message was sent
+    while socket.channel.error != nil {  // It has ended: nothing of the message was sent.
       lose(socket)
       socket = try await connection()
     }
@@ -190,7 +189,7 @@ public final class ReconnectingWebSocket: Sendable {
       do throws(HTTPError) {
         if let message = try await socket.inbox.message() { return message }
       } catch {
-        // otherwise a task that was cancelled while it sent has closed the connection
+        // Otherwise a task that was cancelled while it sent has closed the connection.
         if error.isCancelled, Task.isCancelled || socket.channel.error == nil { throw error }
       }
       content.withLock { content in content.unread.removeAll { $0 === socket } }
@@ -202,7 +201,7 @@ public final class ReconnectingWebSocket: Sendable {
   /// leaves when its receiver ends has to await this method too, so that the server learns of it.
   @concurrent public func close(_ code: WebSocket.CloseCode = .normalClosure, reason: String = "") async {
     end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), inOrder: true)
-    // after the end: an attempt that succeeds later closes its connection itself
+    // After the end: an attempt that succeeds later closes its connection itself.
     let socket = content.withLock { content in
       content.unread = []
       return content.socket
@@ -254,8 +253,8 @@ public final class ReconnectingWebSocket: Sendable {
   private func take(_ result: Result<WebSocket, HTTPError>) async -> Pause? {
     let socket: WebSocket
     do throws(HTTPError) { socket = try result.get() } catch {
-      let answer = answer(to: error, nil)
-      let pause = content.withLock { self.pause(after: error, answer, &$0) }
+      let decision = decision(after: error, nil)
+      let pause = content.withLock { self.pause(after: error, decision, &$0) }
       if pause == nil { end(error, inOrder: error.kind == .shutDown) }
       return pause
     }
@@ -284,19 +283,20 @@ public final class ReconnectingWebSocket: Sendable {
   private static let unreadLimit = 4
 
   /// What the program says about a failure. It is asked without a lock, because its closures may use this object.
-  private func answer(to error: HTTPError, _ code: WebSocket.CloseCode?) -> Answer {
-    Answer(mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random())
+  private func decision(after error: HTTPError, _ code: WebSocket.CloseCode?) -> ReconnectDecision {
+    ReconnectDecision(mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random())
   }
 
   /// Counts a failure, of an attempt or of a connection. Returns what precedes the next attempt; nil if there will be
   /// none.
-  private func pause(after error: HTTPError, _ answer: Answer, _ content: inout Content) -> Pause? {
+  private func pause(after error: HTTPError, _ decision: ReconnectDecision, _ content: inout Content) -> Pause? {
     content.failures += 1
     // A name that led to a server before may do so again.
     let isUnknownHost = content.opened == nil && error.underlying is UnknownHostName
-    guard answer.mayReconnect, !isUnknownHost, content.end == nil, content.failures < reconnection.failureLimit ?? .max
+    guard decision.mayReconnect, !isUnknownHost, content.end == nil,
+      content.failures < reconnection.failureLimit ?? .max
     else { return nil }
-    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: answer.fraction)
+    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: decision.fraction)
     let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
     return Pause(delay: Swift.max(delay, asked ?? .zero), error: error, age: Stopwatch(clock))
   }
@@ -308,31 +308,33 @@ public final class ReconnectingWebSocket: Sendable {
     // This side has closed the connection, which is no failure: a task was cancelled while it sent, or the session
     // shuts down
     let isOwn = error.isCancelled || error.kind == .shutDown
-    let answer =
-      isOwn ? Answer(mayReconnect: true, fraction: reconnection.random()) : answer(to: error, socket.closeCode)
-    let users = content.withLock { content -> Users? in
+    let decision =
+      isOwn
+      ? ReconnectDecision(mayReconnect: true, fraction: reconnection.random())
+      : decision(after: error, socket.closeCode)
+    let waiters = content.withLock { content -> Waiters? in
       guard content.socket === socket, content.end == nil else { return nil }
       (content.socket, content.closeFrame, content.state) = (nil, socket.channel.closeFrame, .idle)
-      // a peer that accepts and drops in a loop, whatever it says in between, is asked less and less often
+      // A peer that accepts and drops in a loop, whatever it says in between, is asked less and less often.
       let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
       if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
       guard !isOwn else {
-        let delay = reconnection.backoff.delay(beforeRetry: 1, fraction: answer.fraction)
+        let delay = reconnection.backoff.delay(beforeRetry: 1, fraction: decision.fraction)
         content.pause = Pause(delay: delay, error: error, age: content.opened ?? Stopwatch(clock))
         return nil
       }
-      content.pause = pause(after: error, answer, &content)
+      content.pause = pause(after: error, decision, &content)
       return content.pause == nil ? content.end(error, inOrder: socket.channel.failure == nil) : nil
     }
     publish()
-    users?.leave(error)
+    waiters?.fail(error)
   }
 
   /// There will be no other connection.
   private func end(_ error: HTTPError, inOrder: Bool) {
-    let users = content.withLock { $0.end(error, inOrder: inOrder) }
+    let waiters = content.withLock { $0.end(error, inOrder: inOrder) }
     publish()
-    users.leave(error)
+    waiters.fail(error)
   }
 
   private func show(_ state: State) {

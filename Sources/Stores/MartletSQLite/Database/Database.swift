@@ -11,9 +11,10 @@ import Synchronization
 struct Database: Sendable {
   private let opener: DatabaseOpener
   private let writer: Writer
-  private let readers = ReaderPool()
+  /// Connections for reads.
+  private let readers = IdleConnections()
   /// Connections for writes on callers' threads.
-  private let writers = ReaderPool()
+  private let writers = IdleConnections()
 
   /// Opens the file; creates it and its folder if they do not exist. On a full disk, later calls try this again.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
@@ -280,14 +281,14 @@ final class WriterQueue: SerialExecutor {
   }
 }
 
-/// Idle connections for reading.
+/// Idle connections, for reading or for writing on callers' threads.
 ///
-/// A connection is taken for one read, which does not suspend. So there are never more connections than threads, and no
-/// read waits for another.
-final class ReaderPool: Sendable {
+/// A connection is taken for one piece of work, which does not suspend. So there are never more connections than
+/// threads, and none waits for another.
+final class IdleConnections: Sendable {
   private let idle = Mutex<[DatabaseConnection]>([])
 
-  /// The number of threads that read concurrently on most machines.
+  /// The number of threads that work concurrently on most machines.
   private static let capacity = 16
 
   /// Returns a connection to this file; nil if there is none. Connections to other files are closed.

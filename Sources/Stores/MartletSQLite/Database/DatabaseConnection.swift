@@ -6,7 +6,7 @@ import MartletSemantics
 /// Statements are prepared once and kept, so the number of different texts must be fixed: values are bound, never
 /// written into the text.
 // SAFETY: a connection is used by one owner at a time: the `Writer` actor, or the caller that took it out of the
-// `ReaderPool`, which is a Mutex. Therefore SQLite's own mutexes are disabled (NOMUTEX); `init` refuses a library that
+// `IdleConnections`, which is a Mutex. So SQLite's own mutexes are disabled (NOMUTEX); `init` refuses a library that
 // was built without thread safety.
 final class DatabaseConnection: @unchecked Sendable {
   /// The identity of the file, whose name may refer to another file later.

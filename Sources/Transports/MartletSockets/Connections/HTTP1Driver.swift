@@ -6,7 +6,7 @@ import MartletSemantics
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {
-  private let connection: Connection  // it releases its driver when it is closed
+  private let connection: Connection  // It releases its driver when it is closed.
   private var transfer: Transfer?
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
@@ -48,7 +48,7 @@ extension HTTP1Driver {
     // The server may have closed the connection while the caller's check ran.
     let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
     guard !transfer.timing.reusedConnection || connection.staysUsable() else {
-      return connection.network.reassign(transfer)
+      return connection.network.sendAgain(transfer, because: .unusable)
     }
     guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
@@ -222,11 +222,10 @@ extension HTTP1Driver {
     _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: Transfer
   ) -> Bool {
     switch event {
-    case .informational(let lines):
+    case .informational(let lines, let status):
       transfer.timing.headerBytesReceived += Int64(lines.count)
       transfer.receive(informational: lines)
-      // The status follows `HTTP/1.1 `.
-      if lines.dropFirst(9).starts(with: "100".utf8) { beginUpload() }
+      if status == 100 { beginUpload() }
     case .head(let lines, let status, let framing):
       transfer.timing.headerBytesReceived += Int64(lines.count)
       if parser?.hasUpgraded == true, !state.hasSentRequest { return refuseUpgrade() }
@@ -284,7 +283,6 @@ extension HTTP1Driver {
 
   func receiveEnd(_ end: StreamEnd) {
     let loss = state.loss
-    _ = state.receivedEndOfInput()
     guard let transfer, var parser else { return }
     do throws(HTTP1Failure) {
       if case .failed = end { throw parser.cutOff }

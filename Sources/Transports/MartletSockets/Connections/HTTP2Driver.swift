@@ -5,8 +5,8 @@ import MartletSemantics
 
 /// Speaks HTTP/2 over a connection: many requests at once. It belongs to the loop's thread.
 final class HTTP2Driver: ConnectionDriver {
-  private let connection: Connection  // it releases its driver when it is closed
-  private var session: HTTP2Session?
+  private let connection: Connection  // It releases its driver when it is closed.
+  private let session: HTTP2Session
   /// By the numbers of their streams.
   private var streams = NumberTable<HTTP2Transfer>()
   /// Frames that wait to be sent.
@@ -35,7 +35,8 @@ final class HTTP2Driver: ConnectionDriver {
     self.connection = connection
     var settings = HTTP2Settings()
     settings.streamWindow = max(Exchange.leastReadAhead, connection.network.configuration.readAhead)
-    session = try HTTP2Session(peer: connection.peer, settings: settings, handler: self)
+    session = try HTTP2Session(peer: connection.peer, settings: settings)
+    session.handler = self
     connection.noteOutput()
   }
 
@@ -56,18 +57,17 @@ extension HTTP2Driver {
   }
 
   private func submit(_ transfer: Transfer) {
-    guard let session, let head = transfer.exchange.http2Head else { return }
+    guard let head = transfer.exchange.http2Head else {
+      let message = "\(connection.peer): the request was not prepared for HTTP/2"
+      return reject(transfer, HTTPError(.other, message, phase: .sending))
+    }
     if transfer.exchange.upgrade != nil {
       guard session.hasSettings else { return held.append(transfer) }
       guard session.allowsExtendedConnect else {
         return refuse(transfer, "its SETTINGS have no SETTINGS_ENABLE_CONNECT_PROTOCOL")
       }
     }
-    if let refusal = session.refusal(of: head) {
-      transfer.fail(refusal)
-      endedCount += 1
-      return connection.noteOutput()
-    }
+    if let refusal = session.refusal(of: head) { return reject(transfer, refusal) }
     let stream = HTTP2Transfer(transfer, of: self)
     do throws(HTTPError) {
       let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)
@@ -83,10 +83,16 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
+  /// Fails a request that cannot be sent.
+  private func reject(_ transfer: Transfer, _ error: HTTPError) {
+    transfer.fail(error)
+    endedCount += 1
+    connection.noteOutput()
+  }
+
   func send() {
-    guard let session else { return }
     do throws(HTTPError) {
-      try sendFrames(of: session)
+      try sendFrames()
       report()
       if session.isOver { connection.close() }
     } catch {
@@ -97,7 +103,7 @@ extension HTTP2Driver {
   }
 
   /// Sends the session's frames, within the limits of the turn and the network.
-  private func sendFrames(of session: HTTP2Session) throws(HTTPError) {
+  private func sendFrames() throws(HTTPError) {
     var turnLimit = TurnLimit()
     while true {
       try session.pull(into: &outgoing)
@@ -110,7 +116,7 @@ extension HTTP2Driver {
   /// Sends the waiting bytes. Returns whether all of them were sent.
   private func flush() -> Bool {
     guard let count = outgoing.withUnsafeBytes({ connection.send($0) }) else {
-      outgoing = SendBuffer()  // the server takes no more; bytes that it sent before are still received
+      outgoing = SendBuffer()  // The server takes no more; bytes that it sent before are still received.
       return false
     }
     outgoing.consume(count)
@@ -121,7 +127,7 @@ extension HTTP2Driver {
 
   /// Asks a stream's handler again for bytes to send.
   func resume(_ stream: Int32) {
-    session?.resume(stream)
+    session.resume(stream)
     connection.noteOutput()
   }
 
@@ -138,7 +144,7 @@ extension HTTP2Driver {
     }
     guard let stream = stream(of: transfer) else { return }
     streams[Int(stream.id)] = nil
-    session?.reset(stream.id)
+    session.reset(stream.id)
     transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
     endedCount += 1
     connection.noteOutput()
@@ -150,7 +156,7 @@ extension HTTP2Driver {
 extension HTTP2Driver {
   /// How long nothing has arrived.
   private var silence: UInt64 {
-    let (now, last) = (network.loop.now, session?.lastReceived ?? connection.facts.opened)
+    let (now, last) = (network.loop.now, session.lastReceived ?? connection.facts.opened)
     return now > last ? now - last : 0
   }
 
@@ -166,7 +172,7 @@ extension HTTP2Driver {
   private func examine() {
     guard !isExamined else { return }
     examination = .holdsRequests
-    session?.ping()
+    session.ping()
     network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationPatience)
     connection.noteOutput()
   }
@@ -219,7 +225,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
   func receive(_ bytes: UnsafeRawBufferPointer) {
     do throws(HTTPError) {
       var rest = bytes
-      while !rest.isEmpty, let session {
+      while !rest.isEmpty {
         try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
         // Replies are sent early, so that a peer that reads never has to take more than this at the end of the turn.
@@ -246,13 +252,13 @@ extension HTTP2Driver: HTTP2SessionHandler {
       let reason = String(cString: strerror(code))
       error = HTTPError(.connectionLost, "\(connection.peer): the connection failed (\(reason))")
     }
-    session?.connectionEnded(error)
+    session.connectionEnded(error)
     connection.close()  // first, so that no request gets it again
     report()
   }
 
   func fail(_ error: HTTPError) {
-    session?.connectionEnded(error)
+    session.connectionEnded(error)
     report()
   }
 
@@ -260,7 +266,6 @@ extension HTTP2Driver: HTTP2SessionHandler {
 
   /// Reports the changes to the network.
   private func report() {
-    guard let session else { return }
     if hasNewCapacity {
       hasNewCapacity = false
       if session.isDraining {
@@ -289,7 +294,7 @@ extension HTTP2Driver {
   var loop: EventLoop { network.loop }
 
   func consumed(_ count: Int, of stream: Int32) {
-    session?.consumed(count, of: stream)
+    session.consumed(count, of: stream)
     connection.noteOutput()
   }
 
@@ -308,14 +313,14 @@ extension HTTP2Driver {
 extension HTTP2Driver {
   /// Whether it may open WebSockets, as far as is known before the server's SETTINGS.
   var mayOpenWebSockets: Bool {
-    guard let session, !session.isDraining else { return false }
+    guard !session.isDraining else { return false }
     return !session.hasSettings || session.allowsExtendedConnect
   }
 
   /// Makes a tunnel of the stream whose extended CONNECT the server has accepted. Its request ends with the head.
   func openTunnel(over stream: HTTP2Transfer, _ head: [UInt8]) {
     let transfer = stream.transfer
-    guard let session, let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {
+    guard let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {
       return reset(stream)
     }
     streams[Int(stream.id)] = nil
@@ -330,7 +335,7 @@ extension HTTP2Driver {
   /// Gives up a request for a WebSocket, which may then be sent over HTTP/1.1.
   func refuse(_ stream: HTTP2Transfer, _ reason: String) {
     streams[Int(stream.id)] = nil
-    session?.reset(stream.id)
+    session.reset(stream.id)
     refuse(stream.transfer, reason)
   }
 
@@ -341,7 +346,7 @@ extension HTTP2Driver {
   }
 
   func reset(_ tunnel: HTTP2Tunnel) {
-    session?.reset(tunnel.id)
+    session.reset(tunnel.id)
     endedTunnel()
   }
 

@@ -47,14 +47,6 @@ extension Network {
 
   // MARK: - Other connections
 
-  /// Gives a transfer another connection, because its own had ended before use or had received unrequested bytes. That
-  /// does not count as a failure: each such connection is closed, so it happens a limited number of times.
-  func reassign(_ transfer: Transfer) {
-    transfer.beginAgain(isStale: false)
-    transfer.failures.unsent -= 1
-    enqueue(transfer)
-  }
-
   static var shutDownError: HTTPError {
     HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
   }

@@ -30,7 +30,7 @@ extension Network {
     }
     http1WebSockets.insert(transfer.exchange.origin)
     transfer.note("sent again over HTTP/1.1: \(error.message)")
-    sendAgain(transfer, isStale: false)
+    sendAgain(transfer, because: .unsent)
   }
 }
 #endif

@@ -206,8 +206,8 @@ extension Network {
     return key
   }
 
-  func sendAgain(_ transfer: Transfer, isStale: Bool) {
-    transfer.beginAgain(isStale: isStale)
+  func sendAgain(_ transfer: Transfer, because cause: ConnectionFailures.Cause) {
+    transfer.beginAgain(because: cause)
     enqueue(transfer)
   }
 
@@ -236,13 +236,13 @@ extension Network {
   /// likely the server had closed it before (RFC 9112 §9.3.1).
   func handleStaleConnection(of transfer: Transfer) {
     let reason = "its reused connection ended before any byte of a response"
-    closeIdle(for: transfer.key)  // most likely they are stale too
+    closeIdle(for: transfer.key)  // Most likely they are stale too.
     guard !transfer.failures.requireNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
     transfer.note("sent again on another connection: \(reason)")
-    sendAgain(transfer, isStale: true)
+    sendAgain(transfer, because: .stale)
   }
 
   /// Handles an HTTP/2 transfer without a complete response. If its closing connection has not processed the request,
@@ -256,7 +256,7 @@ extension Network {
     if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")
-    sendAgain(transfer, isStale: false)
+    sendAgain(transfer, because: .unsent)
   }
 
   /// Moves a transfer to another connection: its own could not send any of the request.
@@ -265,7 +265,7 @@ extension Network {
     guard transfer.mayGoElsewhere else {
       return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)
     }
-    sendAgain(transfer, isStale: false)
+    sendAgain(transfer, because: .unsent)
   }
 }
 #endif

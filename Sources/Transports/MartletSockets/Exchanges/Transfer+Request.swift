@@ -46,14 +46,33 @@ struct UploadChunk {
 
 /// The connections that could not serve a request.
 struct ConnectionFailures {
+  /// Why a request gets another connection.
+  enum Cause {
+    /// Its reused connection ended before any byte of a response.
+    case stale
+    /// Its connection did nothing for it.
+    case unsent
+    /// Its connection had ended before use, or had received unrequested bytes. That does not count as a failure: each
+    /// such connection is closed, so it happens a limited number of times.
+    case unusable
+  }
+
   /// How often the request was sent over a connection that turned out to be stale.
-  var stale = 0
-  /// How often it got a connection that could not send any of it.
-  var unsent = 0
+  private(set) var stale = 0
+  /// How often it got a connection that did nothing for it.
+  private(set) var unsent = 0
 
   var isEmpty: Bool { stale + unsent == 0 }
   /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1).
   var requireNewConnection: Bool { stale > 0 }
+
+  mutating func add(_ cause: Cause) {
+    switch cause {
+    case .stale: stale += 1
+    case .unsent: unsent += 1
+    case .unusable: break
+    }
+  }
 }
 
 extension Transfer {
@@ -115,12 +134,12 @@ extension Transfer {
   private static let unsentLimit = 5
 
   /// Prepares for another connection; nothing of a response was received.
-  func beginAgain(isStale: Bool) {
+  func beginAgain(because cause: ConnectionFailures.Cause) {
     connection = nil
     stream = nil
     phase = .resolving
     timing = TransferTiming(start: timing.start)
-    if isStale { failures.stale += 1 } else { failures.unsent += 1 }
+    failures.add(cause)
     chunk = UploadChunk()
     (uploaded.taken, uploaded.sent) = (0, 0)
   }

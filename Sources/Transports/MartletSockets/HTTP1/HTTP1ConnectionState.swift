@@ -2,8 +2,9 @@ import MartletEngine
 
 /// The state of an HTTP/1.1 connection, and what may be done with it next (RFC 9112 §9).
 ///
-/// The owner of the connection reports each event and performs the returned action. It reports events in the order in
-/// which they happen on the connection. A report that does not fit the state is ignored.
+/// The owner of the connection reports what it sends and receives, in the order in which that happens, and performs the
+/// returned action. A report that does not fit the state is ignored. The owner may also close the connection for other
+/// reasons: the peer has ended its direction, or the request was cancelled. It then reports nothing more.
 ///
 /// Decisions:
 /// - A connection is used again only if the request and its response are complete, and nothing came after the response.
@@ -58,16 +59,13 @@ struct HTTP1ConnectionState: Sendable, Equatable {
   private var closesAfterwards = false
   /// Whether the connection was open for some time before its first request.
   private var wasOpen = false
-  private var hasInputEnded = false
+  /// Whether the peer takes no more bytes.
+  private var hasSendingFailed = false
   /// The number of requests whose responses have ended.
   private(set) var servedCount = 0
 
-  /// Whether a request may begin.
-  var isIdle: Bool { state == .idle }
   /// Whether all of the current request was sent.
   var hasSentRequest: Bool { if case .busy(.sent, _) = state { true } else { false } }
-  /// Whether the connection must not be used any more.
-  var isClosed: Bool { state == .closed }
 
   /// The situation of a request whose connection is lost.
   enum Loss: Equatable, Sendable {
@@ -136,7 +134,7 @@ extension HTTP1ConnectionState {
     switch state {
     case .busy(.unsent, _), .idle: return close()
     case .busy(let request, let response):
-      hasInputEnded = true  // so that it is never used again
+      hasSendingFailed = true  // so that it is never used again
       guard request != .sent else { return .none }
       state = .busy(.stopped, response)
       return .stopSending
@@ -185,22 +183,12 @@ extension HTTP1ConnectionState {
       state = .upgraded
       return .handOver
     }
-    guard request == .sent, keepsConnection, !closesAfterwards, !hasExcess, !hasInputEnded else { return close() }
+    guard request == .sent, keepsConnection, !closesAfterwards, !hasExcess, !hasSendingFailed else { return close() }
     state = .idle
     return .reuse
   }
 
-  /// Handles the end of the peer's direction. During a request, ``HTTP1ResponseParser/endOfInput(isClean:)`` decides
-  /// whether the response is complete.
-  mutating func receivedEndOfInput() -> Action {
-    guard state != .closed else { return .none }
-    hasInputEnded = true
-    return state == .idle ? close() : .none
-  }
-
-  /// Closes the connection: it has failed, the request was cancelled, or the owner no longer needs it.
-  mutating func close() -> Action {
-    guard state != .closed else { return .none }
+  private mutating func close() -> Action {
     state = .closed
     return .close
   }

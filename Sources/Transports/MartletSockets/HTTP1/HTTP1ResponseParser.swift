@@ -18,7 +18,7 @@ struct HTTP1ResponseParser: Sendable {
   /// A part of a response.
   enum Event: Equatable {
     /// The raw lines of a 1xx head other than 101, without the empty line.
-    case informational([UInt8])
+    case informational([UInt8], status: Int)
     /// The raw lines of the final head, without the empty line.
     case head([UInt8], status: Int, BodyFraming)
     /// A piece of the body, as its range in the input of this call. Never empty.
@@ -243,10 +243,10 @@ extension HTTP1ResponseParser {
   private mutating func take(_ event: ResponseHeadReader.Event) throws(MessageFault) -> Event? {
     switch event {
     case .none: return nil
-    case .informational(let lines):
+    case .informational(let lines, let status):
       informationalHeads += 1
       guard informationalHeads <= Self.informationalLimit else { throw .informationalHeads }
-      return .informational(lines)
+      return .informational(lines, status: status)
     case .final(let lines, let status, let framing):
       begin(framing, hasUpgraded: status == 101 || isAnswerToConnect && status < 300)
       return .head(lines, status: status, framing)

@@ -39,7 +39,8 @@ struct HTTP2Settings: Sendable {
 final class HTTP2Session {
   /// The prefix of every message: host and port.
   let peer: String
-  private(set) weak var handler: (any HTTP2SessionHandler)?
+  /// Receives the events of the connection.
+  weak var handler: (any HTTP2SessionHandler)?
   /// The reason why the connection is no longer usable.
   var failure: HTTPError?
   /// The streams that are open or wait to be opened.
@@ -63,7 +64,6 @@ final class HTTP2Session {
   /// The server's last GOAWAY.
   var goAway: GoAway?
   private var session: OpaquePointer?
-  /// Whether the owner has closed the session.
   /// The last frames of a connection whose protocol the server has violated.
   private var farewell = SendBuffer()
 
@@ -76,12 +76,9 @@ final class HTTP2Session {
 
   /// Begins a session: the connection preface, settings and window can be pulled at once.
   ///
-  /// - Parameters:
-  ///   - peer: host and port, for messages.
-  ///   - handler: receives the events of the connection; held weakly.
-  init(peer: String, settings: HTTP2Settings = HTTP2Settings(), handler: any HTTP2SessionHandler) throws(HTTPError) {
+  /// - Parameter peer: host and port, for messages.
+  init(peer: String, settings: HTTP2Settings = HTTP2Settings()) throws(HTTPError) {
     self.peer = peer
-    self.handler = handler
     streamWindow = settings.streamWindow
     var callbacks: OpaquePointer?
     var options: OpaquePointer?

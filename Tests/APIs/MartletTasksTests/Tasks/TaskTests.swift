@@ -151,6 +151,7 @@ import Testing
     let spare: NetworkTask<Shop> = NetworkRequest().path("spare").task(session: mock)
 
     #expect(try await shop().catch { _ in spare }.value().title == "Spare")
+    #expect(await shop().catch { _ in spare }.decode(expecting: Shop?.self).execute().statusCode == 404)
   }
 
   @Test func timeoutEndsATaskThatTakesLonger() async throws {

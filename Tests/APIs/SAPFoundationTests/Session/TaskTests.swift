@@ -334,17 +334,24 @@ struct TaskTests {
   }
 
   @Test func itWaitsForItsEarliestDate() async throws {
-    let server = try LoopbackServer { .text($0.path) }
-    let other = server.url("/other")
+    let first = try #require(URL(string: "http://a.example/")), other = first.appending(path: "other")
+    let transport = MockTransport { request in .text(request.url.path) }
     let probe = ObserverProbe { $0.onDelayed = { _ in .useNewRequest(URLRequest(url: other)) } }
 
-    let outcome = await SAPURLSession.uncached(probe).outcome(of: URLRequest(url: server.url("/"))) { task in
-      task.earliestBeginDate = Date(timeIntervalSinceNow: 0.05)
+    let clock = ManualClock()
+    let session = SAPURLSession(
+      configuration: SAPURLSession.plain, in: .init(transport: transport, clock: clock))
+    session.register(probe)
+    async let outcome = session.outcome(of: URLRequest(url: first)) { task in
+      task.earliestBeginDate = Date(timeIntervalSinceNow: 60)
       task.priority = 1
       task.taskDescription = "later"
     }
+    try await clock.sleepers(1, within: .seconds(60))
+    #expect(probe.log.isEmpty)
+    clock.advance(by: .seconds(60))
 
-    #expect(outcome.text == "/other")
+    #expect(await outcome.text == "/other")
     #expect(probe.log.first == "delayed")
   }
 

@@ -27,6 +27,13 @@ struct AlarmTests {
     alarm.cancel()
   }
 
+  @Test(arguments: [any Clock<Duration>](arrayLiteral: ContinuousClock(), ManualClock()))
+  func anAlarmThatIsNotKeptRunsItsAction(_ clock: any Clock<Duration>) async throws {
+    let fired = Gate()
+    _ = Alarm(after: .zero, on: clock) { fired.open() }
+    try await fired.wait()
+  }
+
   @Test func alarmsOfTheSharedTimerAreIndependent() async throws {
     let (first, second) = (Gate(), Gate())
     let later = (0..<1000).map { _ in

@@ -112,8 +112,8 @@ struct ResponseHeadReaderTests {
 
     #expect(
       events == [
-        .informational(Array("HTTP/1.1 100 Continue\r\n".utf8)),
-        .informational(Array("HTTP/1.1 103 Early\r\nA: b\r\n".utf8)),
+        .informational(Array("HTTP/1.1 100 Continue\r\n".utf8), status: 100),
+        .informational(Array("HTTP/1.1 103 Early\r\nA: b\r\n".utf8), status: 103),
         .final(Array("HTTP/1.1 200 OK\r\nC: d\r\n".utf8), status: 200, .untilClose),
       ])
     #expect(fault("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nHTTP/1.1 204 No\r\n\r\n") == .fieldLine)

@@ -66,7 +66,7 @@ struct ReadResponse: Equatable {
 
   private mutating func take(_ event: HTTP1ResponseParser.Event, of piece: [UInt8]) {
     switch event {
-    case .informational(let lines): informational.append(lines)
+    case .informational(let lines, _): informational.append(lines)
     case .head(let lines, let status, let framing): (head, self.status, self.framing) = (lines, status, framing)
     case .body(let range): body += piece[range]
     case .end(let trailers): (self.trailers, isComplete) = (trailers, true)

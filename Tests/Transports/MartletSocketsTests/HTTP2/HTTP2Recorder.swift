@@ -109,7 +109,8 @@ final class HTTP2Client {
   var now: UInt64 = 1_000_000_000
 
   init(_ settings: HTTP2Settings = HTTP2Settings()) throws {
-    session = try HTTP2Session(peer: "host:443", settings: settings, handler: handler)
+    session = try HTTP2Session(peer: "host:443", settings: settings)
+    session.handler = handler
   }
 
   /// How many requests the server takes now.

@@ -8,7 +8,7 @@ import Synchronization
 package struct Alarm: Sendable {
   private let entry: AlarmEntry
 
-  /// Sets an alarm. Its owner keeps it, and cancels it when it is no longer needed.
+  /// Sets an alarm. Its owner keeps it to cancel it when it is no longer needed; otherwise it is kept until it is due.
   ///
   /// - Parameters:
   ///   - delay: the time from now; if it is not positive, the alarm is due at once.
@@ -24,9 +24,9 @@ package struct Alarm: Sendable {
     if let instant = stopwatch.continuousInstant(at: time) {
       AlarmTimer.shared.add(entry, at: instant)
     } else {
-      let sleeper = Task.detached { [weak entry] in
+      let sleeper = Task.detached { [entry] in
         guard (try? await stopwatch.sleep(until: time)) != nil else { return }
-        entry?.action()
+        entry.action()
       }
       entry.task.withLock { $0 = sleeper }
     }
@@ -50,8 +50,6 @@ private final class AlarmEntry: HeapTimer, @unchecked Sendable {
     alarm = Mutex(action)
     super.init()
   }
-
-  deinit { task.withLock { $0 }?.cancel() }
 
   override func action() { takeAction()?() }
 

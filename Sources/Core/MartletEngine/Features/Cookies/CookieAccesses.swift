@@ -5,13 +5,14 @@ import MartletSemantics
 /// The times only decide which cookies are removed when there are too many, so they are written with the next change,
 /// or once an hour.
 struct CookieAccesses {
-  private var sites: [String: [Cookie.Identity: Date]] = [:]
+  /// By ``CookieJar/storeKey(of:)``.
+  private var times: [String: [Cookie.Identity: Date]] = [:]
   private var last: SentCookies?
   private static let interval: TimeInterval = 3600
 
   /// Records that cookies were sent. Returns whether the times should be written now.
-  mutating func note(_ cookies: [Cookie], in site: String, at now: Date) -> Bool {
-    for cookie in cookies { sites[site, default: [:]][cookie.identity] = now }
+  mutating func note(_ cookies: [Cookie], of key: String, at now: Date) -> Bool {
+    for cookie in cookies { times[key, default: [:]][cookie.identity] = now }
     return Self.dueDate(of: cookies) < now
   }
 
@@ -36,30 +37,30 @@ struct CookieAccesses {
   /// Adds the time of the last line to those of its cookies.
   private mutating func noteLast() {
     guard let last = last.take() else { return }
-    _ = note(last.cookies, in: last.site, at: last.sent)
+    _ = note(last.cookies, of: last.key, at: last.sent)
   }
 
   /// Removes the times of a site and returns them.
-  mutating func take(_ site: String) -> [Cookie.Identity: Date] {
+  mutating func take(_ key: String) -> [Cookie.Identity: Date] {
     noteLast()
-    return sites.removeValue(forKey: site) ?? [:]
+    return times.removeValue(forKey: key) ?? [:]
   }
 
   /// Removes the times of cookies that were removed, and of sites without cookies.
   mutating func remove(_ identities: [String: Set<Cookie.Identity>], keeping all: [String: [Cookie]]) {
     noteLast()
-    for (site, identities) in identities { sites[site] = sites[site]?.filter { !identities.contains($0.key) } }
-    sites = sites.filter { all[$0.key] != nil && !$0.value.isEmpty }
+    for (key, identities) in identities { times[key] = times[key]?.filter { !identities.contains($0.key) } }
+    times = times.filter { all[$0.key] != nil && !$0.value.isEmpty }
   }
 
   /// Sets the times of cookies.
   mutating func apply(to all: inout [String: [Cookie]]) {
     noteLast()
-    for (site, accesses) in sites {
-      guard let cookies = all[site] else { continue }
+    for (key, accesses) in times {
+      guard let cookies = all[key] else { continue }
       var list = CookieList(cookies)
       list.touch(accesses)
-      all[site] = list.cookies
+      all[key] = list.cookies
     }
   }
 
@@ -70,8 +71,8 @@ struct CookieAccesses {
 struct CookieLookup {
   let request: HTTPRequest
   let context: Cookie.Context
-  /// The partition: ``CookieJar/mark``.
-  let mark: String
+  /// The partition: ``CookieJar/partitionSuffix``.
+  let partitionSuffix: String
   /// The revision of the store.
   let revision: Int
   let time: Date
@@ -83,12 +84,13 @@ struct SentCookies {
   /// The cookies of the line; empty if there are none for such requests.
   let cookies: [Cookie]
   let line: HTTPFields
-  let site: String
+  /// The ``CookieJar/storeKey(of:)`` of its site.
+  let key: String
   /// When the line was sent last.
   var sent: Date
 
   private let origin: Origin
-  private let mark: String
+  private let partitionSuffix: String
   /// The path of the requests; nil for every path, because all cookies of the site apply to every path.
   private let path: String?
   private let context: Cookie.Context
@@ -102,15 +104,15 @@ struct SentCookies {
   /// - Parameters:
   ///   - known: all cookies of the site.
   ///   - chosen: those that are sent.
-  init?(_ chosen: [Cookie], of known: [Cookie], in site: String, line: HTTPFields, for lookup: CookieLookup) {
+  init?(_ chosen: [Cookie], of known: [Cookie], at key: String, line: HTTPFields, for lookup: CookieLookup) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
     let request = lookup.request
     guard let origin = request.origin, line.refusal == nil, lookup.time < ends else { return nil }
     self.cookies = chosen
     self.line = line
-    self.site = site
+    self.key = key
     self.origin = origin
-    mark = lookup.mark
+    partitionSuffix = lookup.partitionSuffix
     context = lookup.context
     revision = lookup.revision
     sent = lookup.time
@@ -120,7 +122,8 @@ struct SentCookies {
 
   func isValid(for lookup: CookieLookup) -> Bool {
     let request = lookup.request
-    guard lookup.revision == revision, lookup.mark == mark, period.contains(lookup.time), request.origin == origin,
+    guard lookup.revision == revision, lookup.partitionSuffix == partitionSuffix, period.contains(lookup.time),
+      request.origin == origin,
       lookup.context == context
     else { return false }
     return path == nil || path == CookieRequest(request.url, origin: request.origin)?.path

@@ -12,7 +12,7 @@ extension CookieJar {
   public func set(_ cookie: Cookie) async throws {
     let cookie = try cookie.checked(publicSuffixes)
     let moment = now()
-    try await change(place(of: cookie.domain)) { list, limits in
+    try await change(storeKey(of: cookie.domain)) { list, limits in
       list.put(cookie)
       list.removeExpired(moment)
       list.trim(cookie.domain, to: limits.perDomain)
@@ -25,7 +25,7 @@ extension CookieJar {
     var cookie = cookie
     cookie.domain = domain
     let identity = cookie.identity
-    try await change(place(of: domain)) { list, _ in list.remove { $0.identity == identity } }
+    try await change(storeKey(of: domain)) { list, _ in list.remove { $0.identity == identity } }
   }
 
   /// Returns all cookies that have not expired, in the order of their creation.
@@ -54,7 +54,7 @@ extension CookieJar {
   ///
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
-    guard mark.isEmpty else { return try await removeOwn() }
+    guard partitionSuffix.isEmpty else { return try await removeOwn() }
     memory.signOut.set()
     memory.accesses.withLock { $0.removeAll() }
     try await backing.removeAll()
@@ -76,17 +76,17 @@ extension CookieJar {
 
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
-    memory.signOut(of: mark)
+    memory.signOut(of: partitionSuffix)
     // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called
     // "/".
-    try await backing.update(mark.isEmpty ? "/" : mark) { _ in }
+    try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }
     try await removeCookies { _ in true }
   }
 
   /// Removes the cookies that satisfy a condition. Each site is changed atomically, but not all sites together.
   public func removeCookies(where condition: @escaping @Sendable (Cookie) -> Bool) async throws {
-    for (site, cookies) in try await backing.allCookies() where isOwn(site) && cookies.contains(where: condition) {
-      try await change(site) { list, _ in list.remove(where: condition) }
+    for (key, cookies) in try await backing.allCookies() where isOwn(key) && cookies.contains(where: condition) {
+      try await change(key) { list, _ in list.remove(where: condition) }
     }
   }
 
@@ -119,18 +119,18 @@ extension CookieJar {
     var (lines, problems) = NetscapeCookieFile.parse(text, now: moment)
     lines.removeAll { $0.cookie.isExpired(at: moment) }
     lines.removeFirst(max(0, lines.count - limits.total))
-    var sites: [String: [Cookie]] = [:]
+    var cookies: [String: [Cookie]] = [:]
     for (number, cookie) in lines {
       do throws(Cookie.Refusal) {
         var cookie = cookie
         // curl writes `.localhost` for a cookie of all hosts below it. For the host alone, it is harmless.
         if publicSuffixes.contains(cookie.domain) { cookie.isHostOnly = true }
         cookie = try cookie.checked(publicSuffixes)
-        sites[place(of: cookie.domain), default: []].append(cookie)
+        cookies[storeKey(of: cookie.domain), default: []].append(cookie)
       } catch { problems.append(FileProblem(line: number, reason: error.description)) }
     }
-    for (site, cookies) in sites {
-      try await change(site) { list, limits in
+    for (key, cookies) in cookies {
+      try await change(key) { list, limits in
         for cookie in cookies { list.put(cookie) }
         for domain in Set(cookies.map(\.domain)) { list.trim(domain, to: limits.perDomain) }
       }

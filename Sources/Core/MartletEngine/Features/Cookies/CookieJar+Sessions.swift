@@ -28,7 +28,7 @@ extension CookieJar {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
     return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
-      if self.memory.hasSignedOut(self.mark, since: begun) { return { _ in true } }
+      if self.memory.hasSignedOut(self.partitionSuffix, since: begun) { return { _ in true } }
       let paired = self.memory.paired.withLock { $0 }
       guard !mayBeLogin, !paired.isEmpty, let line, let request = CookieRequest(url) else { return { _ in false } }
       let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
@@ -51,7 +51,7 @@ extension CookieJar {
       .compactMap { try? $0.get() }
     let identities = Set(set.map(\.identity))
     // This is a change, although nothing changes: no other change may read the pairs before they are complete.
-    let reading = try? await change(place(of: request.host)) { list, _ in
+    let reading = try? await change(storeKey(of: request.host)) { list, _ in
       let cookies = list.cookies(for: request, in: context, now: moment)
       self.pair(cookies + list.cookies.filter { identities.contains($0.identity) })
       return cookies
@@ -75,5 +75,7 @@ extension CookieJar {
     }
   }
 
-  private func key(of cookie: Cookie) -> CookieMemory.PairedCookie { .init(mark: mark, identity: cookie.identity) }
+  private func key(of cookie: Cookie) -> CookieMemory.PairedCookie {
+    .init(partitionSuffix: partitionSuffix, identity: cookie.identity)
+  }
 }

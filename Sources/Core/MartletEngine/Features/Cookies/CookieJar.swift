@@ -34,7 +34,7 @@ public final class CookieJar: Sendable {
   package var signOut: SignOutMark { memory.signOut }
   /// The suffix of a site's name in the store: a slash and a fingerprint of the partition's name, which may name a
   /// person. Empty for the jar itself: the name of a site has no slash.
-  let mark: String
+  let partitionSuffix: String
 
   /// Makes a jar.
   ///
@@ -53,13 +53,13 @@ public final class CookieJar: Sendable {
     self.limits = limits
     self.now = now
     memory = CookieMemory()
-    mark = ""
+    partitionSuffix = ""
   }
 
-  private init(_ jar: CookieJar, mark: String) {
+  private init(_ jar: CookieJar, partitionSuffix: String) {
     (backing, immediate, publicSuffixes) = (jar.backing, jar.immediate, jar.publicSuffixes)
     (limits, now, memory) = (jar.limits, jar.now, jar.memory)
-    self.mark = mark
+    self.partitionSuffix = partitionSuffix
   }
 
   /// Returns the jar of a partition: the cookies of the requests whose ``RequestOptions/partition`` has this name. They
@@ -71,7 +71,7 @@ public final class CookieJar: Sendable {
   /// ```
   ///
   /// - Parameter name: the name; an empty one means the jar without a partition.
-  public func partition(_ name: String) -> CookieJar { CookieJar(self, mark: memory.mark(of: name)) }
+  public func partition(_ name: String) -> CookieJar { CookieJar(self, partitionSuffix: memory.suffix(of: name)) }
 
   // MARK: - Responses
 
@@ -101,7 +101,7 @@ public final class CookieJar: Sendable {
     let moment = now()
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: { $0.refusal == nil }) else { return outcomes }
-    return try await change(place(of: request.host)) { list, limits in
+    return try await change(storeKey(of: request.host)) { list, limits in
       let isForeign = foreign(list)
       let own = outcomes.map { outcome in
         outcome.flatMap { cookie in
@@ -140,10 +140,10 @@ public final class CookieJar: Sendable {
   /// Returns the cookies for a request to the URL, in the order in which they are sent.
   public func cookies(for url: URL, in context: Cookie.Context = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
-    let site = place(of: request.host)
+    let key = storeKey(of: request.host)
     let (chosen, isDue) = chosen(
-      among: try await backing.cookies(in: site), of: site, for: request, in: context, at: now())
-    return isDue ? await writeAccesses(of: site, then: chosen) : chosen
+      among: try await backing.cookies(in: key), of: key, for: request, in: context, at: now())
+    return isDue ? await writeAccesses(of: key, then: chosen) : chosen
   }
 
   /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
@@ -157,15 +157,16 @@ public final class CookieJar: Sendable {
     case .unknown:
       return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
     }
-    let lookup = CookieLookup(request: request, context: context, mark: mark, revision: revision, time: now())
+    let lookup = CookieLookup(
+      request: request, context: context, partitionSuffix: partitionSuffix, revision: revision, time: now())
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
     guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }
-    let site = place(of: target.host)
-    let cookies = immediate.immediateCookies(in: site)
-    let (chosen, isDue) = chosen(among: cookies, of: site, for: target, in: context, at: lookup.time)
+    let key = storeKey(of: target.host)
+    let cookies = immediate.immediateCookies(in: key)
+    let (chosen, isDue) = chosen(among: cookies, of: key, for: target, in: context, at: lookup.time)
     let line = CookieList.line(chosen)
-    if isDue { return .later { await self.writeAccesses(of: site, then: line) } }
-    let sent = SentCookies(chosen, of: cookies, in: site, line: line, for: lookup)
+    if isDue { return .later { await self.writeAccesses(of: key, then: line) } }
+    let sent = SentCookies(chosen, of: cookies, at: key, line: line, for: lookup)
     if let sent { memory.accesses.withLock { $0.keep(sent) } }
     return .now(line)
   }
@@ -176,18 +177,18 @@ public final class CookieJar: Sendable {
 
   /// Stores the times at which the site's cookies were sent, and returns the sent value. A failure does not change that
   /// value.
-  private func writeAccesses<Sent: Sendable>(of site: String, then sent: Sent) async -> Sent {
-    try? await change(site) { _, _ in }
+  private func writeAccesses<Sent: Sendable>(of key: String, then sent: Sent) async -> Sent {
+    try? await change(key) { _, _ in }
     return sent
   }
 
   /// Returns the cookies that are sent, and whether the times of access are due to be written.
   private func chosen(
-    among cookies: [Cookie], of site: String, for request: CookieRequest, in context: Cookie.Context, at moment: Date
+    among cookies: [Cookie], of key: String, for request: CookieRequest, in context: Cookie.Context, at moment: Date
   ) -> (cookies: [Cookie], isDue: Bool) {
     let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
     guard !chosen.isEmpty else { return ([], false) }
-    return (chosen, memory.accesses.withLock { $0.note(chosen, in: site, at: moment) })
+    return (chosen, memory.accesses.withLock { $0.note(chosen, of: key, at: moment) })
   }
 
   /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.
@@ -218,20 +219,24 @@ public final class CookieJar: Sendable {
   }
 
   /// Returns the name under which the store keeps the cookies of a host's site in this partition.
-  func place(of host: String) -> String { mark.isEmpty ? site(of: host) : site(of: host) + mark }
+  func storeKey(of host: String) -> String {
+    partitionSuffix.isEmpty ? site(of: host) : site(of: host) + partitionSuffix
+  }
 
   /// Whether a site's name in the store belongs to this partition.
-  func isOwn(_ place: String) -> Bool { mark.isEmpty ? !place.contains("/") : place.hasSuffix(mark) }
+  func isOwn(_ storeKey: String) -> Bool {
+    partitionSuffix.isEmpty ? !storeKey.contains("/") : storeKey.hasSuffix(partitionSuffix)
+  }
 
   // MARK: - The store
 
   /// Changes the cookies of a site, after updating their times of access, and removes cookies if there are too many.
   @discardableResult
   func change<Value: Sendable>(
-    _ site: String, _ body: @escaping @Sendable (inout CookieList, Cookie.Limits) -> Value
+    _ storeKey: String, _ body: @escaping @Sendable (inout CookieList, Cookie.Limits) -> Value
   ) async throws -> Value {
-    let accesses = memory.accesses.withLock { $0.take(site) }
-    let (value, grew) = try await backing.update(site) { [limits] cookies in
+    let accesses = memory.accesses.withLock { $0.take(storeKey) }
+    let (value, grew) = try await backing.update(storeKey) { [limits] cookies in
       let before = cookies.count
       var list = CookieList(cookies)
       list.touch(accesses)
@@ -251,8 +256,8 @@ public final class CookieJar: Sendable {
     memory.accesses.withLock { $0.apply(to: &all) }
     let victims = limits.excess(in: all, now: moment)
     memory.accesses.withLock { $0.remove(victims, keeping: all) }
-    for (site, identities) in victims {
-      try await backing.update(site) { cookies in cookies.removeAll { identities.contains($0.identity) } }
+    for (storeKey, identities) in victims {
+      try await backing.update(storeKey) { cookies in cookies.removeAll { identities.contains($0.identity) } }
     }
   }
 }

@@ -8,51 +8,54 @@ final class CookieMemory: Sendable {
   let paired = Mutex<[PairedCookie: String]>([:])
   /// The sites of hosts. Every request needs one.
   let sites = KnownTexts()
-  private let marks = KnownTexts()
+  private let suffixes = KnownTexts()
   /// Set when all cookies are removed.
   let signOut = SignOutMark()
   private let signOuts = Mutex(PartitionSignOuts())
 
   /// A cookie in a partition.
   struct PairedCookie: Hashable {
-    let mark: String
+    let partitionSuffix: String
     let identity: Cookie.Identity
   }
 
-  /// Returns the suffix of a partition's sites in the store: ``CookieJar/mark``.
-  func mark(of partition: String) -> String {
-    partition.isEmpty ? "" : marks.value(for: partition) { "/" + Fingerprint.of(partition) }
+  /// Returns the ``CookieJar/partitionSuffix`` of a partition.
+  func suffix(of partition: String) -> String {
+    partition.isEmpty ? "" : suffixes.value(for: partition) { "/" + Fingerprint.of(partition) }
   }
 
   /// Records that the cookies of a partition were removed because its user signs out.
-  func signOut(of mark: String) { signOuts.withLock { $0.set(mark) } }
+  func signOut(of suffix: String) { signOuts.withLock { $0.set(suffix) } }
 
   /// Whether there was a sign-out of a partition after a call began.
-  func hasSignedOut(_ mark: String, since begun: UInt64) -> Bool {
-    signOut.isAfter(begun) || signOuts.withLock { $0.isAfter(begun, mark) }
+  func hasSignedOut(_ suffix: String, since begun: UInt64) -> Bool {
+    signOut.isAfter(begun) || signOuts.withLock { $0.isAfter(begun, suffix) }
   }
 }
 
 /// The sign-outs of the partitions. Of the oldest, only the latest is kept and counts for all partitions: their calls
 /// ended long ago.
 struct PartitionSignOuts {
-  private var marks: [String: SignOutMark] = [:]
+  /// By ``CookieJar/partitionSuffix``.
+  private var signOuts: [String: SignOutMark] = [:]
   private var forgotten: UInt64 = 0
   private static let limit = 1024
 
-  mutating func set(_ mark: String) {
+  mutating func set(_ suffix: String) {
     let signOut = SignOutMark()
     signOut.set()
-    marks[mark] = signOut
-    guard marks.count > Self.limit else { return }
-    let oldest = marks.sorted { $0.value.last < $1.value.last }.prefix(Self.limit / 2)
-    for (mark, signOut) in oldest {
-      marks[mark] = nil
+    signOuts[suffix] = signOut
+    guard signOuts.count > Self.limit else { return }
+    let oldest = signOuts.sorted { $0.value.last < $1.value.last }.prefix(Self.limit / 2)
+    for (suffix, signOut) in oldest {
+      signOuts[suffix] = nil
       forgotten = max(forgotten, signOut.last)
     }
   }
 
-  func isAfter(_ begun: UInt64, _ mark: String) -> Bool { begun < forgotten || marks[mark]?.isAfter(begun) == true }
+  func isAfter(_ begun: UInt64, _ suffix: String) -> Bool {
+    begun < forgotten || signOuts[suffix]?.isAfter(begun) == true
+  }
 }
 
 /// Computed texts, of which the last few hundred are kept.

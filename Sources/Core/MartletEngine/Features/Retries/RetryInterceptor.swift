@@ -69,11 +69,8 @@ struct RetryInterceptor: ImmediateInterceptor {
     case .decline(let reason):
       // Without a retry policy, a missing retry is not worth a note.
       return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
-    case .retry, .replace:
-      guard attempt.number < attemptLimit else {
-        return decline("the limit of \(attemptLimit) attempts is reached", in: call)
-      }
-      return resend(attempt.request, decision, in: call)
+    case .retry(let delay, let reason): return resend(attempt, after: delay, because: reason, in: call)
+    case .replace(let reason): return resend(attempt, after: nil, because: reason, in: call)
     }
   }
 
@@ -85,21 +82,22 @@ struct RetryInterceptor: ImmediateInterceptor {
       sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
   }
 
+  /// - Parameter delay: the delay before a retry; nil to replace the request at once, which does not count as a retry.
   private func resend(
-    _ request: HTTPRequest, _ decision: RetryDecision, in call: Call
+    _ attempt: Attempt, after delay: Duration?, because reason: String, in call: Call
   ) -> Verdict {
-    switch decision {
-    case .replace(let reason):
-      call[sent].replacements += 1
-      return .resend(request, after: .zero, reason: reason)
-    case .retry(let delay, let reason):
-      guard budget.withdraw() else {
-        return decline("\(reason), but the session's retry budget is used up", in: call)
-      }
-      call[sent].retries += 1
-      return .resend(request, after: delay, reason: reason)
-    case .decline(let reason): return decline(reason, in: call)
+    guard attempt.number < attemptLimit else {
+      return decline("the limit of \(attemptLimit) attempts is reached", in: call)
     }
+    guard let delay else {
+      call[sent].replacements += 1
+      return .resend(attempt.request, after: .zero, reason: reason)
+    }
+    guard budget.withdraw() else {
+      return decline("\(reason), but the session's retry budget is used up", in: call)
+    }
+    call[sent].retries += 1
+    return .resend(attempt.request, after: delay, reason: reason)
   }
 
   /// Accepts the outcome, and reports the reason to listeners.

@@ -26,7 +26,8 @@ final class CallGate: Interceptor, EventListener {
   }
 
   private let state = Mutex(State())
-  private let isEmpty = AsyncStream.makeStream(of: Void.self)
+  /// Ends when the gate is draining and no call is in progress.
+  private let emptied = AsyncStream.makeStream(of: Void.self)
 
   let stages: InterceptorStages = .prepare
 
@@ -68,7 +69,7 @@ final class CallGate: Interceptor, EventListener {
   }
 
   /// Returns when no call is in progress, or the task is cancelled. Call it only once the gate is draining.
-  func waitUntilEmpty() async { for await _ in isEmpty.stream {} }
+  func waitUntilEmpty() async { for await _ in emptied.stream {} }
 
   /// Stops sending, and cancels everything in progress.
   func close() {
@@ -78,7 +79,7 @@ final class CallGate: Interceptor, EventListener {
       return state.transfers.values
     }
     for transfer in transfers { transfer.cancel() }
-    isEmpty.continuation.finish()
+    emptied.continuation.finish()
   }
 
   var isClosed: Bool { state.withLock { $0.phase == .closed } }
@@ -133,6 +134,6 @@ final class CallGate: Interceptor, EventListener {
       change(&state)
       return state.phase != .open && state.calls.isEmpty
     }
-    if isDrained { isEmpty.continuation.finish() }
+    if isDrained { emptied.continuation.finish() }
   }
 }

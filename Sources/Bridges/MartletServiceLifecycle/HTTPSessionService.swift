@@ -45,7 +45,7 @@ public final class HTTPSessionService: Service {
   public func run() async throws {
     do {
       try await gracefulShutdown()
-    } catch {  // the task was cancelled
+    } catch {  // The task was cancelled.
       await closable.close(within: .zero)
       throw error
     }

@@ -59,7 +59,7 @@ public final class CallTracer: Interceptor, EventListener {
     var request = request
     if injected.contains(Self.traceParent) {
       call.isTraced = true
-      request.fields.remove(Self.traceState)  // it belongs to the replaced parent
+      request.fields.remove(Self.traceState)  // It belongs to the replaced parent.
     }
     for (name, value) in injected { request.fields[name] = value }
     return .send(request)

@@ -121,7 +121,7 @@ struct ActivityState: Sendable {
 
   private mutating func turn(to active: Bool, after delay: Duration) -> Wait? {
     generation += 1
-    guard isActive != active else { return nil }  // the wait for the opposite change is not over
+    guard isActive != active else { return nil }  // The wait for the opposite change is not over.
     guard delay > .zero else {
       isActive = active
       return nil

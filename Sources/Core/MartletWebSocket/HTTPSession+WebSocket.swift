@@ -31,14 +31,14 @@ extension HTTPSession {
     guard response.opensWebSocket else {
       throw await unexpected(response, to: request, "unexpected status \(response.status): no WebSocket was opened")
     }
-    _ = try? await body.collect(upTo: 0)  // it is empty, and ends the transport's part
+    _ = try? await body.collect(upTo: 0)  // It is empty, and ends the transport's part.
     guard let (agreement, call) = handshake.agreement,
       let channel = channel(
         of: response, agreement, ratioLimit: withOptions(request).options.decompressionRatioLimit, options, in: call)
     else { throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets") }
     channel.start()
     var opening = response
-    (opening.stream, opening.messages) = (nil, nil)  // a closed WebSocket keeps no connection
+    (opening.stream, opening.messages) = (nil, nil)  // A closed WebSocket keeps no connection.
     return WebSocket(
       channel, response: opening, negotiatedProtocol: agreement.subprotocol,
       maximumMessageSize: options.maximumMessageSize)
@@ -89,7 +89,7 @@ final class OpeningHandshake: Interceptor {
     if request.url.scheme == nil, let base { request.url = request.url.resolved(inFolder: base) }
     if let url = request.url.ofWebSocketHandshake { request.url = url }
     for (name, value) in rule.fields { request.fields[name] = value }
-    request.options.expecting = .any  // a refusal has a message of its own
+    request.options.expecting = .any  // A refusal has a message of its own.
     request.options.interceptors.append(self)
     return request
   }

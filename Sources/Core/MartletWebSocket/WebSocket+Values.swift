@@ -138,7 +138,7 @@ extension WebSocket.Message {
   }
 
   package init(isText: Bool, _ bytes: Data) {
-    // the bytes of text were judged when they arrived
+    // The bytes of text were judged when they arrived.
     self = isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
   }
 }

@@ -35,7 +35,7 @@ final class UpgradedStream: DuplexStream {
     } else {
       upgrade.missing.store(missing, ordering: .relaxed)
       (signal, resumesSender) = try await upgrade.input.next()
-      upgrade.missing.store(0, ordering: .relaxed)  // what it needs is known again when it has read these bytes
+      upgrade.missing.store(0, ordering: .relaxed)  // What it needs is known again when it has read these bytes.
     }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {

@@ -38,8 +38,8 @@ extension URLSessionFailure {
   /// The kind of an error code whose meaning differs from its name, because it stands for one of libcurl's.
   static func platformKind(of code: URLError.Code, hasHead: Bool) -> HTTPError.Kind? {
     switch code {
-    case .unsupportedURL: .protocolViolation  // the URL was checked before, so the response was no HTTP
-    case .badServerResponse: .connectionLost  // the server closed the connection without a response
+    case .unsupportedURL: .protocolViolation  // The URL was checked before, so the response was no HTTP.
+    case .badServerResponse: .connectionLost  // The server closed the connection without a response.
     case .unknown where hasHead: .connectionLost  // usually a body that is shorter than its length
     case .dataLengthExceedsMaximum: .invalidRequest  // a GET with a body
     default: nil

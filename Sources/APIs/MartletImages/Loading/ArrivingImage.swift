@@ -66,7 +66,7 @@ struct ArrivingImage {
       var failure = ImageLoadError(wrapping: error)
       failure.body = bytes.prefix(HTTPError.bodyPrefix)
       throw failure
-    } catch { return nil }  // it may be the beginning of an image
+    } catch { return nil }  // It may be the beginning of an image.
   }
 }
 
@@ -89,7 +89,7 @@ private final class PreviewMaker: Sendable {
     _ chunk: Data, on executor: DecodingExecutor, _ priority: PriorityBox
   ) async throws -> ArrivingImage.Preview? {
     guard decoder.withLock({ $0.isProgressive != false }) else {
-      decoder.withLock { _ = $0.append(chunk) }  // this only keeps the bytes
+      decoder.withLock { _ = $0.append(chunk) }  // This only keeps the bytes.
       return nil
     }
     let bitmap = try await executor.run(priority) { [self] in

@@ -26,9 +26,9 @@ struct ObserverInterceptor: ImmediateInterceptor {
     task.mutable.withLock { $0.call = call }
     var request = request
     let response = try await ask(task, about: &request, in: call)
-    try await task.waitUntilResumed()  // a handler may have suspended it
+    try await task.waitUntilResumed()  // A handler may have suspended it.
     task.beginAttempt(with: request, correlationID: call.correlationID)
-    if task.state == .canceling { throw CancellationError() }  // a task of an internal call has no work to cancel
+    if task.state == .canceling { throw CancellationError() }  // A task of an internal call has no work to cancel.
     return response.map(Preparation.respond) ?? .send(request)
   }
 

@@ -86,7 +86,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
     let canStart = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current
-    let (work, isCancelled) = mutable.withLock { state in  // the new task changes the state only afterwards
+    let (work, isCancelled) = mutable.withLock { state in  // The new task changes the state only afterwards.
       if !context.isEmpty { state.parent = context }
       let work = state.parent.perform {
         Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }

@@ -20,7 +20,7 @@ extension SAPURLSessionTask {
     case .stream(let make): return .stream(length: length) { [self] in try await newStream(make) }
     case nil:
       guard let stream = request.httpBodyStream else { return nil }
-      let first = Locked<InputStream?>(stream)  // it can be read once; to send it again, a handler must give another
+      let first = Locked<InputStream?>(stream)  // It can be read once; to send it again, a handler must give another.
       return .stream(length: length) { [self] in
         guard let stream = first.withLock({ $0.take() }) else { return try await newStream { nil } }
         return try StreamChunks(opening: stream)

@@ -94,7 +94,7 @@ public final class OnlineODataProvider: Sendable {
     let connection = try connection()
     let field = connection.options.requiresToken
     guard !field.isEmpty else { return }
-    let fields = [(field, "Fetch"), ("Cache-Control", "no-cache")]  // a token in a stored response is outdated
+    let fields = [(field, "Fetch"), ("Cache-Control", "no-cache")]  // A token in a stored response is outdated.
     let answer = try await connection.send(ODataOperation(.get, .root, fields: fields))
     let token = (try? FieldName(field)).flatMap { answer.head.fields[$0] }
     let hasObserver = connection.session.observers.contains { $0 is CSRFTokenObserver }

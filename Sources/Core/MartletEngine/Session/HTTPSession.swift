@@ -129,7 +129,7 @@ public struct HTTPSession: Sendable {
 
 extension HTTPSession {
   /// Returns the request as this session sends it: with its URL resolved, and the session's options where it sets none.
-  @inline(never)  // its variables would take space in the frames of the verbs
+  @inline(never)  // Its variables would take space in the frames of the verbs.
   package func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
     request.sharedOptions = sharedOptions(of: request)

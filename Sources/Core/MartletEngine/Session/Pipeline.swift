@@ -8,7 +8,7 @@ struct Pipeline: Sendable {
   let loop: AttemptLoop
 
   init(transport: any Transport, configuration: SessionConfiguration) {
-    var interceptors: [any Interceptor] = []  // they follow those of the session and of the request
+    var interceptors: [any Interceptor] = []  // They follow those of the session and of the request.
     if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
       interceptors.append(
         configuration.baseURL.map { DefaultFieldsInterceptor(configuration.fields, for: [$0]) }

@@ -28,7 +28,7 @@ package struct RepresentationDigest: Sendable, Hashable {
       let parts = member.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard let algorithm = Algorithm(rawValue: String(parts[0])) else { continue }
       guard parts.count == 2, let bytes = byteSequence(parts[1]), bytes.count == algorithm.byteCount else { return nil }
-      digests[algorithm] = bytes  // of two members with the same name, the last one counts
+      digests[algorithm] = bytes  // Of two members with the same name, the last one counts.
     }
     if let bytes = digests[.sha512] { return RepresentationDigest(.sha512, bytes) }
     return digests[.sha256].map { RepresentationDigest(.sha256, $0) }

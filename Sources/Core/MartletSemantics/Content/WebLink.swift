@@ -69,7 +69,7 @@ extension WebLink {
         rest = rest[self.end(of: rest)...]
         continue
       }
-      guard let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else { break }  // later links have no end either
+      guard let end = rest.utf8.firstIndex(of: UInt8(ascii: ">")) else { break }  // Later links have no end either.
       // Commas and semicolons between the brackets belong to the target.
       let target = ASCII.trimmed(rest[rest.utf8.index(after: start)..<end])
       rest = rest[rest.utf8.index(after: end)...]

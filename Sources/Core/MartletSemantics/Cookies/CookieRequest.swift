@@ -29,7 +29,7 @@ package struct CookieRequest: Sendable, Hashable {
 
   /// Cuts the path from the text of an http or https URL: `URL.path` takes ten times as long.
   private static func path(of url: String) -> String {
-    let bytes = url.utf8.dropFirst(8)  // a host is at least one byte, after `http://`
+    let bytes = url.utf8.dropFirst(8)  // A host is at least one byte, after `http://`.
     guard let start = bytes.firstIndex(where: isDelimiter), bytes[start] == UInt8(ascii: "/") else { return "/" }
     return String(decoding: bytes[start...].prefix { $0 == UInt8(ascii: "/") || !isDelimiter($0) }, as: UTF8.self)
   }

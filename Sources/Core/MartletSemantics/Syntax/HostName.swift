@@ -86,7 +86,7 @@ extension HostName {
       if url[end] == UInt8(ascii: ".") {
         label = end + 1
       } else if url[end] == UInt8(ascii: "-"), end > label, url[end - 1] == UInt8(ascii: "-") {
-        return nil  // it may be an A-label
+        return nil  // It may be an A-label.
       }
       end += 1
     }

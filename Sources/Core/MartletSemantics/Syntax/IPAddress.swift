@@ -29,7 +29,7 @@ package struct IPAddress: Sendable, Hashable {
   ///   - text: the literal, without brackets. nil is returned for any other text.
   ///   - zone: returns the index of the interface that a zone names, nil for none. By default only the index itself.
   package init?(literal text: some StringProtocol, zone: (String) -> UInt32? = { zoneIndex($0) }) {
-    let bytes = Array(text.utf8)  // every new connection parses its host, and a text takes ten times as long
+    let bytes = Array(text.utf8)  // Every new connection parses its host, and a text takes ten times as long.
     let end = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.count
     guard (2...45).contains(end) else { return nil }
     let address = bytes[..<end]

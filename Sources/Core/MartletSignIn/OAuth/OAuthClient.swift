@@ -216,7 +216,7 @@ extension OAuthClient {
       }
     }
     request.body = .form(pairs)
-    request.options.redirectPolicy = .manual  // a 307 would send the secrets elsewhere
+    request.options.redirectPolicy = .manual  // A 307 would send the secrets elsewhere.
     request.options.cachePolicy = .reloadIgnoringCacheData
     request.options.handlesCookies = false
     request.options.collectLimit = 1 << 20

@@ -44,7 +44,7 @@ final class Inbox: Sendable {
     try await receiving.acquire()
     defer { receiving.release() }
     if state.withLock({ $0.isWithinMessage && $0.whole == nil }), try await !skip() { return nil }
-    // a receiver of whole messages was cancelled within this one
+    // A receiver of whole messages was cancelled within this one.
     let begun = state.withLock { state in state.whole.take().map { ($0, state.number) } }
     if let (whole, number) = begun {
       return (MessagePiece(isText: whole.isText, whole.bytes, isFirst: true, isLast: false), number)

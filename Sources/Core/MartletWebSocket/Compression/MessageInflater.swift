@@ -22,7 +22,7 @@ final class MessageInflater {
   init(windowBits: Int, resets: Bool) throws(WebSocketFault) {
     self.resets = resets
     stream.initialize(to: z_stream())
-    // a window of 256 bytes is not promised by every version of zlib; a larger one reads all that a smaller one does
+    // A window of 256 bytes is not promised by every version of zlib; a larger one reads all that a smaller one does.
     guard inflateInit2_(stream, -Int32(max(9, windowBits)), ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
     else { throw WebSocketFault(1011, "there is no memory to decompress what it sent") }
   }

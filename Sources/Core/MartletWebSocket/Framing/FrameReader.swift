@@ -95,7 +95,7 @@ struct FrameReader {
 
   /// Takes at most this many of the bytes.
   private mutating func take(_ count: Int) -> Data {
-    let end = position + min(count, chunk.endIndex - position)  // a frame may have 2^63 - 1 bytes
+    let end = position + min(count, chunk.endIndex - position)  // A frame may have 2^63 - 1 bytes.
     defer { position = end }
     return chunk.subdata(in: position..<end)
   }

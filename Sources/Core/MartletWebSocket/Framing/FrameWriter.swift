@@ -45,7 +45,7 @@ final class FrameWriter: Sendable {
   /// Begins a message; waits for earlier messages.
   func begin() async throws(HTTPError) {
     if let error { throw error }
-    // later, a cancellation closes the connection
+    // Later, a cancellation closes the connection.
     if Task.isCancelled { throw HTTPError(wrapping: CancellationError()) }
     try await messages.acquire()
   }
@@ -55,7 +55,7 @@ final class FrameWriter: Sendable {
     try await frames.acquire()
     defer { endFrame() }
     if let error { throw error }
-    // if the connection has ended for a known reason, that is the better one
+    // If the connection has ended for a known reason, that is the better one.
     do { try await stream.write(frame(of: piece)) } catch {
       throw state.withLock { state in
         state.failure = state.failure ?? HTTPError(wrapping: error)

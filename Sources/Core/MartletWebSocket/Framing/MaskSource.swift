@@ -24,7 +24,7 @@ struct MaskSource: ~Copyable {
   private mutating func refill() {
     let size = MemoryLayout.size(ofValue: keys)
     #if canImport(Darwin)
-    arc4random_buf(&keys, size)  // the App Store refuses programs that use getentropy
+    arc4random_buf(&keys, size)  // The App Store refuses programs that use getentropy.
     unused = keys.count
     #else
     if getentropy(&keys, size) == 0 { unused = keys.count }

@@ -77,7 +77,7 @@ public final class RedisCacheStore: CacheStore {
     let name = names.key(key)
     if options.memoryLife != nil,
       let known = memory.withLock({ [now = stopwatch.elapsed] in $0.entries(of: name, at: now) }),
-      known.allSatisfy({ Freshness(of: $0.response, at: now()).isFresh })  // another process may have validated it
+      known.allSatisfy({ Freshness(of: $0.response, at: now()).isFresh })  // Another process may have validated it.
     {
       return known
     }

@@ -98,7 +98,7 @@ final class RedisLease: FleetLease {
     do {
       reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(Int64(lease.inMilliseconds))])
     } catch {
-      RedisLease.end(key, token, .failed, of: redis)  // the server may have granted the lease, but answered too late
+      RedisLease.end(key, token, .failed, of: redis)  // The server may have granted the lease, but answered too late.
       throw error
     }
     guard let holder = reply.bytes else {

@@ -80,7 +80,7 @@ public final class RedisCookieStore: CookieStore {
         guard try await replace(before, by: shared, in: site) else { continue }
         let transient = sharesAll ? [] : cookies.filter(\.isSession)
         session.withLock { session in
-          guard session.removals == removals else { return }  // they were removed with all others
+          guard session.removals == removals else { return }  // They were removed with all others.
           session.cookies[site] = transient.isEmpty ? nil : transient
         }
         return result

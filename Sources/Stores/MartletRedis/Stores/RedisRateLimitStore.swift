@@ -27,7 +27,7 @@ public struct RedisRateLimitStore: RateLimitStore {
     let key = "\(redis.configuration.prefix)r:\(name):{\(limit)}"
     switch change {
     case .take(let interval, let burst, let wait):
-      let most: Int64 = 1 << 50  // numbers of Lua are exact up to there
+      let most: Int64 = 1 << 50  // Numbers of Lua are exact up to there.
       let arguments = [interval.microseconds, min(most, Int64(max(1, burst))), max(.zero, wait).microseconds]
       let answer = try await redis.run(Self.take, keys: [key], arguments.map { Data($0) }).elements.compactMap(
         \.integer)

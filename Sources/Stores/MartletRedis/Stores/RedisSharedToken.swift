@@ -137,7 +137,7 @@ public struct RedisSharedToken: Sendable {
         lease = try await takeLease(for: current.number, holder)
       } catch let error as RedisError where [.unavailable, .timeout, .refused, .unexpectedForm].contains(error.kind) {
         guard stopwatch.elapsed < waitLimit else {
-          RedisLease.end(names.lease, holder, .failed, of: redis)  // it may have been granted, but too late
+          RedisLease.end(names.lease, holder, .failed, of: redis)  // It may have been granted, but too late.
           return try await renewAlone(stored, old, after: error, renew)
         }
       }

@@ -76,7 +76,7 @@ struct ServerConnection {
     _ = try ReplyWriter(socket: socket).write(reply, to: request)
     buffer.setLimit(nil)
     let webSocket = LoopbackWebSocket(buffer, socket)
-    try? serve(webSocket)  // an error ends the connection
+    try? serve(webSocket)  // An error ends the connection.
     if webSocket.ending != .reset { socket.closeGently() }
     return webSocket.ending
   }

@@ -21,7 +21,7 @@ package struct LongWait: Sendable {
   ) async throws -> Outcome {
     let report = Task { [time, clock, write] in
       try await clock.sleep(for: time)
-      try Task.checkCancellation()  // the time may be up just as the wait ends
+      try Task.checkCancellation()  // The time may be up just as the wait ends.
       write("\(place) has waited \(time) for \(description())")
     }
     defer { report.cancel() }

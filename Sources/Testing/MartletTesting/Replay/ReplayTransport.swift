@@ -113,7 +113,7 @@ public final class ReplayTransport: Transport {
     if request.fields.contains(.upgrade), let messages = recorded.webSocketMessages {
       let conversation = RecordedConversation(
         messages: messages, error: recorded.response.error, redaction: redaction, source: source)
-      response.head.fields.remove(.secWebSocketExtensions)  // messages are recorded decompressed
+      response.head.fields.remove(.secWebSocketExtensions)  // Messages are recorded decompressed.
       response.messages = MockChannel(in: call) { try await conversation.serve($0) }
     }
     return response

@@ -11,7 +11,7 @@ final class HTTP1Servers: Sendable {
   /// Records which version a server has chosen.
   func note(_ origin: Origin, isHTTP2: Bool) {
     origins.withLock { origins in
-      if origins.count >= 1000 { origins.removeAll() }  // their connections then write the heads
+      if origins.count >= 1000 { origins.removeAll() }  // Their connections then write the heads.
       if isHTTP2 { origins.remove(origin) } else { origins.insert(origin) }
     }
   }

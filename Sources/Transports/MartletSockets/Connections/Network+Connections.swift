@@ -34,7 +34,7 @@ extension Network {
     switch action {
     case .use(let connection, let waiter):
       guard let transfer = waiting.take(waiter) else {
-        return perform(pool.released(connection, now: loop.now))  // it has ended
+        return perform(pool.released(connection, now: loop.now))  // It has ended.
       }
       transfer.waiter = nil
       // An earlier action may have closed it.

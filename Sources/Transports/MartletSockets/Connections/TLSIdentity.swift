@@ -114,7 +114,7 @@ final class TLSIdentity: Sendable {
     let made: Result<TLSContext, any Error>
     do { made = .success(try await makeContext(settings)) } catch { made = .failure(error) }
     let waiters = state.withLock { state -> [OneShot<TLSContext>] in
-      defer { state = (try? made.get()).map(State.made) ?? .none }  // a file may be readable the next time
+      defer { state = (try? made.get()).map(State.made) ?? .none }  // A file may be readable the next time.
       guard case .making(let waiters) = state else { return [] }
       return waiters
     }

@@ -112,7 +112,7 @@ extension Transfer {
   /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
   func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
     body.received += Int64(bytes.count)
-    // Whatever arrives then, the time for it is limited.
+    // Discarded bytes do not extend the time in which they have to arrive.
     if let budget = body.discarding {
       body.discarding = budget - bytes.count
       return budget >= bytes.count
@@ -324,7 +324,7 @@ extension Transfer {
     guard let lines = undelivered.head else { return }
     undelivered.head = nil
     var metrics = metrics
-    metrics?.bytesReceived = 0  // the reader counts those that it gets
+    metrics?.bytesReceived = 0  // The reader counts those that it gets.
     undelivered.signals.append(.head(lines).measured(metrics))
   }
 
@@ -357,7 +357,7 @@ extension Transfer {
 
   /// Checks the silence when the timeout may be over.
   private func checkSilence() {
-    guard !isEnded, !isPaused, !isAsking else { return }  // the answer sets the timer again
+    guard !isEnded, !isPaused, !isAsking else { return }  // The answer sets the timer again.
     let now = network.loop.now
     if let nextPing, nextPing <= now {
       lastPing = now

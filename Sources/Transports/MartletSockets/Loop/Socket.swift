@@ -105,7 +105,7 @@ extension Socket {
   /// known, or another error number.
   func connect(to address: UnsafePointer<sockaddr>, _ size: socklen_t) -> Int32 {
     guard Glibc.connect(descriptor, address, size) != 0 else { return 0 }
-    return errno == EINTR ? EINPROGRESS : errno  // after a signal, connecting continues (POSIX)
+    return errno == EINTR ? EINPROGRESS : errno  // After a signal, connecting continues (POSIX).
   }
 
   /// The result of connecting: 0 on success, otherwise an error number.

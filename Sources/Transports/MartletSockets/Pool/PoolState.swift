@@ -239,7 +239,7 @@ extension PoolState {
     var actions: [Action] = []
     remove(connection)
     entries[entry].capacity = 1
-    entries[entry].expected = 0  // the others would most likely fail too
+    entries[entry].expected = 0  // The others would most likely fail too.
     if let waiter = nextWaiterForNew(of: entry) ?? nextWaiter(of: entry) {
       actions.append(.fail(waiter: waiter, connection: connection))
     }

@@ -119,7 +119,7 @@ private final class LogFileWriter {
     guard
       FileManager.default.createFile(atPath: unlocked.path, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = try? FileHandle(forWritingTo: unlocked), flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0,
-      (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // others see it only with its lock
+      (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // Others see it only with its lock.
     else { return }
     current = handle
   }

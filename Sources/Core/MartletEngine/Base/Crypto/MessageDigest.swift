@@ -34,7 +34,7 @@ package final class IncrementalDigest {
   package init?(_ algorithm: RepresentationDigest.Algorithm) {
     CryptoLibrary.start()
     guard let context = EVP_MD_CTX_new() else { return nil }
-    self.context = context  // the deinitializer frees it, even if this returns nil
+    self.context = context  // The deinitializer frees it, even if this returns nil.
     guard EVP_DigestInit_ex(context, algorithm == .sha256 ? EVP_sha256() : EVP_sha512(), nil) == 1 else { return nil }
   }
 

@@ -46,7 +46,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
-    if count > flight.bodyLimit { flight.releaseJoined(.unshared) }  // the reader stops here
+    if count > flight.bodyLimit { flight.releaseJoined(.unshared) }  // The reader stops here.
     let isWritten: Void? = await cache.attempt(in: flight.call) {
       if let chunk { try await writer.append(chunk) }
     }

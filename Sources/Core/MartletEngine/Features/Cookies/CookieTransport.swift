@@ -47,7 +47,7 @@ struct CookieTransport: Transport, DeadlineAware {
 
   /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is
   /// nil if that is not known because the store failed.
-  @inline(__always)  // it rarely has to be awaited
+  @inline(__always)  // It rarely has to be awaited.
   private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
     do {
       let line = try await jar(for: request).line(for: request, in: Self.context(of: request)).value()

@@ -199,7 +199,7 @@ private func writeToStandardError(_ bytes: UnsafeRawBufferPointer) {
     let slice = UnsafeRawBufferPointer(rebasing: rest)
     let count = write(STDERR_FILENO, slice.baseAddress, slice.count)
     if count < 0, errno == EINTR { continue }
-    guard count > 0 else { return }  // a failure cannot be reported anywhere
+    guard count > 0 else { return }  // A failure cannot be reported anywhere.
     rest = rest.dropFirst(count)
   }
 }

@@ -40,7 +40,7 @@ final class AttemptLoop: Sendable {
         try Task.checkCancellation()
         try call.activeDeadline?.check()
         let answer = try await chain.prepare(&described, in: call)
-        try Task.checkCancellation()  // an interceptor may have ignored the cancellation
+        try Task.checkCancellation()  // An interceptor may have ignored the cancellation.
         let sent = described.request
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)

@@ -53,7 +53,7 @@ struct InterceptorChain: Sendable {
   /// body.
   ///
   /// - Returns: the response if an interceptor returned one; nil if the request has to be sent.
-  @inline(__always)  // most requests have nothing to await
+  @inline(__always)  // Most requests have nothing to await.
   func prepare(_ request: inout DescribedRequest, in call: Call) async throws -> Answer? {
     guard let first = try prepareImmediately(&request, from: 0, in: call) else { return nil }
     return try await prepare(&request, after: first, in: call)
@@ -71,7 +71,7 @@ struct InterceptorChain: Sendable {
     return nil
   }
 
-  @inline(never)  // its variables would take space in the frame of `AttemptLoop.run`
+  @inline(never)  // Its variables would take space in the frame of `AttemptLoop.run`.
   private func prepare(
     _ request: inout DescribedRequest, after first: Pending<Preparation>, in call: Call
   ) async throws -> Answer? {

@@ -40,7 +40,7 @@
     if first == elements.count {
       elements.removeAll(keepingCapacity: true)
       first = 0
-    } else if first > 64, first > elements.count / 2 {  // the queue may never become empty
+    } else if first > 64, first > elements.count / 2 {  // The queue may never become empty.
       elements.removeFirst(first)
       first = 0
     }

@@ -57,7 +57,7 @@ import Synchronization
   /// Records that the check has accepted certificates.
   public func insert(_ certificates: [Data], of origin: Origin) {
     servers.withLock { servers in
-      if servers.count >= 1000 { servers.removeAll() }  // their certificates are then checked again
+      if servers.count >= 1000 { servers.removeAll() }  // Their certificates are then checked again.
       let accepted = servers[origin] ?? []
       if !accepted.contains(certificates) { servers[origin] = accepted.suffix(15) + [certificates] }
     }

@@ -32,7 +32,7 @@ public import MartletSemantics
         while let chunk = try await body.source.next() {
           guard await queue.push(chunk, wake: { transfer.continueUpload() }) else { return body.source.cancel() }
         }
-        try Task.checkCancellation()  // a sequence that ended because its task was cancelled is no whole body
+        try Task.checkCancellation()  // A sequence that ended because its task was cancelled is no whole body.
         if queue.end(trailers: body.source.trailers) { transfer.continueUpload() }
       } catch {
         body.source.cancel()

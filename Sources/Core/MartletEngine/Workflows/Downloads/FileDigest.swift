@@ -44,7 +44,7 @@ public struct FileDigest: Sendable, Hashable {
       received.fields[.contentEncoding] == response.fields[.contentEncoding]
     else { return nil }
     if let digest = RepresentationDigest.strongest(of: "Repr-Digest", in: received.fields) { return digest }
-    guard received.status == .ok else { return nil }  // the content of a 206 is a part
+    guard received.status == .ok else { return nil }  // The content of a 206 is a part.
     return RepresentationDigest.strongest(of: "Content-Digest", in: received.fields)
   }
 }

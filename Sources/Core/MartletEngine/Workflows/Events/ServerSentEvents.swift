@@ -95,7 +95,7 @@ extension HTTPRequest {
     if !request.fields.contains(.accept) { request.fields[.accept] = MediaType.eventStream.description }
     if !request.fields.contains(.cacheControl) { request.fields[.cacheControl] = "no-cache" }
     request.options.cachePolicy = .reloadIgnoringCacheData
-    request.options.expecting = .any  // the sequence checks it
+    request.options.expecting = .any  // The sequence checks it.
     request.options.disableSessionTimeouts()
     return request
   }

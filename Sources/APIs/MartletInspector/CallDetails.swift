@@ -43,7 +43,8 @@ struct CallDetails: Encodable {
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
         entry: entry.withoutBodies, bars: attempt.bars(until: log.elapsed),
-        wasSent: attempt.live?.wasSent ?? true, connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
+        wasSent: attempt.live?.wasSent ?? true,
+        connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
     }
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
     lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(made, call)

@@ -132,10 +132,10 @@ package final class RecordedCall: Sendable {
   /// under the lock: a page that sees the number sees the change.
   func update(_ event: Event, _ kind: Event.Kinds, at time: Duration, bodyLimit: Int) -> Int {
     content.withLock { content in
-      // bytes of the request's body may arrive after the end
+      // Bytes of the request's body may arrive after the end.
       guard content.end == nil, !content.isDropped else { return 0 }
       content.revision = revisions.next()
-      // a switch over the event would copy it
+      // A switch over the event would copy it.
       guard !Self.inspected.isDisjoint(with: kind) else {
         content.append(event, at: time)
         return 0

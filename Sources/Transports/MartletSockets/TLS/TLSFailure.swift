@@ -63,7 +63,7 @@ extension TLSFailure {
     }
     if !Self.isTLS(opening) {
       return failed(
-        "the server does not use TLS on this port: this looks like a port for http (it sent \(Self.beginning(opening)))")
+        "the server does not use TLS on this port: it may be one for http (it sent \(Self.beginning(opening)))")
     }
     if let error = certificateRefusal(by: peer) { return error }
     let lowest = minimumVersion == .v1_3 ? "TLS 1.3" : "TLS 1.2"

@@ -50,7 +50,7 @@ struct TLSFailureTests {
       #expect(error?.phase == .securing)
       let message = try #require(error?.message)
       #expect(
-        message.hasPrefix("example.com:8443: the server does not use TLS on this port: this looks like a port for http"),
+        message.hasPrefix("example.com:8443: the server does not use TLS on this port: it may be one for http"),
         "\(message)")
       if step == 100 { #expect(message.contains(quoted), "\(message)") }
     }

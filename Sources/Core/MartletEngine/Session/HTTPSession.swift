@@ -203,7 +203,6 @@ extension HTTPSession {
   // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not
   // enlarge.
 
-  @inline(never)
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {
     let own = request.options.listeners
     let listeners = own.isEmpty ? configuration.listeners : configuration.listeners + own

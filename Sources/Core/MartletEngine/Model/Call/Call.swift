@@ -106,6 +106,7 @@ public final class Call: Work {
 
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
+  @inline(never)  // its event would take space in the frames of the functions that report it
   public func emit(_ event: @autoclosure () -> Event) {
     guard !events.isEmpty, reports.load(ordering: .relaxed) & 1 == 0 else { return }
     let event = event()

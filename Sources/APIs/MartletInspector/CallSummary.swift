@@ -56,7 +56,7 @@ struct CallSummary: Encodable {
 
 extension RecordedCall.Content {
   fileprivate var source: String {
-    for case (_, .cached(let source)) in events.reversed() { return source.rawValue }
+    for case .cached(let source) in events.reversed().map(\.event) { return source.rawValue }
     return "network"
   }
 }

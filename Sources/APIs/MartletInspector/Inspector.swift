@@ -48,7 +48,7 @@ public final class Inspector: EventListener {
   private let server: InspectorServer
   /// The number of requests that local servers showed.
   static let served = Atomic<UInt64>(0)
-  private let record = CallLocal<RecordedCall?>(nil)
+  private let running = RunningCalls()
 
   /// Starts the server.
   ///
@@ -69,13 +69,37 @@ public final class Inspector: EventListener {
   public var events: Event.Kinds { log.bodyLimit > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
-    if event.kind == .started, case .started(let request) = event {
-      call[record] = log.begin(call.id, label: call.label, request)
-    } else if let record = call[record] {
+    let kind = event.kind
+    if kind == .started, case .started(let request) = event {
+      if let record = log.begin(call.id, label: call.label, request) { running.add(record) }
+    } else if let record = kind == .finished ? running.remove(call.id) : running.record(of: call.id) {
       log.update(record, event)
     }
   }
 
   /// Ends the server and every open page. Later calls are not recorded.
   public func close() { server.stop() }
+}
+
+/// The records of the calls in progress. Their numbers rise, so that they are spread evenly without being hashed.
+private struct RunningCalls: Sendable {
+  private final class Shard: Sendable {
+    let records = Mutex<[RecordedCall]>([])
+  }
+
+  private let shards = (0..<64).map { _ in Shard() }
+
+  private func shard(of id: UInt64) -> Shard { shards[Int(id % 64)] }
+
+  func add(_ record: RecordedCall) { shard(of: record.id).records.withLock { $0.append(record) } }
+
+  func record(of id: UInt64) -> RecordedCall? {
+    shard(of: id).records.withLock { records in records.first { $0.id == id } }
+  }
+
+  func remove(_ id: UInt64) -> RecordedCall? {
+    shard(of: id).records.withLock { records in
+      records.firstIndex { $0.id == id }.map { records.remove(at: $0) }
+    }
+  }
 }

@@ -32,9 +32,17 @@ package final class RecordedCall: Sendable {
     init(_ entry: HAR.Entry) { self.entry = entry }
   }
 
+  /// An event, and when it happened, since the log began.
+  struct TimedEvent: Sendable {
+    let time: Duration
+    let event: Event
+
+    init(_ time: Duration, _ event: Event) { (self.time, self.event) = (time, event) }
+  }
+
   struct Content: Sendable {
-    /// What happened, with the time since the log began. Of the progress of a body, only the last.
-    var events: [(time: Duration, event: Event)] = []
+    /// What happened. Of the progress of a body, only the last.
+    var events: [TimedEvent] = []
     /// The attempts of an archive.
     var archived: [Attempt] = []
     var end: Duration?
@@ -60,8 +68,8 @@ package final class RecordedCall: Sendable {
       if progress.direction == .sent { sentProgress = (time, progress) } else { receivedProgress = (time, progress) }
     }
 
-    var progress: [(time: Duration, event: Event)] {
-      [sentProgress, receivedProgress].compactMap { $0.map { ($0.time, .progress($0.progress)) } }
+    var progress: [TimedEvent] {
+      [sentProgress, receivedProgress].compactMap { $0.map { TimedEvent($0.time, .progress($0.progress)) } }
     }
   }
 
@@ -149,7 +157,7 @@ package final class RecordedCall: Sendable {
         message.payload = Data(message.payload.prefix(max(0, bodyLimit - content.kept.received)))
         content.kept.received += message.payload.count
         if content.isFull { return 0 }
-        content.events.append((time, .message(message)))
+        content.events.append(TimedEvent(time, .message(message)))
         return content.grow(by: message.payload.count)
       case .attempt(let number, let request):
         content.endAttempt()
@@ -174,7 +182,7 @@ extension RecordedCall.Content {
   fileprivate var isFull: Bool { events.count >= RecordedCall.eventLimit }
 
   fileprivate mutating func append(_ event: Event, at time: Duration) {
-    if !isFull { events.append((time, event)) }
+    if !isFull { events.append(RecordedCall.TimedEvent(time, event)) }
   }
 
   fileprivate mutating func end(_ error: HTTPError?, at time: Duration) {
@@ -183,7 +191,7 @@ extension RecordedCall.Content {
     self.error = error
     if error?.body != nil { self.error?.body = nil }
     if let error, !error.isCancelled { outcome.isFailure = true }
-    events.append((time, .finished(self.error)))  // also if there are too many
+    events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // also if there are too many
   }
 
   fileprivate mutating func grow(by count: Int) -> Int {
@@ -209,7 +217,7 @@ extension RecordedCall.Content {
     let copy = chunk.withUnsafeBytes { bytes in
       Data(buffer: UnsafeBufferPointer(rebasing: bytes.bindMemory(to: UInt8.self).prefix(taken)))
     }
-    events.append((time, .bytes(copy, direction, attempt: attempt)))
+    events.append(RecordedCall.TimedEvent(time, .bytes(copy, direction, attempt: attempt)))
     return grow(by: taken)
   }
 
@@ -227,7 +235,8 @@ extension RecordedCall.Content {
   func attempts(of call: RecordedCall, _ log: CallLog) -> [RecordedCall.Attempt] {
     guard archived.isEmpty else { return archived }
     var attempts: [RecordedCall.Attempt] = []
-    for (time, event) in events + kept.progress {
+    for timed in events + kept.progress {
+      let (time, event) = (timed.time, timed.event)
       switch event {
       case .attempt(let number, let request):
         let date = log.began + time.inMilliseconds / 1000

@@ -50,12 +50,14 @@ struct WebSocketCommand {
       try await receive(from: socket)
     } catch let error as HTTPError where !error.isCancelled {
       guard let code = socket.closeCode, code != .abnormalClosure else { throw error }
+      await socket.close()  // The server gets an answer to its Close frame before the program ends.
       _ = CommandLineTool.report(Failure(error, of: arguments), surroundings)
       return ExitCode(code)
     } catch {
       await Task { await socket.close(.goingAway) }.value  // this task may be cancelled
       throw error
     }
+    await socket.close()
     if let error = inputError.withLock({ $0 }) { throw error }
     return socket.closeCode.map { ExitCode($0) } ?? .success
   }

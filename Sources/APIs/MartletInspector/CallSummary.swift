@@ -44,12 +44,14 @@ struct CallSummary: Encodable {
     received = made.reduce(0) { $0 + $1.received }
     source = content.source
     let error = content.error
-    let isCancelled = error?.isCancelled == true
-    let isUnread = isCancelled && status != nil
     state =
-      content.end == nil
-      ? "running" : isUnread ? "unread" : isCancelled ? "cancelled" : error == nil ? "done" : "failed"
-    self.error = isUnread ? nil : error.map { "\($0.kind): \($0.message)".printable }
+      switch error {
+      case _ where content.end == nil: "running"
+      case nil: "done"
+      case let error? where error.isCancelled: status == nil ? "cancelled" : "unread"
+      default: "failed"
+      }
+    self.error = state == "unread" ? nil : error.map { "\($0.kind): \($0.message)".printable }
     bars = made.flatMap { $0.bars(until: log.elapsed) }
   }
 }

@@ -55,7 +55,7 @@ package struct Phases: Sendable, Sequence {
   }
 
   /// The name of the phase in which an attempt failed.
-  package static func name(of failure: HTTPError.Phase?) -> String {
+  static func name(of failure: HTTPError.Phase) -> String {
     switch failure {
     case .queued: "queue"
     case .resolving: "DNS"
@@ -63,7 +63,7 @@ package struct Phases: Sendable, Sequence {
     case .securing: "TLS"
     case .sending: "request"
     case .waiting: "wait"
-    case .preparing, .receiving, nil: "receive"
+    case .preparing, .receiving: "receive"
     }
   }
 

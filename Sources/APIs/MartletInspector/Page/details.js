@@ -44,7 +44,7 @@ function drawDetails(details) {
   const isSame = state.details?.summary.id === call.id
   const opened = isSame ? [...panel.querySelectorAll('details')].map(part => part.open) : []
   const scroll = isSame ? panel.scrollTop : 0
-  if (!isSame) bodies.clear()
+  if (!isSame) for (const known of [bodies, received]) known.clear()
   state.details = details
   panel.replaceChildren(
     make('h2', {}, make('b', { class: statusStyle(call) }, statusText(call)), ' ', call.method, ' ', make('bdi', {}, call.url)),
@@ -77,8 +77,8 @@ function quoteBody(line, call, attempts) {
   const attempt = attempts.at(-1)
   const type = attempt.entry.response.content.mimeType ?? ''
   if (!attempt.received || attempt.received > 4096 || !/json|text\/plain|xml/.test(type)) return
-  ask(`/calls/${call.id}/${attempts.length}/response`).then(response => response.arrayBuffer()).then(buffer => {
-    const text = decoded(new Uint8Array(buffer), type)?.trim().replace(/\s+/g, ' ')
+  bytesOf(`/calls/${call.id}/${attempts.length}/response`, attempt.received).then(bytes => {
+    const text = decoded(bytes, type)?.trim().replace(/\s+/g, ' ')
     if (text) line.append(document.createTextNode(clean(`: ${text.length > 200 ? `${text.slice(0, 200)} …` : text}`)))
   }).catch(report)
 }
@@ -187,7 +187,19 @@ const textLimit = 256 << 10
 const hexLimit = 16 << 10
 // The parts of the call that is shown: a body that did not grow is neither asked for nor drawn again.
 const bodies = new Map()
+// The bytes of these bodies: the cause of a failure quotes what its part shows.
+const received = new Map()
 const pictures = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp']
+
+// Asks for the bytes of a body once, unless it has grown.
+function bytesOf(path, size) {
+  const known = received.get(path)
+  if (known?.size === size) return known.bytes
+  const bytes = ask(path).then(response => response.arrayBuffer()).then(buffer => new Uint8Array(buffer))
+  received.set(path, { size, bytes })
+  bytes.catch(() => received.delete(path))
+  return bytes
+}
 
 function bodyPart(call, index, side, size, type, comment) {
   const title = `${side === 'request' ? 'Request' : 'Response'}’s body`
@@ -199,7 +211,7 @@ function bodyPart(call, index, side, size, type, comment) {
   const part = make('section', {}, make('h3', {}, `${title}, ${sizeText(size)}${type ? `, ${type}` : ''}`),
     comment ? make('p', { class: 'dim' }, comment) : '', place)
   bodies.set(path, { size, title, type, part })
-  ask(path).then(response => response.arrayBuffer()).then(buffer => showBody(place, new Uint8Array(buffer), type ?? ''))
+  bytesOf(path, size).then(bytes => showBody(place, bytes, type ?? ''))
     .catch(error => { bodies.delete(path); report(error) })
   return part
 }

@@ -41,8 +41,8 @@ extension HTTPSession {
 ///
 /// The first use opens it. When a connection is lost, the next use opens another one, at the earliest when a delay
 /// after the loss is over; a receiver that waits is such a use. Messages that arrived on the old connection are
-/// received first, so that `opened` may run before them. Only the server can repeat what was lost in between: ask
-/// for it in `opened`, and drop messages that were received before.
+/// received first, so that `opened` may run before them. If messages were lost in between, ask the server in
+/// `opened` to send them again, and drop those that were received before.
 ///
 /// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before
 /// a loss. The program decides what is sent again. While there is no connection, a send waits for the next one;

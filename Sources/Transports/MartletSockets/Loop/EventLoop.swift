@@ -200,8 +200,8 @@ extension EventLoop {
       else { continue }
       let mask = martlet_event_mask(first + index)
       let isBroken = mask & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-      // What was watched may not be wanted any more: by the handler of an earlier event, or by a thread that had
-      // borrowed the loop during the wait, and may have received the end already.
+      // The interest may have ended since: in the handler of an earlier event, or on a thread that borrowed the loop
+      // during the wait, for example because it received the end of the connection.
       if socket.interest.contains(.write), mask & EPOLLOUT.rawValue != 0 || isBroken {
         socket.handler?.socketIsWritable(socket)
       }

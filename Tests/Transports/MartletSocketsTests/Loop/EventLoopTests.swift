@@ -154,47 +154,13 @@ struct EventLoopTests {
     try await isOver.wait()
   }
 
-  /// The first of two readable sockets closes the other one, whose place and descriptor a new one gets at once.
-  @Test func anEventOfAClosedSocketReachesNoOther() async throws {
-    let pairs = try [makePair(), makePair()]
-    for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
-    defer { for pair in pairs { close(pair[1]) } }
-    let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue)
-    let counts = Mutex<[Int]>([])
-    queue.submit { context in
-      let loop = context.loop
-      let new = Handler()
-      let sockets = pairs.map { Socket(owning: $0[0], on: loop) }
-      for (socket, other) in zip(sockets, sockets.reversed()) {
-        let handler = Handler()
-        handler.readable = { [unowned context] _ in
-          socket.interest = []
-          other.close()
-          let next = Socket(family: AF_INET, on: loop)
-          next?.handler = new
-          #expect(next?.slot == other.slot)
-          context.sockets = [socket, next].compactMap { $0 }
-          // stops in the turn after this one, so that a wrong event would have arrived
-          queue.submit { context in
-            counts.withLock { $0 = context.handlers.map(\.count) }
-            for socket in context.sockets { socket.close() }
-            context.loop.stop()
-          }
-        }
-        socket.handler = handler
-        socket.interest = .read
-        context.handlers.append(handler)
-      }
-      context.handlers.append(new)
-    }
-    try await isOver.wait()
-    #expect(counts.withLock { $0.sorted() } == [0, 0, 1])
-  }
-
-  /// The first of two readable sockets wants to read from neither any more. A thread that borrows the loop does that,
-  /// too, when it receives the end of a connection while the loop's thread wakes for the same event.
-  @Test func anEventThatIsNotWantedAnyMoreReachesNobody() async throws {
+  /// Runs a loop with two readable sockets until the turn after the one in which the first of them is reported, so that
+  /// a wrong event would have arrived. Returns how often each handler was called, in order of the numbers.
+  ///
+  /// - Parameter first: what the handler of the first does, with its socket and the other one.
+  private func countEvents(
+    _ first: @escaping @Sendable (Context, Socket, _ other: Socket) -> Void
+  ) async throws -> [Int] {
     let pairs = try [makePair(), makePair()]
     for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
     defer { for pair in pairs { close(pair[1]) } }
@@ -203,11 +169,10 @@ struct EventLoopTests {
     let counts = Mutex<[Int]>([])
     queue.submit { context in
       context.sockets = pairs.map { Socket(owning: $0[0], on: context.loop) }
-      for socket in context.sockets {
+      for (socket, other) in zip(context.sockets, context.sockets.reversed()) {
         let handler = Handler()
-        handler.readable = { [unowned context] _ in
-          for socket in context.sockets { socket.interest = [] }
-          // stops in the turn after this one, so that a wrong event would have arrived
+        handler.readable = { [unowned context] socket in
+          first(context, socket, other)
           queue.submit { context in
             counts.withLock { $0 = context.handlers.map(\.count) }
             for socket in context.sockets { socket.close() }
@@ -220,7 +185,28 @@ struct EventLoopTests {
       }
     }
     try await isOver.wait()
-    #expect(counts.withLock { $0.sorted() } == [0, 1])
+    return counts.withLock { $0.sorted() }
+  }
+
+  /// The first of two readable sockets closes the other one, whose place and descriptor a new one gets at once.
+  @Test func anEventOfAClosedSocketReachesNoOther() async throws {
+    let counts = try await countEvents { context, socket, other in
+      socket.interest = []
+      other.close()
+      let (new, next) = (Handler(), Socket(family: AF_INET, on: context.loop))
+      next?.handler = new
+      #expect(next?.slot == other.slot)
+      context.handlers.append(new)
+      context.sockets = [socket, next].compactMap { $0 }
+    }
+    #expect(counts == [0, 0, 1])
+  }
+
+  /// The first of two readable sockets wants to read from neither any more. A thread that borrows the loop does that,
+  /// too, when it receives the end of a connection while the loop's thread wakes for the same event.
+  @Test func anEventThatIsNotWantedAnyMoreReachesNobody() async throws {
+    let counts = try await countEvents { _, socket, other in (socket.interest, other.interest) = ([], []) }
+    #expect(counts == [0, 1])
   }
 }
 

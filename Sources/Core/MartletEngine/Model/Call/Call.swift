@@ -65,7 +65,7 @@ public final class Call: Work {
     (label, askedURL, responseTimeout) = (whole.label, whole.askedURL, whole.responseTimeout)
     deadline = Mutex(nil)
     hasDeadline = whole.hasDeadline
-    self.whole = whole
+    self.whole = whole.root
     parentContext = ParentContext(whole.parent)
     listeners = [listener]
     (events, commonEvents) = Self.events(of: listeners)
@@ -87,12 +87,15 @@ public final class Call: Work {
   /// properties, its values, its deadline and its end are those of this call.
   func part(reportingTo listener: any EventListener) -> Call { Call(partOf: self, reportingTo: listener) }
 
+  /// The call that has the values, the deadline and the end: this one, unless it is a part.
+  private var root: Call { whole ?? self }
+
   /// The time until ``RequestOptions/deadline``, never negative; nil without a deadline, and after the call's end. Do
   /// not begin a longer delay, for example before a retry.
   public var remainingTime: Duration? { activeDeadline?.remaining }
 
   /// The deadline; nil without one, and after the call's end.
-  var activeDeadline: Deadline? { hasDeadline ? (whole ?? self).deadline.withLock { $0 } : nil }
+  var activeDeadline: Deadline? { hasDeadline ? root.deadline.withLock { $0 } : nil }
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.
@@ -102,11 +105,11 @@ public final class Call: Work {
   }
 
   /// Removes the deadline: the call has ended, or has opened a connection, which may last.
-  func releaseDeadline() { if hasDeadline { _ = (whole ?? self).deadline.withLock { $0.take() } } }
+  func releaseDeadline() { if hasDeadline { _ = root.deadline.withLock { $0.take() } } }
 
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
-  @inline(never)  // its event would take space in the frames of the functions that report it
+  @inline(never)  // Its event would take space in the frames of the functions that report it.
   public func emit(_ event: @autoclosure () -> Event) {
     guard !events.isEmpty, reports.load(ordering: .relaxed) & 1 == 0 else { return }
     let event = event()
@@ -187,14 +190,14 @@ public final class Call: Work {
   /// A value of this call that is kept from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {
     get {
-      let kept = (whole ?? self).locals.withLock { locals in locals.first { $0.id == local.id }?.value }
+      let kept = root.locals.withLock { locals in locals.first { $0.id == local.id }?.value }
       guard let kept else { return local.initialValue }
       return local.value(in: kept)
     }
     set {
       let kept = CallLocal<Value>.Kept(newValue)
       // The earlier value is released outside the lock.
-      _ = (whole ?? self).locals.withLock { locals -> (any AnyObject & Sendable)? in
+      _ = root.locals.withLock { locals -> (any AnyObject & Sendable)? in
         guard let index = locals.firstIndex(where: { $0.id == local.id }) else {
           if locals.isEmpty { locals.reserveCapacity(4) }
           locals.append((local.id, kept))
@@ -208,15 +211,15 @@ public final class Call: Work {
 
   /// Copies all values of another call, which sends the same request.
   func takeLocals(of other: Call) {
-    let values = (other.whole ?? other).locals.withLock { $0 }
-    locals.withLock { $0 = values }
+    let values = other.root.locals.withLock { $0 }
+    root.locals.withLock { $0 = values }
   }
 }
 
 extension Call {
   /// The context for code that continues this call elsewhere, for example on a dispatch queue: requests that it makes
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
-  public var context: CallContext { CallContext(whole ?? self) }
+  public var context: CallContext { CallContext(root) }
 
   /// The error of an attempt without a response, for a listener that receives ``Event/resend(_:after:reason:)``; nil if
   /// the attempt had a response, or if no listener receives that event.
@@ -258,7 +261,7 @@ extension Call {
 
   package var parent: CallContext { parentContext.live }
 
-  package var isOver: Bool { (whole ?? self).hasEnded.load(ordering: .relaxed) }
+  package var isOver: Bool { root.hasEnded.load(ordering: .relaxed) }
 
   package var owner: UniqueID? { nil }
 

@@ -22,7 +22,7 @@ struct Trace: EventListener {
   func receive(_ event: Event, in call: Call) {
     switch event {
     case .attempt(let number, let request): print("attempt \(number):", request.method, request.url.path)
-    case .resend(_, _, let reason): print("again, because", reason)
+    case .resend(_, _, let reason, _): print("again, because", reason)
     case .finished(let error): print("ended", error?.kind.name ?? "without an error")
     default: break
     }

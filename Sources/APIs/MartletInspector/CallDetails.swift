@@ -125,7 +125,7 @@ private struct CallWords {
         "\($0.name) \(Quantity.text($0.length))"
       }
       return [("times: " + phases.joined(separator: ", "), nil, nil)]
-    case .resend(_, let delay, let reason):
+    case .resend(_, let delay, let reason, _):
       return [(EventWords.resend(after: delay, because: reason), nil, "notice")]
     case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265bis §5.7", "notice")]
     case .cookiesStored(let names):

@@ -162,8 +162,8 @@ package final class RecordedCall: Sendable {
       case .attempt(let number, let request):
         content.endAttempt()
         content.append(.attempt(number, request.withoutBody), at: time)
-      case .resend(let request, let delay, let reason):
-        content.append(.resend(request.withoutBody, after: delay, reason: reason), at: time)
+      case .resend(let request, let delay, let reason, let failure):
+        content.append(.resend(request.withoutBody, after: delay, reason: reason, failure: failure), at: time)
       case .response(let head, _):
         content.outcome.isFailure = head.status.code >= 400
         content.append(event, at: time)
@@ -263,7 +263,7 @@ extension RecordedCall.Attempt {
   fileprivate mutating func update(_ event: Event, at time: Duration) {
     live?.update(event, at: time - start)
     switch event {
-    case .resend(_, _, let reason):
+    case .resend(_, _, let reason, _):
       self.reason = reason
       stop(at: time)
     case .finished(let error):

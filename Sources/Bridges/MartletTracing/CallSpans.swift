@@ -59,10 +59,10 @@ final class CallSpans: Sendable {
       }
       span?.describe(head.status)
     case .metrics(let metrics): current?.describe(metrics)
-    case .resend(_, _, let reason):
+    case .resend(_, _, let reason, let failure):
       let last = endAttempt()
       last.span?.attributes["martlet.resend.reason"] = reason
-      if last.status == nil { last.span?.fail(call.lastFailure?.kind.name ?? "_OTHER") }
+      if last.status == nil { last.span?.fail(failure?.kind.name ?? "_OTHER") }
       last.span?.end()
     case .finished(let error): finish(error)
     case .started, .sending, .written, .informational, .progress, .bytes, .message, .cookieRefused,

@@ -101,10 +101,9 @@ package final class CallMeter: EventListener {
       if case .close = message.kind { return }
       report([Measurement(.messages, [MetricLabel("direction", message.direction.name)])])
     case .limit(let limit): report([measurement(of: limit)])
-    case .resend:
+    case .resend(_, _, _, let failure):
       guard let attempt = call[records]?.end() else { return }
-      let failure = attempt.status == nil ? call.lastFailure?.kind.name ?? "_OTHER" : nil
-      let measured = measurements(of: attempt, error: failure)
+      let measured = measurements(of: attempt, error: attempt.status == nil ? failure?.kind.name ?? "_OTHER" : nil)
       report(measured + [Measurement(.resends, origins.labels(of: attempt.origin))])
     case .finished(let error):
       guard let record = call[records] else { return }

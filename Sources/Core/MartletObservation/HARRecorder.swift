@@ -112,7 +112,7 @@ public final class HARRecorder: EventListener {
       let attempt = HARAttempt(
         number, of: id, request, at: (now(), Stopwatch(clock)), bodyLimit: limits.bodyBytes)
       close(state.withLock { $0.open.updateValue(attempt, forKey: id) }, reason: nil, error: nil)
-    case .resend(_, _, let reason): close(take(id), reason: reason, error: nil)
+    case .resend(_, _, let reason, _): close(take(id), reason: reason, error: nil)
     case .finished(let error): close(take(id), reason: nil, error: error)
     case .bytes(_, _, let number):
       state.withLock { if $0.open[id]?.number == number { $0.open[id]?.update(event) } }

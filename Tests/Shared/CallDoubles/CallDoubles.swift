@@ -27,7 +27,7 @@ package final class EventLog: EventListener {
       case .progress(let progress): "\(progress.direction) \(progress.completed)"
       case .response(let head, _): "response \(head.status.code)"
       case .metrics: "metrics"
-      case .resend(_, _, let reason): "resend: \(reason)"
+      case .resend(_, _, let reason, _): "resend: \(reason)"
       case .cookieRefused(let refusal): "refused \(refusal.name): \(refusal.reason)"
       case .cookiesStored(let names): "stored \(names.joined(separator: ", "))"
       case .cacheDecision(let decision): "\(decision.action): \(decision.reason), \(decision.rule)"

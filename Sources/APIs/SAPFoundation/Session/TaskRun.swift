@@ -62,14 +62,14 @@ struct TaskRun: Sendable {
       try await task.write(body)
       return nil
     }
-    var chunks = body.makeAsyncIterator()
-    if delivery.collects, session.eventHandlers.isEmpty, let received = try chunks.takeReceived() {
+    if delivery.collects, session.eventHandlers.isEmpty, let received = try body.takeReceived() {
+      body.cancel()
       try await task.waitUntilResumed()
       try checkSize(received, of: body)
       return received
     }
     // Observers also get the body, so it is read within the context of the call.
-    return try await task.callContext.perform { try await read(&chunks, of: body, to: delivery) }
+    return try await task.callContext.perform { try await read(body, for: delivery) }
   }
 
   /// Returns the engine's request, with the options that let observers and delegate take part in the call.
@@ -102,11 +102,9 @@ struct TaskRun: Sendable {
 
   /// Reads the body, and calls the handlers for each batch. Returns the bytes for a completion handler that takes the
   /// whole body.
-  private func read(
-    _ chunks: inout ResponseBody.Iterator, of body: ResponseBody, to delivery: ResultReceiver
-  ) async throws -> Data? {
+  private func read(_ body: ResponseBody, for delivery: ResultReceiver) async throws -> Data? {
     var collected = Data()
-    while let chunk = try await chunks.next() {
+    for try await chunk in body {
       try await task.waitUntilResumed()
       let answer = try await task.resolve(
         SAPURLSession.DataDisposition.allow(chunk), "sapURLSession(_:dataTask:didReceive:completionHandler:) (data)"

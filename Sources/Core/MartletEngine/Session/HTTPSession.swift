@@ -233,7 +233,9 @@ extension HTTPSession {
     of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
     do {
-      guard let data = try response.body.takeReceived(upTo: limit, in: call) else { return nil }
+      guard let data = try response.body.takeReceived() else { return nil }
+      try call.reportReceived(data, of: response.body.length, upTo: limit)
+      response.body.cancel()  // reports the metrics
       call.end(nil)
       return data
     } catch {

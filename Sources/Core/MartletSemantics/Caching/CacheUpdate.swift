@@ -1,7 +1,9 @@
 /// The action of a cache after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
 package indirect enum CacheUpdate: Sendable, Hashable {
-  /// Return the stored response, which the origin has validated, and replace it with this.
-  case confirm(StoredResponse)
+  /// Return the response, and store it as this.
+  case store(StoredResponse)
+  /// Return the response; the cache does not change.
+  case ignore
   /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304,
   /// and replace it with this. It matches the request from now on (§4.3.3).
   case select(Int, StoredResponse)
@@ -9,20 +11,24 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   /// or 206 has another validator, so it refers to a response that is not stored. It must not update the stored one
   /// (§4.3.4), which would otherwise be validated again each time.
   case repeatWithoutConditions
-  /// Return the stored response instead of the error.
-  case serveStale(StaleFallback.Use)
-  /// Return the response, and store it as this.
-  case store(StoredResponse)
-  /// Return the partial response, and store it together with the stored part as this.
-  case extend(StoredResponse)
-  /// Return the stored part and the rest in the response as this, and store it unless that is forbidden.
-  case complete(StoredResponse, isStored: Bool)
-  /// Return the response, and replace the stored one with this.
-  case update(StoredResponse)
-  /// Return the response, and remove the outdated stored one.
-  case remove
-  /// Return the response; the cache does not change.
-  case ignore
+  /// Change the stored response or part that the request was sent for.
+  case known(Change)
+
+  /// What becomes of the stored response or part that a request was sent for.
+  package enum Change: Sendable, Hashable {
+    /// Return it, because the origin has validated it, and replace it with this.
+    case confirm(StoredResponse)
+    /// Return it instead of the error.
+    case serveStale(StaleFallback.Use)
+    /// Return the partial response, and store it together with the stored part as this.
+    case extend(StoredResponse)
+    /// Return the stored part and the rest in the response as this, and store it unless that is forbidden.
+    case complete(StoredResponse, isStored: Bool)
+    /// Return the response, and replace the stored one with this.
+    case update(StoredResponse)
+    /// Return the response, and remove the outdated stored one.
+    case remove
+  }
 
   /// The request, and the responses stored for it.
   package struct Context: Sendable {
@@ -85,7 +91,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
         response, to: request, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
     else {
       let isKnown = context.stored != nil || context.part != nil && !isPart
-      return isKnown && replaces(response, for: request) ? .remove : .ignore
+      return isKnown && replaces(response, for: request) ? .known(.remove) : .ignore
     }
     var head = StoredPart(of: response, receivedAt: responseTime)?.applied(to: response) ?? response
     head.fields = StorageRule.storedFields(of: response.fields)
@@ -127,18 +133,18 @@ package indirect enum CacheUpdate: Sendable, Hashable {
         stored, with: response, requestTime: context.requestTime, responseTime: responseTime)
       // If the caller set conditions, the 304 is for the caller and refers to the caller's copy.
       guard context.sent != context.request, !hasConditions(context.request) else {
-        return StorageRule.hasValidator(response) ? merged.map(CacheUpdate.update) ?? .ignore : .ignore
+        return StorageRule.hasValidator(response) ? merged.map { .known(.update($0)) } ?? .ignore : .ignore
       }
-      return hasConditions(context.sent) ? merged.map(CacheUpdate.confirm) ?? .repeatWithoutConditions : .ignore
+      return hasConditions(context.sent) ? merged.map { .known(.confirm($0)) } ?? .repeatWithoutConditions : .ignore
     }
     let use = StaleFallback.use(
       of: stored, for: context.request, policy: context.policy, after: .status(response.status), at: responseTime)
-    if let use { return .serveStale(use) }
+    if let use { return .known(.serveStale(use)) }
     guard context.request.method == .head, response.status == .ok, stored.head.status == .ok else { return .ignore }
     return Validation.merged(
       stored, length: context.storedLength, withHead: response, requestTime: context.requestTime,
       responseTime: responseTime
-    ).map(CacheUpdate.update) ?? .remove
+    ).map { .known(.update($0)) } ?? .known(.remove)
   }
 
   /// Whether the response replaces the stored one. A refusal or a temporary error does not.

@@ -100,9 +100,9 @@ extension CacheUpdate {
     let isStored = StorageRule.allows(
       response, to: context.sent, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
     if asksForRest {
-      return received.range == part.missing ? .complete(combined, isStored: isStored) : .repeatWithoutConditions
+      return received.range == part.missing ? .known(.complete(combined, isStored: isStored)) : .repeatWithoutConditions
     }
     guard isStored else { return .ignore }
-    return joined == part ? .update(combined) : .extend(combined)
+    return .known(joined == part ? .update(combined) : .extend(combined))
   }
 }

@@ -62,7 +62,7 @@ struct AttemptLoopTests {
     var request = HTTPRequest(.get, origin)
     request.options.listeners = [
       EventHandler { event, call in
-        if case .resend = event { seen.withLock { $0.append(call.lastFailure?.kind) } }
+        if case .resend(_, _, _, let failure) = event { seen.withLock { $0.append(failure?.kind) } }
       }
     ]
     let transport = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")), .text("first"), .text("second"))

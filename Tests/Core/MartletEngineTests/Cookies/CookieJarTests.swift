@@ -290,16 +290,16 @@ struct CookieJarTests {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(now: { time.withLock { $0 } })
     let request = HTTPRequest(.get, Self.home)
-    #expect(jar.line(for: request, in: .init()).atOnce == [:])
+    #expect(jar.immediateLine(for: request, in: .init()) == [:])
     try await jar.store(setCookie: ["a=1"], for: Self.home)
-    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "a=1"])
-    #expect(jar.line(for: HTTPRequest(.get, "https://example.org/"), in: .init()).atOnce == [:])
+    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "a=1"])
+    #expect(jar.immediateLine(for: HTTPRequest(.get, "https://example.org/"), in: .init()) == [:])
 
     time.withLock { $0 += 3601 }
-    #expect(jar.line(for: request, in: .init()).atOnce == nil)
+    #expect(jar.immediateLine(for: request, in: .init()) == nil)
     #expect(try await jar.cookieHeader(for: Self.home) == "a=1")
-    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "a=1"])
-    #expect(CookieJar(store: CountingStore()).line(for: request, in: .init()).atOnce == nil)
+    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "a=1"])
+    #expect(CookieJar(store: CountingStore()).immediateLine(for: request, in: .init()) == nil)
   }
 
   @Test

@@ -22,9 +22,9 @@ struct CookieLineTests {
     let jar = CookieJar()
     let lines = ["strict=1; SameSite=Strict", "dir=1; Path=/dir", "a=1; Path=/", "secure=1; Path=/; Secure"]
     try await jar.store(setCookie: lines, for: Self.home)
-    #expect(jar.line(for: HTTPRequest(.get, Self.home), in: .init()).atOnce != nil)
+    #expect(jar.immediateLine(for: HTTPRequest(.get, Self.home), in: .init()) != nil)
 
-    #expect(jar.line(for: HTTPRequest(.get, next), in: .init()).atOnce?[.cookie] == line)
+    #expect(jar.immediateLine(for: HTTPRequest(.get, next), in: .init())?[.cookie] == line)
     #expect(try await jar.cookieHeader(for: url(next)) == line)
   }
 
@@ -33,10 +33,10 @@ struct CookieLineTests {
     let jar = CookieJar()
     try await jar.store(setCookie: ["strict=1; Path=/; SameSite=Strict", "a=1; Path=/"], for: Self.home)
     let request = HTTPRequest(.get, Self.home)
-    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "strict=1; a=1"])
+    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
 
-    #expect(jar.line(for: request, in: Cookie.Context(isSameSite: false)).atOnce == [:])
-    #expect(jar.line(for: request, in: .init()).atOnce == [.cookie: "strict=1; a=1"])
+    #expect(jar.immediateLine(for: request, in: Cookie.Context(isSameSite: false)) == [:])
+    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
   }
 
   @Test
@@ -44,7 +44,7 @@ struct CookieLineTests {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(now: { time.withLock { $0 } })
     let request = HTTPRequest(.get, Self.home)
-    func line() -> String? { jar.line(for: request, in: .init()).atOnce?[.cookie] }
+    func line() -> String? { jar.immediateLine(for: request, in: .init())?[.cookie] }
     try await jar.store(setCookie: ["a=1; Path=/; Max-Age=10", "b=1; Path=/"], for: Self.home)
     #expect(line() == "a=1; b=1")
 
@@ -71,18 +71,11 @@ struct CookieLineTests {
     try await jar.store(setCookie: ["b=1"], for: url("https://b.example/"))
     for _ in 0..<3 {
       time.withLock { $0 += 1 }
-      #expect(jar.line(for: HTTPRequest(.get, Self.home), in: .init()).atOnce == [.cookie: "a=1"])
+      #expect(jar.immediateLine(for: HTTPRequest(.get, Self.home), in: .init()) == [.cookie: "a=1"])
     }
     time.withLock { $0 += 1 }
     try await jar.store(setCookie: ["c=1"], for: url("https://c.example/"))
 
     #expect(Set(try await jar.allCookies().map(\.name)) == ["a", "c"])
-  }
-}
-
-extension Immediate {
-  /// The value if it is there; nil if it has to be awaited.
-  var atOnce: Value? {
-    if case .now(let value) = self { value } else { nil }
   }
 }

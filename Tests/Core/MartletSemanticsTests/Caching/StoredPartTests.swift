@@ -109,7 +109,7 @@ struct StoredPartTests {
       ResponseHead(status: row.status, fields: fields), to: context, at: arrival, isUnpacked: false)
 
     #expect(Self.kind(of: update) == row.expected)
-    if case .complete(let whole, let isStored) = update {
+    if case .known(.complete(let whole, let isStored)) = update {
       #expect(whole.head.status == .ok)
       #expect(whole.head.fields[.contentLength] == "10")
       #expect(whole.head.fields[.contentRange] == nil)
@@ -121,11 +121,11 @@ struct StoredPartTests {
   private static func kind(of update: CacheUpdate) -> Expected? {
     switch update {
     case .store(let stored): stored.part == nil ? .whole : .store
-    case .extend: .extend
-    case .update: .update
-    case .complete: .complete
+    case .known(.extend): .extend
+    case .known(.update): .update
+    case .known(.complete): .complete
     case .repeatWithoutConditions: .again
-    case .remove: .remove
+    case .known(.remove): .remove
     case .ignore: .ignore
     default: nil
     }

@@ -43,7 +43,7 @@ struct EventLines: EventListener {
     case .response(let head, let url):
       return named("response", [text("url", redaction.redacted(url))] + self.head(head))
     case .metrics(let metrics): return named("metrics", self.metrics(metrics))
-    case .resend(let request, let delay, let reason):
+    case .resend(let request, let delay, let reason, _):
       return named("resend", [("delay", Self.number(delay)), text("reason", reason)] + head(request.head))
     case .cookieRefused(let refusal): return named("cookieRefused", [text("reason", "\(refusal)")])
     case .cookiesStored(let names):

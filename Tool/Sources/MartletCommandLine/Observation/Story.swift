@@ -78,7 +78,7 @@ final class Story: EventListener {
         + text.response(head).lines.map { "< \($0)" }
         + EventWords.cookies(set: head).map { "* \($0)" }
     case .metrics(let metrics): return ["* \(phases(metrics))"]
-    case .resend(_, let delay, let reason):
+    case .resend(_, let delay, let reason, _):
       return ["* \(EventWords.resend(after: delay, because: reason))".printable]
     case .cookieRefused(let refusal): return ["* \(refusal)".printable]
     case .cached(let source): return ["* \(EventWords.origin(of: source))"]

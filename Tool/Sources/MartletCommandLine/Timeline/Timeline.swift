@@ -107,7 +107,7 @@ final class TimelineRecorder: EventListener {
       attempt.responseFields = redaction.redacted(head.fields)
       attempt.headTime = time
     case .metrics(let metrics): attempt.metrics = metrics
-    case .resend(_, let delay, let reason):
+    case .resend(_, let delay, let reason, _):
       attempt.end = time
       attempt.notes.append(EventWords.resend(after: delay, because: reason))
     case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")

@@ -59,20 +59,20 @@ extension InFlightRequest {
 
   private func tell(_ update: CacheUpdate, of response: HTTPResponse) {
     switch update {
-    case .confirm, .select, .serveStale: break  // reported as `cached`
+    case .select, .known(.confirm), .known(.serveStale): break  // reported as `cached`
     case .repeatWithoutConditions:
       emit(.repeat, CacheReason("the answer is about a response that is not stored", "RFC 9111 §4.3.4"))
-    case .store, .extend, .complete(_, isStored: true):
+    case .store, .known(.extend), .known(.complete(_, isStored: true)):
       guard stores(response) else {
         return emit(.pass, CacheReason("the options of the request forbid it", "RFC 9111 §3"))
       }
       if case .store(let stored) = update { return emit(.store, .storing(stored, at: cache.now())) }
       emit(.store, CacheReason("the parts belong to the same representation", "RFC 9111 §3.4"))
-    case .complete: emit(.pass, CacheReason("the rules forbid it for the whole", "RFC 9111 §3"))
-    case .update:
+    case .known(.complete): emit(.pass, CacheReason("the rules forbid it for the whole", "RFC 9111 §3"))
+    case .known(.update):
       let section = request.method == .head ? "RFC 9111 §4.3.5" : "RFC 9111 §4.3.4"
       emit(.update, CacheReason("the response describes the same representation", section))
-    case .remove:
+    case .known(.remove):
       emit(.pass, refusal(of: response))
       emit(.remove, CacheReason("the response replaces it", "RFC 9111 §4"))
     case .ignore: emit(.pass, refusal(of: response))

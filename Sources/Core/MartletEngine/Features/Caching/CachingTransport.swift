@@ -53,7 +53,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let step = try decide(for: flight, among: entries, since: storedCount)
     guard case .lookUp(after: .read(let entry, .fresh)) = step,
-      case .now(let response?) = immediateResponse(from: entry, as: .cache, to: flight)
+      let response = immediateResponse(from: entry, as: .cache, to: flight)
     else { return step }
     return .answer(response)
   }
@@ -105,25 +105,17 @@ struct CachingTransport: Transport, DeadlineAware {
 
   // MARK: - From the store
 
-  /// Returns the stored response, immediately if the store can read its body so; nil if the body cannot be read.
-  ///
-  /// - Parameter received: the response that it replaces.
+  /// Returns the stored response; nil if its body has to be awaited.
   private func immediateResponse(
-    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
-    replacing received: HTTPResponse? = nil
-  ) -> Immediate<HTTPResponse?> {
+    from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest
+  ) -> HTTPResponse? {
     let answer = storedAnswer(from: entry, as: source, to: flight)
-    if answer.range.isEmpty { return .now(makeResponse(answer, .empty, as: source, to: flight, replacing: received)) }
-    if let bytes = cache.immediate?.immediateBytes(of: entry.id, range: answer.range) {
-      return .now(makeResponse(answer, ResponseBody(bytes), as: source, to: flight, replacing: received))
-    }
-    return .later {
-      guard let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: flight.call) else {
-        return nil
-      }
-      let body = ResponseBody(length: Int64(answer.range.count), from: stored)
-      return makeResponse(answer, body, as: source, to: flight, replacing: received)
-    }
+    return immediateBody(of: entry, in: answer.range).map { makeResponse(answer, $0, as: source, to: flight) }
+  }
+
+  /// Returns bytes of the stored body; nil if they have to be awaited.
+  private func immediateBody(of entry: CacheEntry, in range: Range<Int64>) -> ResponseBody? {
+    range.isEmpty ? .empty : cache.immediate?.immediateBytes(of: entry.id, range: range).map { ResponseBody($0) }
   }
 
   /// Returns the stored response that the plan serves, and validates it in the background if the plan says so; nil if
@@ -145,8 +137,17 @@ struct CachingTransport: Transport, DeadlineAware {
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
-    let response = try? await immediateResponse(from: entry, as: source, to: flight, replacing: received).value()
-    if response != nil { await received?.discardBody() }
+    let answer = storedAnswer(from: entry, as: source, to: flight)
+    let body: ResponseBody
+    if let immediate = immediateBody(of: entry, in: answer.range) {
+      body = immediate
+    } else if let stored = await StoredBody.open(entry.id, range: answer.range, of: cache, in: flight.call) {
+      body = ResponseBody(length: Int64(answer.range.count), from: stored)
+    } else {
+      return nil
+    }
+    let response = makeResponse(answer, body, as: source, to: flight, replacing: received)
+    await received?.discardBody()
     return response
   }
 
@@ -160,7 +161,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   private func makeResponse(
     _ answer: StoredAnswer, _ body: ResponseBody, as source: HTTPResponse.Source, to flight: InFlightRequest,
-    replacing received: HTTPResponse?
+    replacing received: HTTPResponse? = nil
   ) -> HTTPResponse {
     flight.call.emit(.cached(source))
     cache.count { $0.add(source) }
@@ -240,39 +241,46 @@ struct CachingTransport: Transport, DeadlineAware {
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
-    let known = sent.known
     switch update {
-    case .confirm(let merged):
-      if let known { return try await confirm(known, as: merged, by: response, for: flight) }
+    case .ignore: return pass(response, for: flight)
     case .select(let index, let merged):
       return try await confirm(sent.offered[index], as: merged, by: response, for: flight)
     case .repeatWithoutConditions:
-      if let known { await cache.remove(.entry(known.id), for: flight) }
+      if let known = sent.known { await cache.remove(.entry(known.id), for: flight) }
       return try await fetchAgain(insteadOf: response, for: flight)
-    case .serveStale(let use):
-      flight.finish(.unshared, afterStatus: response.status)
-      let source = HTTPResponse.Source(use)
-      if let known, let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) {
-        return stale
-      }
     case .store(let stored):
       let mayStore = flight.stores(response)
-      if let known, !mayStore || stored.replaces(known.response) {
+      if let known = sent.known, !mayStore || stored.replaces(known.response) {
         await cache.remove(.entry(known.id), for: flight)
       }
       if mayStore { return await store(response, as: stored, for: flight) }
       flight.finish(.unshared)
+      return pass(response, for: flight)
+    case .known(let change):
+      guard let known = sent.known else { return pass(response, for: flight) }
+      return try await apply(change, to: known, by: response, for: flight)
+    }
+  }
+
+  /// Changes the stored response that a request was sent for, and returns the response to the caller's request.
+  private func apply(
+    _ change: CacheUpdate.Change, to known: CacheEntry, by response: HTTPResponse, for flight: InFlightRequest
+  ) async throws -> HTTPResponse {
+    switch change {
+    case .confirm(let merged): return try await confirm(known, as: merged, by: response, for: flight)
+    case .serveStale(let use):
+      flight.finish(.unshared, afterStatus: response.status)
+      let source = HTTPResponse.Source(use)
+      if let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) { return stale }
     case .extend(let joined):
-      if let known, flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
+      if flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
       flight.finish(.unshared)
     case .complete(let whole, let isStored):
-      if let known { return try await complete(known, by: response, to: whole, isStored: isStored, for: flight) }
+      return try await complete(known, by: response, to: whole, isStored: isStored, for: flight)
     case .update(let updated):
-      if let known { await cache.update(known, to: updated, for: flight) }
+      await cache.update(known, to: updated, for: flight)
       flight.finish(.unshared)
-    case .remove:
-      if let known { await cache.remove(.entry(known.id), for: flight) }
-    case .ignore: break
+    case .remove: await cache.remove(.entry(known.id), for: flight)
     }
     return pass(response, for: flight)
   }
@@ -348,31 +356,6 @@ struct CachingTransport: Transport, DeadlineAware {
     else { return response }
     return await store(response, as: stored, for: flight)
   }
-}
-
-/// A request on its way to the origin. It is a class, because every waiting call would keep a copy.
-final class OriginRequest: Sendable {
-  /// The head as it is sent.
-  let head: RequestHead
-  /// The stored response to validate; nil if there is none.
-  let entry: CacheEntry?
-  /// The stored responses that do not match the request, but whose entity tags it carries.
-  let offered: [CacheEntry]
-  /// The stored part of the response; nil if there is none.
-  let part: CacheEntry?
-
-  init(
-    _ head: RequestHead, validating entry: CacheEntry? = nil, offering offered: [CacheEntry] = [],
-    joining part: CacheEntry? = nil
-  ) {
-    self.head = head
-    self.entry = entry
-    self.offered = offered
-    self.part = part ?? entry.flatMap { $0.response.part == nil ? nil : $0 }
-  }
-
-  /// The stored response that a response replaces.
-  var known: CacheEntry? { entry ?? part }
 }
 
 extension HTTPRequest {

@@ -143,43 +143,36 @@ public final class CookieJar: Sendable {
     let key = storeKey(of: request.host)
     let (chosen, isDue) = chosen(
       among: try await backing.cookies(in: key), of: key, for: request, in: context, at: now())
-    return isDue ? await writeAccesses(of: key, then: chosen) : chosen
+    if isDue { try? await change(key) { _, _ in } }  // A failure does not change what is sent.
+    return chosen
   }
 
-  /// Returns the `Cookie` line for a request, empty if there are no cookies for it. It does not suspend if the store is
-  /// immediate.
-  func line(for request: HTTPRequest, in context: Cookie.Context) -> Immediate<HTTPFields> {
-    guard let immediate else { return later(request.url, in: context) }
+  /// Returns the `Cookie` line for a request, empty if there are no cookies for it.
+  func line(for request: HTTPRequest, in context: Cookie.Context) async throws -> HTTPFields {
+    CookieList.line(try await cookies(for: request.url, in: context))
+  }
+
+  /// Returns the `Cookie` line for a request; nil if it has to be awaited.
+  func immediateLine(for request: HTTPRequest, in context: Cookie.Context) -> HTTPFields? {
+    guard let immediate else { return nil }
     let revision: Int
     switch immediate.revision {
-    case .empty: return .now([:])
+    case .empty: return [:]
     case .number(let number): revision = number
-    case .unknown:
-      return .later { [url = request.url] in CookieList.line(try await self.cookies(for: url, in: context)) }
+    case .unknown: return nil
     }
     let lookup = CookieLookup(
       request: request, context: context, partitionSuffix: partitionSuffix, revision: revision, time: now())
-    if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return .now(known) }
-    guard let target = CookieRequest(request.url, origin: request.origin) else { return .now([:]) }
+    if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return known }
+    guard let target = CookieRequest(request.url, origin: request.origin) else { return [:] }
     let key = storeKey(of: target.host)
     let cookies = immediate.immediateCookies(in: key)
     let (chosen, isDue) = chosen(among: cookies, of: key, for: target, in: context, at: lookup.time)
+    guard !isDue else { return nil }
     let line = CookieList.line(chosen)
-    if isDue { return .later { await self.writeAccesses(of: key, then: line) } }
     let sent = SentCookies(chosen, of: cookies, at: key, line: line, for: lookup)
     if let sent { memory.accesses.withLock { $0.keep(sent) } }
-    return .now(line)
-  }
-
-  private func later(_ url: URL, in context: Cookie.Context) -> Immediate<HTTPFields> {
-    .later { CookieList.line(try await self.cookies(for: url, in: context)) }
-  }
-
-  /// Stores the times at which the site's cookies were sent, and returns the sent value. A failure does not change that
-  /// value.
-  private func writeAccesses<Sent: Sendable>(of key: String, then sent: Sent) async -> Sent {
-    try? await change(key) { _, _ in }
-    return sent
+    return line
   }
 
   /// Returns the cookies that are sent, and whether the times of access are due to be written.

@@ -50,7 +50,11 @@ struct CookieTransport: Transport, DeadlineAware {
   @inline(__always)  // It rarely has to be awaited.
   private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
     do {
-      let line = try await jar(for: request).line(for: request, in: Self.context(of: request)).value()
+      let (jar, context) = (jar(for: request), Self.context(of: request))
+      let line =
+        if let line = jar.immediateLine(for: request, in: context) { line } else {
+          try await jar.line(for: request, in: context)
+        }
       if line.refusal == nil { return line }
       call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
     } catch {

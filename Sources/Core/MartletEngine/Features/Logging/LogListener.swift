@@ -69,7 +69,7 @@ public struct LogListener: EventListener {
     case .metrics(let metrics): log(.trace, call, "measured: \(metrics)")
     case .message(let message): log(.trace, call, shown(message))
     case .informational(let head): log(.debug, call, "\(head.status)")
-    case .resend(_, let delay, let reason):
+    case .resend(_, let delay, let reason, _):
       log(.debug, call, delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
     case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
     case .limit(let limit): log(limit.level, call, "\(limit)")

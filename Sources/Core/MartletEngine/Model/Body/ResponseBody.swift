@@ -67,17 +67,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     public mutating func next() async throws(HTTPError) -> Data? { try await next(isolation: nil) }
-
-    /// Returns the whole body if it has been received and nothing was read; nil if it has to be read.
-    package func takeReceived() throws(HTTPError) -> Data? {
-      try source?.takeReceived()
-    }
   }
 
-  /// Takes and reports the whole body if it was received with its head and nothing was read; nil if it has to be read.
-  func takeReceived(upTo limit: Int64, in call: Call) throws(HTTPError) -> Data? {
+  /// Returns the whole body if it has been received and nothing was read; nil if it has to be read. Cancel the body
+  /// afterwards, which reports the metrics.
+  package func takeReceived() throws(HTTPError) -> Data? {
     guard claim.take() else { return nil }
-    let data = try call.takeReceived(from: source, of: length, upTo: limit)
+    let data = try source.takeReceived()
     if data == nil { claim.release() }
     return data
   }
@@ -100,12 +96,12 @@ extension ResponseBody {
       cancel()
       throw .bodyTooLarge(limit: limit)
     }
-    var iterator = makeAsyncIterator()
-    if let data = try iterator.takeReceived() {
-      source.cancel()  // reports the metrics
+    if let data = try takeReceived() {
+      cancel()
       guard data.count <= limit else { throw .bodyTooLarge(limit: limit) }
       return data
     }
+    var iterator = makeAsyncIterator()
     var buffer = CollectBuffer(announced: length.map(Int.init))
     while buffer.count <= limit, let chunk = try await iterator.next() { try buffer.append(chunk) }
     guard buffer.count <= limit else { throw .bodyTooLarge(limit: limit, giving: self) }

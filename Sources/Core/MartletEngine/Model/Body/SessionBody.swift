@@ -52,7 +52,10 @@ final class SessionBody: BodySource {
   /// Returns the whole body if it has been received and none of it was read, so that the reader need not wait.
   func takeReceived() throws(HTTPError) -> Data? {
     do throws(HTTPError) {
-      guard let data = try call.takeReceived(from: base, of: length, upTo: limit) else { return nil }
+      try checkLength()
+      guard let data = try base.takeReceived() else { return nil }
+      try call.reportReceived(data, of: length, upTo: limit)
+      base.cancel()  // reports the metrics
       finish(nil)
       return data
     } catch { throw ended(by: error) }
@@ -134,21 +137,15 @@ final class SessionBody: BodySource {
 }
 
 extension Call {
-  /// Takes a body that was received with its head, and reports it; nil if it has to be read.
+  /// Reports a body that was received as a whole.
   ///
   /// - Parameters:
-  ///   - source: the source of the body.
+  ///   - data: the body.
   ///   - length: the announced length of the body; nil without one.
   ///   - limit: the maximum number of bytes; nil for no limit.
-  func takeReceived(
-    from source: any BodySource, of length: Int64?, upTo limit: Int64?
-  ) throws(HTTPError) -> Data? {
-    if let limit, let length, length > limit { throw .bodyTooLarge(limit: limit) }
-    guard let data = try source.takeReceived() else { return nil }
+  func reportReceived(_ data: Data, of length: Int64?, upTo limit: Int64?) throws(HTTPError) {
     if let limit, data.count > limit { throw .bodyTooLarge(limit: limit) }
     if !data.isEmpty { reportReceived(data, completed: Int64(data.count), of: length) }
-    source.cancel()  // reports the metrics
-    return data
   }
 
   /// Reports bytes of the response's body.

@@ -221,15 +221,6 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
   public var context: CallContext { CallContext(root) }
 
-  /// The error of an attempt without a response, for a listener that receives ``Event/resend(_:after:reason:)``; nil if
-  /// the attempt had a response, or if no listener receives that event.
-  public internal(set) var lastFailure: HTTPError? {
-    get { self[Self.failures] }
-    set { self[Self.failures] = newValue }
-  }
-
-  private static let failures = CallLocal<HTTPError?>(nil)
-
   /// The error that forbids sending the request over the network: its credentials could not be obtained. Only a stored
   /// response may answer it.
   var credentialsError: HTTPError? {

@@ -73,9 +73,8 @@ public struct EventHandler: EventListener {
   /// is not read to its end, because the request is sent again or the body is cancelled, the attempt is measured until
   /// then.
   case metrics(TransferMetrics)
-  /// The request is sent again, with the next request, the delay, and the reason. If there was no response,
-  /// ``Call/lastFailure`` has the error.
-  case resend(HTTPRequest, after: Duration, reason: String)
+  /// The request is sent again: the next request, the delay, the reason, and the attempt's error if it had no response.
+  case resend(HTTPRequest, after: Duration, reason: String, failure: HTTPError?)
   /// A cookie of the response was not stored.
   case cookieRefused(Cookie.Refusal)
   /// Cookies of the response were stored, with these names, or removed, if they had expired.
@@ -119,7 +118,7 @@ extension Event {
     public static let response = Event.Kinds(rawValue: 1 << 6)
     /// ``Event/metrics(_:)``.
     public static let metrics = Event.Kinds(rawValue: 1 << 7)
-    /// ``Event/resend(_:after:reason:)``.
+    /// ``Event/resend(_:after:reason:failure:)``.
     public static let resend = Event.Kinds(rawValue: 1 << 8)
     /// ``Event/cookieRefused(_:)``.
     public static let cookieRefused = Event.Kinds(rawValue: 1 << 9)
@@ -187,7 +186,7 @@ extension Event: CustomStringConvertible {
     case .message(let message): "\(message)"
     case .response(let head, let url): "response from \(url.redacted): \(head)"
     case .metrics(let metrics): "measured: \(metrics)"
-    case .resend(_, let delay, let reason): "again after \(delay): \(reason)"
+    case .resend(_, let delay, let reason, _): "again after \(delay): \(reason)"
     case .cookieRefused(let refusal): "\(refusal)"
     case .cookiesStored(let names): "stored cookies: \(names.joined(separator: ", "))"
     case .cacheDecision(let decision): "\(decision)"

@@ -20,7 +20,7 @@ public import MartletSemantics
 /// so a body that is cut off is not retried either.
 ///
 /// There is no retry if its delay would exceed the deadline. All retries of a session share its
-/// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:)`` reports each resend, and an
+/// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each resend, and an
 /// ``Event/note(_:)`` each decision against one.
 public struct RetryPolicy: Sendable {
   /// The maximum number of retries of a call, without replacements; 0 by default.

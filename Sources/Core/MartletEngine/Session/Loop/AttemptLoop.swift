@@ -77,7 +77,7 @@ final class AttemptLoop: Sendable {
   private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
     let delay = resend.delay
     if call.credentialsError != nil { call.credentialsError = nil }
-    call.emit(.resend(resend.request, after: delay, reason: reason))
+    call.emit(.resend(resend.request, after: delay, reason: reason, failure: resend.failure))
     guard delay > .zero else { return }
     try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
   }
@@ -115,7 +115,6 @@ final class AttemptLoop: Sendable {
         let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
       else { return .done(try outcome.get()) }
       await outcome.discard(on: clock, in: call)
-      if call.events.contains(.resend) { call.lastFailure = outcome.error.map { HTTPError(wrapping: $0) } }
       return .again(
         resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     } catch {
@@ -136,7 +135,7 @@ extension HTTPResponse {
 extension Outcome {
   fileprivate var head: ResponseHead? { (try? get())?.head }
 
-  fileprivate var error: (any Error)? {
+  var error: (any Error)? {
     if case .failure(let error) = self { error } else { nil }
   }
 

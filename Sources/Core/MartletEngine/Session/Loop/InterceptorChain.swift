@@ -106,6 +106,8 @@ struct InterceptorChain: Sendable {
     let request: HTTPRequest
     let delay: Duration
     let reason: String
+    /// The error of the attempt before; nil if it had a response.
+    let failure: HTTPError?
   }
 
   /// Continues the reviews, and replaces the outcome if an interceptor does.
@@ -120,7 +122,9 @@ struct InterceptorChain: Sendable {
       switch try await call.holding(current.work) {
       case .accept: break
       case .replace(let response): outcome = .success(response)
-      case .resend(let next, let delay, let reason): return Resend(request: next, delay: delay, reason: reason)
+      case .resend(let next, let delay, let reason):
+        let failure = outcome.error.map { HTTPError(wrapping: $0) }
+        return Resend(request: next, delay: delay, reason: reason, failure: failure)
       }
       pending = reviewImmediately(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }

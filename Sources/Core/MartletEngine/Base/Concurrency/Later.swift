@@ -1,0 +1,11 @@
+/// Work that has to be awaited: what is left of a stage of a call that did immediately what it could.
+///
+/// Every request passes many functions that rarely have to wait, and an `await` would take longer than most of them. In
+/// names, `immediate` therefore means that a function neither suspends nor blocks:
+/// - A question (`immediateLine`, `immediateBytes`) returns nil if the answer has to be awaited. The function of the
+///   same name without the word gives it.
+/// - A stage (`prepareImmediately`, `reviewImmediately`) has effects and cannot start anew, so it returns its rest as
+///   work; nil if nothing is left.
+///
+/// A function that blocks its caller's thread until it is done has a name with `blocking`.
+package typealias Later<Value> = @Sendable () async throws -> Value

@@ -27,6 +27,8 @@ package final class FrameServer: Sendable {
     case cutBySettings
     /// A head, half a body, the end of the connection.
     case cut
+    /// A head, half a body, GOAWAY with a lower stream number.
+    case cutByGoAway
     /// GOAWAY with the stream's number, a complete response without a length, the end of the connection.
     case graceful
     /// A complete response without a length.
@@ -117,6 +119,7 @@ package final class FrameServer: Sendable {
         "idleData": (idle, True), "badSettings": (settings, True), "end": (b"", True),
         "refused": (frame(RESET, 0, stream, struct.pack(">I", 7)), False), "goAway": (goaway(stream - 2), False),
         "cutByIdleData": (half + idle, True), "cutBySettings": (half + settings, True), "cut": (half, True),
+        "cutByGoAway": (half + goaway(stream - 2), False),
         "noStreams": (answer(stream, b"last") + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0)), False),
         "graceful": (goaway(stream) + whole, True), "whole": (whole, False),
         "largeHead": (headers(stream, STATUS_200 + b"".join(literal(b"a", b"b" * 50000) for _ in range(4))), False),

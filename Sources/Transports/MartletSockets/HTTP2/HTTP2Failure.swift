@@ -72,6 +72,16 @@ extension HTTP2Failure {
     error = HTTPError(.connectionLost, "\(peer): \(reason)", phase: phase)
   }
 
+  /// The failure of a stream that is above the last one of a GOAWAY. A response that has begun contradicts it: it is
+  /// incomplete, and no other response may continue it.
+  static func goneAway(_ reason: String, peer: String, hasHead: Bool) -> HTTP2Failure {
+    guard hasHead else {
+      return refused("\(peer): the server closes the connection, and has not processed the request\(reason)")
+    }
+    let message = "\(peer): the server ended the connection before the end of the response\(reason)"
+    return HTTP2Failure(error: HTTPError(.connectionLost, message, phase: .receiving), cause: .connection)
+  }
+
   /// The failure of a request that the server has not processed.
   static func refused(_ message: String, _ phase: HTTPError.Phase = .waiting) -> HTTP2Failure {
     var error = HTTPError(.connectionLost, message, phase: phase)

@@ -193,7 +193,7 @@ extension HTTP2Session {
     let reason = goAway.code == .noError ? "" : " (\(goAway.code))"
     let refused = streams.values.filter { $0.id > goAway.lastStream || !$0.isSent }.sorted { $0.id < $1.id }
     for stream in refused {
-      stream.fail(.refused("\(peer): the server closes the connection, and has not processed the request\(reason)"))
+      stream.fail(.goneAway(reason, peer: peer, hasHead: stream.hasHead))
       if !stream.isSent { submitReset(stream.id, .cancel) }
     }
     handler?.capacityChanged()

@@ -184,6 +184,9 @@ extension HTTP2Row {
     .unfinished(
       "GOAWAY below the stream (§6.8)", Frames.goAway(0), events: ["failed connectionLost waiting refused"],
       breaksConnection: true),
+    .unfinished(
+      "GOAWAY below the stream after its head", Frames.headers(), Frames.data("half"), Frames.goAway(0),
+      events: [ok, "body", "failed connectionLost receiving unknown"], body: "half", breaksConnection: true),
     // RFC 9113 §8.1: "Clients MUST NOT discard responses as a result of receiving such a RST_STREAM"
     .unfinished(
       "a whole response before the request's body, and NO_ERROR", isUploading: true,

@@ -74,7 +74,7 @@ struct HTTP2FaultTests {
     #expect(try await count(server, session) == 3)
   }
 
-  @Test(arguments: [FrameServer.Fault.cutByIdleData, .cutBySettings, .cut])
+  @Test(arguments: [FrameServer.Fault.cutByIdleData, .cutBySettings, .cutByGoAway, .cut])
   func aResponseWithoutLengthThatIsCutOffIsAnError(_ fault: FrameServer.Fault) async throws {
     let server = try FrameServer(fault)
     let session = session(server)

@@ -29,16 +29,10 @@ enum HTTP2Responses {
   }
 }
 
-/// Takes events of the connection as a whole. They have no effects beyond those on the requests.
-private final class Events: HTTP2SessionHandler {
-  func capacityChanged() {}
-}
-
 /// The client's side, with its sent and received data.
 private final class Client {
   let session: HTTP2Session
   private(set) var streams: [Stream] = []
-  private let handler = Events()
   private var output = SendBuffer()
   private let origin: Origin
 
@@ -46,13 +40,12 @@ private final class Client {
     guard let origin = URL(string: "https://host.example/").flatMap(Origin.init) else { fatalError("no origin") }
     self.origin = origin
     session = try HTTP2Session(peer: "host:443")
-    session.handler = handler
   }
 
   func submit(isPost: Bool) throws {
     guard !session.isDraining, session.streams.count < session.streamLimit else { return }
     let request = HTTPRequest(isPost ? .post : .get, "https://host.example/")
-    let head = try HTTP2RequestHead(request, origin: origin, body: isPost ? .unknownLength : .none)
+    let head = try HTTP2RequestHead(request, origin: origin, framing: isPost ? .unknownLength : .none)
     let stream = Stream()
     stream.id = try session.submit(head, headerLimit: 4 << 10, handler: stream)
     streams.append(stream)

@@ -58,17 +58,26 @@ final class LoopThread: Sendable {
 
   /// Begins an exchange: on the calling thread if the loop sleeps and has nothing else to do, otherwise on the loop's.
   func start(_ exchange: Exchange) {
-    let result = loan.borrow { $0.startOnBorrowedLoop(exchange, unless: $1) }
-    if result?.hasBegun != true { return jobs.submit { $0.start(exchange) } }
-    if result?.mustWake == true { jobs.wakeLoop() }
+    let hasBegun = onCallersThread { $0.startOnBorrowedLoop(exchange, unless: $1) }
+    if !hasBegun { jobs.submit { $0.start(exchange) } }
   }
 
   /// Sends the output of an upgraded connection. If its answer is awaited and the loop sleeps, this happens on the
   /// calling thread, which then waits briefly for the answer.
   func continueOutput(of upgrade: Upgrade, awaitsAnswer: Bool) {
-    let result = awaitsAnswer ? loan.borrow { $0.sendOnBorrowedLoop(upgrade, unless: $1) } : nil
-    if result?.isSent != true { return jobs.submit { $0.continueOutput(of: upgrade) } }
-    if result?.mustWake == true { jobs.wakeLoop() }
+    let isSent = awaitsAnswer && onCallersThread { $0.sendOnBorrowedLoop(upgrade, unless: $1) }
+    if !isSent { jobs.submit { $0.continueOutput(of: upgrade) } }
+  }
+
+  /// Works on the calling thread, if the loop sleeps. Returns whether the work was done.
+  private func onCallersThread(_ work: (Network, _ interrupt: Int32) -> Bool) -> Bool {
+    let result = loan.borrow { network, interrupt in
+      network.loop.beginTurn()
+      return (isDone: work(network, interrupt), mustWake: network.loop.mustWake)
+    }
+    guard let result, result.isDone else { return false }
+    if result.mustWake { jobs.wakeLoop() }
+    return true
   }
 
   private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in

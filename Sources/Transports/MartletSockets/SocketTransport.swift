@@ -3,7 +3,8 @@
 public import MartletSemantics
 
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
-/// streaming in both directions with backpressure. A ``Martlet/DecodingTransport`` around it decodes content codings.
+/// streaming in both directions with backpressure. It decodes content codings like
+/// ``Martlet/DecodingTransport``.
 ///
 /// One thread runs all requests of a transport, which share connections. Full TLS handshakes compute on a few threads
 /// that all transports share, so that no other request waits for them. When the last reference to the transport and to
@@ -32,35 +33,59 @@ public import MartletSemantics
 /// Negotiate is in the product `MartletKerberos`: a source of credentials for origins, tokens for proxies
 /// (``Martlet/Proxy/authenticated(by:)``).
 public struct SocketTransport: Transport {
-  let raw: RawSocketTransport
-  private let transport: any Transport
+  private let configuration: ConnectionConfiguration
+  let thread: LoopStart
+  private(set) var identity: TLSIdentity
+  private var serviceClass: ServiceClass?
+  private let proxies: ProxySettings
+  private let proxyIdentity: TLSIdentity
+  private let authentications = ProxyAuthentications()
+  private var lastDestination = LastDestination()
+  private let addressRules: Result<AddressRules, HTTPError>
 
   /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says
   /// so, and each tries to start it again.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
-    self.init(RawSocketTransport(connection, options))
-  }
-
-  private init(_ raw: RawSocketTransport) {
-    self.raw = raw
-    transport = raw.configuration.decompresses ? DecodingTransport(raw) : raw
+    configuration = connection
+    serviceClass = connection.serviceClass
+    let security = ConnectionSecurity(connection)
+    (identity, proxyIdentity) = (security.own, security.ofProxies)
+    proxies = ProxySettings(
+      options.unixSocket == nil ? connection.proxy : .direct, environment: ProcessInfo.processInfo.environment)
+    let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: connection.addressPolicy) }
+    self.addressRules = addressRules
+    thread = LoopStart { [authentications] () throws(HTTPError) in
+      try security.own.readAuthorities()
+      return try LoopThread(connection, ConnectionOptions(options, addressRules.get()), security, authentications)
+    }
   }
 
   /// Returns a transport with other settings of TLS for origins, which shares the thread, the limits and everything
   /// else with this one. Its connections over TLS serve no requests of other transports, not even of one with equal
   /// settings. They are closed when the last reference to it and to its unread bodies is released.
-  package func with(tls: TLSSettings) -> SocketTransport { SocketTransport(raw.with(tls: tls)) }
+  package func with(tls: TLSSettings) -> SocketTransport {
+    var other = self
+    other.identity = TLSIdentity(tls, beside: identity)
+    other.lastDestination = LastDestination()
+    return other
+  }
 
   /// Returns a transport with another service class, which shares everything but connections with this one.
   package func with(serviceClass: ServiceClass?) -> SocketTransport {
-    SocketTransport(raw.with(serviceClass: serviceClass))
+    var other = self
+    other.serviceClass = serviceClass
+    other.lastDestination = LastDestination()
+    return other
   }
 
   /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    try await transport.send(request, in: call)
+    guard configuration.decompresses else { return try await exchange(request, in: call) }
+    let response = try await exchange(DecodingTransport.acceptingCodings(request), in: call)
+    guard response.fields.contains(.contentEncoding) else { return response }
+    return try DecodingTransport.decoded(response, to: request, in: call)
   }
 
   /// Opens as many connections to a URL's origin as this number of simultaneous requests would need; over HTTP/2, one.
@@ -81,7 +106,17 @@ public struct SocketTransport: Transport {
   /// - Throws: the error that a request would fail with; ``Martlet/HTTPError/Kind/invalidRequest`` if there is a
   ///   ``Martlet/TLSSettings/serverTrustCheck``, which can be called for requests only.
   public func preconnect(to url: URL, requests: Int = 1) async throws {
-    try await raw.preconnect(to: url, requests: requests)
+    let thread = try thread.get()
+    guard let origin = Origin(url) else { throw HTTPRequest(.get, url).hasNoOrigin }
+    guard !origin.isSecure || identity.settings.serverTrustCheck == nil else {
+      throw HTTPError(
+        .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
+        phase: .preparing)
+    }
+    let destination = try await destination(at: origin)
+    let result = OneShot<Void>()
+    thread.jobs.submit { $0.preconnect(destination, for: requests, result) }
+    try await result.wait()
   }
 
   /// Runs tasks on the transport's own thread, for programs that send very many requests one after another. Neither
@@ -104,16 +139,142 @@ public struct SocketTransport: Transport {
   ///
   /// - Throws: the error that requests fail with while the transport cannot be started.
   public var taskExecutor: any TaskExecutor {
-    get throws(HTTPError) { LoopExecutor(try raw.thread.get()) }
+    get throws(HTTPError) { LoopExecutor(try thread.get()) }
   }
 
   /// Returns, for each origin, the number of its connections and of the requests that use them or wait for them.
   ///
   /// Connections to an HTTP proxy that forwards http requests to any origin count for the proxy's origin.
   /// Origins without connections are forgotten when there are more than 1000.
-  public func statistics() async -> [Origin: PoolStatistics] { await raw.statistics() }
+  public func statistics() async -> [Origin: PoolStatistics] {
+    guard let thread = try? thread.get() else { return [:] }
+    return await withCheckedContinuation { continuation in
+      thread.jobs.submit { continuation.resume(returning: $0.statistics) }
+    }
+  }
 }
 
 @_spi(Transports) extension SocketTransport: DeadlineAware {}
 
+extension SocketTransport {
+  /// Sends the request. The body of the response is delivered as it comes over the network.
+  private func exchange(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    let thread = try thread.get()
+    let destination =
+      if let known = knownDestination(of: request) { known } else {
+        try await newDestination(of: request, in: call)
+      }
+    let hop = NextHop(to: destination, for: request, authentications)
+    while true {
+      try await hop.proxy?.askForToken(in: call)
+      let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
+      let (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
+      let head = try await source.head()
+      if try hop.proxy?.answers(head) == true, request.body.canBeSent {
+        source.cancelUnmeasured()
+        call.emit(.note("sent again: the proxy requires authentication (407)"))
+      } else {
+        return response(to: request, head, from: source, stream)
+      }
+    }
+  }
+
+  private func knownDestination(of request: HTTPRequest) -> Exchange.Destination? {
+    request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
+  }
+
+  private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
+    guard let origin = request.origin else { throw request.hasNoOrigin }
+    let destination = try await destination(at: origin, for: request, in: call)
+    if !request.asksForUpgrade { lastDestination.keep(destination) }
+    return destination
+  }
+
+  private func response(
+    to request: HTTPRequest, _ head: ResponseHead, from source: TransferBody, _ stream: UpgradedStream?
+  ) -> HTTPResponse {
+    var response = HTTPResponse(to: request, networkHead: head, from: source)
+    if request.isUpgraded(by: head) { response.stream = stream }
+    return response
+  }
+
+  /// Submits the request, whose body is open.
+  private func begin(
+    _ request: HTTPRequest, to hop: NextHop, sending body: OpenBody?, on thread: LoopThread, in call: Call
+  ) throws -> (TransferBody, UpgradedStream?) {
+    let destination = hop.destination
+    do {
+      try Task.checkCancellation()
+      let recipient = try hop.proxy?.authorize(request)
+      let isWritten = !destination.key.mayMultiplex || thread.http1Servers.contains(destination.origin)
+      let head = try HTTP1RequestHead(
+        request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
+      let exchange = Exchange(
+        request, to: destination, heads: (head, try http2Head(of: request, to: destination, head)), body: body,
+        settings: settings(of: request, head, in: call))
+      // Before the request is sent, so that the connection is closed if the request ends otherwise.
+      let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
+      thread.start(exchange)  // before the request's body can fail
+      let source = TransferBody(
+        of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload, from: body,
+        in: call)
+      return (source, stream)
+    } catch {
+      body?.source.cancel()
+      throw error
+    }
+  }
+
+  private func destination(
+    at origin: Origin, for request: HTTPRequest? = nil, in call: Call? = nil
+  ) async throws(HTTPError) -> Exchange.Destination {
+    let route = try proxies.route(to: origin)
+    try addressRules.get().check(origin, by: route)
+    if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
+    if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may use a connection over HTTP/2 that is there: see
+    // `Network.upgradeKey(of:)`.
+    let asksForUpgrade = request?.asksForUpgrade ?? false
+    let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
+    // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
+    let needsTunnel = asksForUpgrade && request?.method != .connect
+    var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
+    key.serviceClass = serviceClass
+    guard !asksForUpgrade || key.versions != .http2 || request?.opensWebSocket ?? false else {
+      let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
+      throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
+    }
+    return Exchange.Destination(to: origin, key: key, identity: identity)
+  }
+
+  private func http2Head(
+    of request: HTTPRequest, to destination: Exchange.Destination, _ head: HTTP1RequestHead
+  ) throws(HTTPError) -> HTTP2RequestHead? {
+    let mayShare = request.opensWebSocket && configuration.versions == .automatic && destination.origin.isSecure
+    guard destination.key.mayMultiplex || mayShare else { return nil }
+    return try HTTP2RequestHead(request, origin: destination.origin, framing: head.framing)
+  }
+
+  private func settings(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Settings {
+    Exchange.Settings(
+      response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
+      ping: request.options.pingInterval?.nanoseconds,
+      expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
+      headerBytes: request.options.headerLimit, readAhead: configuration.readAhead,
+      wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events)
+  }
+}
+
+/// The recipient of one request: its origin, perhaps through a tunnel, or a proxy that forwards it.
+private struct NextHop {
+  let destination: Exchange.Destination
+  /// The proxy that forwards the request; nil if there is none.
+  let proxy: ForwardingProxy?
+
+  init(to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
+    self.destination = destination
+    let server = destination.key.origin == nil ? destination.key.route.server : nil
+    proxy = server.map { ForwardingProxy($0, to: destination.origin, for: request, authentications) }
+  }
+}
 #endif

@@ -14,17 +14,16 @@ public import MartletSemantics
 public struct HTTPSession: Sendable {
   fileprivate let core: Core
 
-  private var pipeline: Pipeline { core.pipeline }
   package var configuration: SessionConfiguration { core.configuration }
 
   /// The state that the copies of a session share.
   fileprivate final class Core: CallRunner {
-    let pipeline: Pipeline
+    let loop: AttemptLoop
     let configuration: SessionConfiguration
 
     init(transport: any Transport, configuration: SessionConfiguration) {
       self.configuration = configuration
-      pipeline = Pipeline(transport: transport, configuration: configuration)
+      loop = AttemptLoop(to: transport, configuration)
     }
 
     var clock: any Clock<Duration> { configuration.clock }
@@ -48,10 +47,21 @@ public struct HTTPSession: Sendable {
   ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds. A status is an error, of kind `.unexpectedResponse`,
   ///   only with ``RequestOptions/expecting``.
   @concurrent public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await collect(request, Call.Use(isCollected: true))
+  }
+
+  /// Sends a request like ``data(for:)``, as part of the call for another request's URL: for pages.
+  func data(
+    for request: HTTPRequest, continuing first: HTTPRequest
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await collect(request, Call.Use(isCollected: true, storesResponse: true, askedURL: resolved(first).url))
+  }
+
+  @inline(__always)  // Its own frame would be one more in every waiting call.
+  private func collect(_ request: HTTPRequest, _ use: Call.Use) async throws(HTTPError) -> (Data, HTTPResponse) {
     let request = withOptions(request)
     let limit = Self.collectLimit(of: request)
-    let deadline = deadline(request.options)
-    let call = makeCall(for: request, until: deadline, Call.Use(isCollected: true))
+    let call = makeCall(for: request, until: deadline(request.options), use)
     var response: HTTPResponse
     do {
       let method: HTTPMethod
@@ -61,7 +71,7 @@ public struct HTTPSession: Sendable {
       {
         return (data, response)
       }
-      response = Self.response(response, to: method, limit: limit, until: deadline, in: call)
+      response = Self.response(response, to: method, limit: limit, in: call)
     } catch { throw Self.end(call, of: request, error) }
     guard request.options.accepts(response.status) else { throw await unexpected(response, to: request) }
     return (try await response.body.collect(upTo: .max), response)
@@ -101,17 +111,6 @@ public struct HTTPSession: Sendable {
     let response = try await respond(
       to: request, limit: request.options.bodyLimit, until: deadline(request.options), use)
     return (response.body, response)
-  }
-
-  /// Sends a request like ``data(for:)``, as part of the call for another request's URL: for pages.
-  func data(
-    for request: HTTPRequest, continuing first: HTTPRequest
-  ) async throws(HTTPError) -> (Data, HTTPResponse) {
-    let request = withOptions(request)
-    let use = Call.Use(isCollected: true, storesResponse: true, askedURL: resolved(first).url)
-    let response = try await respond(
-      to: request, limit: Self.collectLimit(of: request), until: deadline(request.options), use)
-    return (try await response.body.collect(upTo: .max), response)
   }
 
   /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``. Runs
@@ -194,7 +193,7 @@ extension HTTPSession {
     let answer: HTTPResponse
     do {
       let (response, method) = try await run(request, in: call)
-      answer = Self.response(response, to: method, limit: limit, until: deadline, in: call)
+      answer = Self.response(response, to: method, limit: limit, in: call)
     } catch { throw Self.end(call, of: request, error) }
     guard request.options.accepts(answer.status) else { throw await unexpected(answer, to: request) }
     return answer
@@ -214,14 +213,14 @@ extension HTTPSession {
   /// Returns the response with the body of the call.
   @inline(never)
   private static func response(
-    _ response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call
+    _ response: HTTPResponse, to method: HTTPMethod, limit: Int64?, in call: Call
   ) -> HTTPResponse {
     if call.use.opensConnection, response.isUpgraded {
       call.releaseDeadline()
       return response
     }
     var response = response
-    let body = SessionBody(of: response, to: method, limit: limit, until: deadline, in: call)
+    let body = SessionBody(of: response, to: method, limit: limit, in: call)
     response.body = ResponseBody(length: response.body.length, from: body)
     return response
   }
@@ -256,7 +255,7 @@ extension HTTPSession {
   private func run(
     _ request: HTTPRequest, in call: Call
   ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
-    try await call.context.perform { try await pipeline.loop.run(request, in: call) }
+    try await call.context.perform { try await core.loop.run(request, in: call) }
   }
 }
 

@@ -1,13 +1,10 @@
 import MartletSemantics
 
-/// The order of interceptors and transports. See "The path of a call" in ARCHITECTURE.md.
-///
-/// Interceptors prepare a request from first to last and review its outcome from last to first. Each transport calls
-/// the next one; the session's own transport, which uses the network, is the last.
-struct Pipeline: Sendable {
-  let loop: AttemptLoop
-
-  init(transport: any Transport, configuration: SessionConfiguration) {
+// The order of interceptors and transports. See "The path of a call" in ARCHITECTURE.md.
+extension AttemptLoop {
+  /// Makes the loop of a session. Interceptors prepare a request from first to last and review its outcome from last to
+  /// first. Each transport calls the next one; the session's own transport, which uses the network, is the last.
+  convenience init(to transport: any Transport, _ configuration: SessionConfiguration) {
     var interceptors: [any Interceptor] = []  // They follow those of the session and of the request.
     if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
       interceptors.append(
@@ -29,7 +26,7 @@ struct Pipeline: Sendable {
     }
     if let jar = configuration.cookies { stack = CookieTransport(base: stack, jar: jar) }
 
-    loop = AttemptLoop(
+    self.init(
       interceptors: (configuration.interceptors, interceptors), transport: stack,
       limit: max(1, configuration.attemptLimit), clock: configuration.clock)
   }

@@ -57,8 +57,8 @@ extension Connection {
     guard let end = key.route.server.map({ ($0.host, $0.port) }) ?? key.origin.map({ ($0.host, $0.port) }) else {
       return
     }
-    stream?.close()
-    stream = nil
+    socket?.close()
+    socket = nil
     let race = SocketRace(to: peer, from: network.options.localAddress, key.serviceClass, on: loop) { [weak self] in
       self?.connected($0)
     }
@@ -116,7 +116,7 @@ extension Connection {
       facts.remotePort = address.port
       facts.localPort = socket.localPort
       note = race.serviceClassRefusal.map { "\(peer): the system refused connection.serviceClass: \($0)" }
-      stream = LayeredSocket(socket, network.receiveMemory, owner: self)
+      self.socket = LayeredSocket(socket, network.receiveMemory, owner: self)
       limitAcknowledgement(to: network.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
       stage = .securingProxy
@@ -231,7 +231,7 @@ extension Connection {
   }
 
   private func secure(_ make: () throws(HTTPError) -> TLSSession) {
-    do throws(HTTPError) { stream?.add(try make()) } catch { failToOpen(error) }
+    do throws(HTTPError) { socket?.add(try make()) } catch { failToOpen(error) }
   }
 
   func layerIsSecure(_ session: TLSSession) {
@@ -239,7 +239,7 @@ extension Connection {
     facts.secured = loop.now
     loop.set(connectTimer, to: .max)
     stage = .verified(chosenProtocol: session.negotiatedProtocol)
-    stream?.hold()
+    socket?.hold()
     var refusal = session.refusedChain
     refusal?.underlying = nil  // the certificates, which the check receives
     let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
@@ -250,10 +250,10 @@ extension Connection {
   ///
   /// - Parameter refused: whether the check accepted a server that the system refuses.
   func accept(refused: Bool = false) {
-    guard case .verified(let chosen) = stage, let stream else { return }
-    if refused { stream.acceptRefusedChain() }
+    guard case .verified(let chosen) = stage, let socket else { return }
+    if refused { socket.acceptRefusedChain() }
     use(chosen == "h2" || key.versions == .http2 ? .http2 : .http1_1)
-    stream.release()
+    socket.release()
   }
 
   private func use(_ version: HTTPVersion) {

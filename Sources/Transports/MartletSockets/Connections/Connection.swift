@@ -9,12 +9,12 @@ protocol ConnectionDriver: AnyObject {
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
   /// Memory into which bytes can be received without a later copy; nil if they have to be passed to ``receive(_:)``.
-  var room: UnsafeMutableRawBufferPointer? { get }
-  /// Takes bytes that were received into ``room``; there may be none.
-  func receive(inRoom bytes: UnsafeRawBufferPointer)
+  var bodyMemory: UnsafeMutableRawBufferPointer? { get }
+  /// Takes bytes that were received into ``bodyMemory``; there may be none.
+  func receive(inBodyMemory bytes: UnsafeRawBufferPointer)
   /// The peer sends no more. The connection is closed afterwards, unless ``outlivesInput``: a second call then means
   /// that it has failed.
-  func receiveEnd(_ end: StreamEnd)
+  func receiveEnd(_ end: InputEnd)
   /// Whether it continues to send after the peer has ended its direction.
   var outlivesInput: Bool { get }
   /// Sends what it can: the connection has room again.
@@ -32,8 +32,8 @@ protocol ConnectionDriver: AnyObject {
 }
 
 extension ConnectionDriver {
-  var room: UnsafeMutableRawBufferPointer? { nil }
-  func receive(inRoom bytes: UnsafeRawBufferPointer) {}
+  var bodyMemory: UnsafeMutableRawBufferPointer? { nil }
+  func receive(inBodyMemory bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
   func suspectDeath(after transfer: Transfer) {}
 }
@@ -61,7 +61,7 @@ final class Connection {
   var isKnownQuiet = false
 
   var stage = OpeningStage.resolvingOrigin
-  var stream: LayeredSocket?
+  var socket: LayeredSocket?
   var driver: (any ConnectionDriver)?
   /// The origin's addresses, if its proxy does not resolve names.
   var originAddresses: [IPAddress] = []
@@ -97,8 +97,8 @@ extension Connection {
     guard let driver else { return network.sendElsewhere(transfer) }
     transfer.connection = self
     transfer.phase = .sending
-    if facts.secured != nil, facts.tls == nil, transfer.exchange.limits.events.contains(.metrics) {
-      facts.tls = stream?.innermost?.description
+    if facts.secured != nil, facts.tls == nil, transfer.exchange.settings.events.contains(.metrics) {
+      facts.tls = socket?.innermost?.description
     }
     transfer.timing.connection = facts
     transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
@@ -108,7 +108,7 @@ extension Connection {
     lastStart = loop.now
     isIdle = false
     adjustAcknowledgement(to: transfer)
-    if transfer.exchange.limits.ping != nil { transfer.watchSilence() }
+    if transfer.exchange.settings.ping != nil { transfer.watchSilence() }
     driver.start(transfer)
   }
 
@@ -116,7 +116,7 @@ extension Connection {
   /// timeouts applies.
   private func adjustAcknowledgement(to transfer: Transfer) {
     let patience = max(
-      network.options.acknowledgementTimeout, transfer.exchange.limits.response ?? Self.silenceLimit)
+      network.options.acknowledgementTimeout, transfer.exchange.settings.response ?? Self.silenceLimit)
     guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {
       return
     }
@@ -128,30 +128,22 @@ extension Connection {
 
   func limitAcknowledgement(to time: UInt64) {
     acknowledgementTimeout = time
-    stream?.limitAcknowledgement(to: time)
+    socket?.limitAcknowledgement(to: time)
   }
 
   /// Checks once more for arrived bytes before a connection is reused: the loop may not know of them yet. Returns
   /// whether the connection can be used.
   func staysUsable() -> Bool {
     defer { isKnownQuiet = false }
-    guard let stream, !isKnownQuiet, !stream.isQuiet else { return stream != nil }
-    guard stream.isSecure else {
+    guard let socket, !isKnownQuiet, !socket.isQuiet else { return socket != nil }
+    guard socket.isSecure else {
       close()
       return false
     }
     // A TLS record may contain nothing for the driver. While another connection is read, its bytes occupy the memory.
-    if !loop.isHandlingEvents { stream.receiveInput() }
+    if !loop.isHandlingEvents { socket.receiveInput() }
     return !isClosed
   }
-
-  func continueUpload(of transfer: Transfer) { driver?.continueUpload(of: transfer) }
-
-  func resumeReading(for transfer: Transfer) { driver?.resumeReading(for: transfer) }
-
-  func abandon(_ transfer: Transfer) { driver?.abandon(transfer) }
-
-  func suspectDeath(after transfer: Transfer) { driver?.suspectDeath(after: transfer) }
 
   /// Schedules sending for the end of the turn, so that the bytes collected until then go out together.
   func noteOutput() {
@@ -176,21 +168,21 @@ extension Connection {
 
   /// Whether bytes are received. Otherwise the peer has to wait.
   var isReading: Bool {
-    get { stream?.isReading ?? false }
-    set { stream?.isReading = newValue }
+    get { socket?.isReading ?? false }
+    set { socket?.isReading = newValue }
   }
 
   /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
-  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { stream?.send(bytes, hasMore: hasMore) }
+  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { socket?.send(bytes, hasMore: hasMore) }
 
   /// Ends the client's direction after all bytes that were sent.
-  func finishSending() { stream?.finishSending() }
+  func finishSending() { socket?.finishSending() }
 
   /// Whether the network has not yet taken all sent bytes.
-  var hasUnsentBytes: Bool { stream?.hasUnsentBytes ?? false }
+  var hasUnsentBytes: Bool { socket?.hasUnsentBytes ?? false }
 
   /// Lets the driver continue to send in the next turn.
-  func sendInNextTurn() { stream?.sendInNextTurn() }
+  func sendInNextTurn() { socket?.sendInNextTurn() }
 
   /// Whether it may open WebSockets over HTTP/2, as far as is known.
   var mayOpenWebSockets: Bool { isOpening || (driver as? HTTP2Driver)?.mayOpenWebSockets ?? false }
@@ -212,7 +204,7 @@ extension Connection {
 
   /// Closes the connection after giving the peer the chance to read these bytes.
   func close(afterSending last: SendBuffer) {
-    if let (socket, unsent) = stream?.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
+    if let (socket, unsent) = socket?.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
     close()
   }
 
@@ -233,8 +225,8 @@ extension Connection {
     question?.cancel()
     question = nil
     stage = .open
-    stream?.close()
-    stream = nil
+    socket?.close()
+    socket = nil
     driver = nil
   }
 }
@@ -244,7 +236,7 @@ extension Connection {
 extension Connection: LayeredSocketHandler {
   func run(_ step: HandshakeStep) {
     network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
-      if step.run() { jobs.submit { $0.connections[id]?.stream?.ended(step) } }
+      if step.run() { jobs.submit { $0.connections[id]?.socket?.ended(step) } }
     }
   }
 
@@ -257,13 +249,13 @@ extension Connection: LayeredSocketHandler {
 
   func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) ?? receivedWhileOpening(bytes) }
 
-  var room: UnsafeMutableRawBufferPointer? { driver?.room }
+  var bodyMemory: UnsafeMutableRawBufferPointer? { driver?.bodyMemory }
 
-  func received(inRoom bytes: UnsafeRawBufferPointer) { driver?.receive(inRoom: bytes) }
+  func received(inBodyMemory bytes: UnsafeRawBufferPointer) { driver?.receive(inBodyMemory: bytes) }
 
-  func hasRoom() { noteOutput() }
+  func becameWritable() { noteOutput() }
 
-  func receivedEnd(_ end: StreamEnd) {
+  func receivedEnd(_ end: InputEnd) {
     guard let driver else { return endedWhileOpening() }
     driver.receiveEnd(end)
     if !driver.outlivesInput { close() }

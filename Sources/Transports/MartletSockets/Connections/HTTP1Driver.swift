@@ -57,12 +57,12 @@ extension HTTP1Driver {
     self.transfer = transfer
     parser = HTTP1ResponseParser(
       answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
-      headerLimit: exchange.limits.headerBytes)
+      headerLimit: exchange.settings.headerBytes)
     outgoing.append(head.bytes)
     transfer.wrote(head.bytes)
     if case .none = exchange.upload {
       upload = .over
-    } else if let time = exchange.limits.expectation {
+    } else if let time = exchange.settings.expectation {
       upload = .held
       loop.set(expectation, to: loop.now &+ time)
     } else {
@@ -115,7 +115,7 @@ extension HTTP1Driver {
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
     while case .sending = upload, transfer.chunk.isSent, outgoing.count <= Self.copiedChunk {
-      let isChunked = transfer.exchange.head.framing == .chunked
+      let isChunked = transfer.exchange.head.framing == .unknownLength
       if isChunked, !transfer.chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
       transfer.chunk = UploadChunk()
       switch transfer.nextChunk() {
@@ -202,14 +202,14 @@ extension HTTP1Driver {
     if transfer.pauseIfNeeded() { connection.isReading = false }
   }
 
-  var room: UnsafeMutableRawBufferPointer? {
+  var bodyMemory: UnsafeMutableRawBufferPointer? {
     guard let transfer, let missing = parser?.missingBody else { return nil }
-    return transfer.room(forMissing: missing)
+    return transfer.bodyMemory(forMissing: missing)
   }
 
-  func receive(inRoom bytes: UnsafeRawBufferPointer) {
+  func receive(inBodyMemory bytes: UnsafeRawBufferPointer) {
     let count = Int(min(Int64(bytes.count), parser?.missingBody ?? 0))
-    transfer?.receive(inRoom: count)
+    transfer?.receive(inBodyMemory: count)
     guard count > 0 else { return }
     parser?.skipBody(count)
     // This may be the end. Bytes that follow are found before the next request is sent, so they are not taken for its
@@ -281,7 +281,7 @@ extension HTTP1Driver {
     }
   }
 
-  func receiveEnd(_ end: StreamEnd) {
+  func receiveEnd(_ end: InputEnd) {
     let loss = state.loss
     guard let transfer, var parser else { return }
     do throws(HTTP1Failure) {
@@ -312,7 +312,7 @@ extension HTTP1Driver {
   }
 
   /// Adds the system's reason.
-  private static func describe(_ error: HTTP1Failure, _ end: StreamEnd) -> HTTP1Failure {
+  private static func describe(_ error: HTTP1Failure, _ end: InputEnd) -> HTTP1Failure {
     guard case .failed(let code) = end else { return error }
     return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
   }

@@ -8,14 +8,13 @@ final class HTTP2Driver: ConnectionDriver {
   private let connection: Connection  // It releases its driver when it is closed.
   private let session: HTTP2Session
   /// By the numbers of their streams.
-  private var streams = NumberTable<HTTP2Transfer>()
+  private var streams = NumberTable<HTTP2RequestStream>()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
-  /// Reports for the network, made when the session is not in use: how many requests have ended, which ones may be sent
-  /// again, and whether the session's capacity has changed.
+  /// Reports for the network, made when the session is not in use: how many requests have ended, and which ones may be
+  /// sent again.
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
-  private var hasNewCapacity = false
   /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
   /// SETTINGS, without which no WebSocket can be opened.
   private var held: [Transfer] = []
@@ -36,7 +35,6 @@ final class HTTP2Driver: ConnectionDriver {
     var settings = HTTP2Settings()
     settings.streamWindow = max(Exchange.leastReadAhead, connection.network.configuration.readAhead)
     session = try HTTP2Session(peer: connection.peer, settings: settings)
-    session.handler = self
     connection.noteOutput()
   }
 
@@ -68,9 +66,9 @@ extension HTTP2Driver {
       }
     }
     if let refusal = session.refusal(of: head) { return reject(transfer, refusal) }
-    let stream = HTTP2Transfer(transfer, of: self)
+    let stream = HTTP2RequestStream(transfer, of: self)
     do throws(HTTPError) {
-      let id = try session.submit(head, headerLimit: transfer.exchange.limits.headerBytes, handler: stream)
+      let id = try session.submit(head, headerLimit: transfer.exchange.settings.headerBytes, handler: stream)
       streams[Int(id)] = stream
       stream.begin(id)
       transfer.wrote(head.lines)
@@ -133,7 +131,7 @@ extension HTTP2Driver {
 
   func resumeReading(for transfer: Transfer) { stream(of: transfer)?.giveBackWindow() }
 
-  private func stream(of transfer: Transfer) -> HTTP2Transfer? { transfer.stream.flatMap { streams[$0] } }
+  private func stream(of transfer: Transfer) -> HTTP2RequestStream? { transfer.streamID.flatMap { streams[$0] } }
 
   func abandon(_ transfer: Transfer) {
     if let index = held.firstIndex(where: { $0 === transfer }) {
@@ -221,7 +219,7 @@ extension HTTP2Driver {
 
 // MARK: - The connection
 
-extension HTTP2Driver: HTTP2SessionHandler {
+extension HTTP2Driver {
   func receive(_ bytes: UnsafeRawBufferPointer) {
     do throws(HTTPError) {
       var rest = bytes
@@ -246,7 +244,7 @@ extension HTTP2Driver: HTTP2SessionHandler {
   /// How many replies to PING and SETTINGS wait for the end of the turn.
   private static let replyLimit = 256
 
-  func receiveEnd(_ end: StreamEnd) {
+  func receiveEnd(_ end: InputEnd) {
     var error: HTTPError?
     if case .failed(let code) = end {
       let reason = String(cString: strerror(code))
@@ -262,12 +260,10 @@ extension HTTP2Driver: HTTP2SessionHandler {
     report()
   }
 
-  func capacityChanged() { hasNewCapacity = true }
-
   /// Reports the changes to the network.
   private func report() {
-    if hasNewCapacity {
-      hasNewCapacity = false
+    if session.hasNewCapacity {
+      session.hasNewCapacity = false
       if session.isDraining {
         network.drain(connection)
       } else {
@@ -298,9 +294,9 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  func reset(_ stream: HTTP2Transfer) { abandon(stream.transfer) }
+  func reset(_ stream: HTTP2RequestStream) { abandon(stream.transfer) }
 
-  func ended(_ stream: HTTP2Transfer, _ failure: HTTP2Failure? = nil) {
+  func ended(_ stream: HTTP2RequestStream, _ failure: HTTP2Failure? = nil) {
     streams[Int(stream.id)] = nil
     endedCount += 1
     if let failure { failed.append((stream.transfer, failure)) }
@@ -318,7 +314,7 @@ extension HTTP2Driver {
   }
 
   /// Makes a tunnel of the stream whose extended CONNECT the server has accepted. Its request ends with the head.
-  func openTunnel(over stream: HTTP2Transfer, _ head: [UInt8]) {
+  func openTunnel(over stream: HTTP2RequestStream, _ head: [UInt8]) {
     let transfer = stream.transfer
     guard let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {
       return reset(stream)
@@ -333,7 +329,7 @@ extension HTTP2Driver {
   }
 
   /// Gives up a request for a WebSocket, which may then be sent over HTTP/1.1.
-  func refuse(_ stream: HTTP2Transfer, _ reason: String) {
+  func refuse(_ stream: HTTP2RequestStream, _ reason: String) {
     streams[Int(stream.id)] = nil
     session.reset(stream.id)
     refuse(stream.transfer, reason)

@@ -15,19 +15,19 @@ protocol LayeredSocketHandler: AnyObject {
   func received(_ bytes: UnsafeRawBufferPointer)
   /// Memory into which bytes can be received without a later copy; nil if they have to be passed to ``received(_:)``.
   /// Not used with TLS.
-  var room: UnsafeMutableRawBufferPointer? { get }
-  /// Takes bytes that were received into ``room``; there may be none.
-  func received(inRoom bytes: UnsafeRawBufferPointer)
+  var bodyMemory: UnsafeMutableRawBufferPointer? { get }
+  /// Takes bytes that were received into ``bodyMemory``; there may be none.
+  func received(inBodyMemory bytes: UnsafeRawBufferPointer)
   /// The peer sends no more. Called again when the connection fails after a clean end.
-  func receivedEnd(_ end: StreamEnd)
+  func receivedEnd(_ end: InputEnd)
   /// A layer failed.
   func layerFailed(_ session: TLSSession, _ error: HTTPError)
-  /// There is room for more bytes.
-  func hasRoom()
+  /// The socket takes more bytes.
+  func becameWritable()
 }
 
 /// How the bytes of a connection ended.
-enum StreamEnd: Equatable {
+enum InputEnd: Equatable {
   /// The peer has announced it.
   case clean
   /// The connection ended within TLS, which an attacker can cause too (RFC 8446 §6.1).
@@ -51,7 +51,7 @@ final class LayeredSocket: SocketHandler {
   /// What arrived for that session during the step.
   private var arrived = (bytes: SendBuffer(), hasEnded: false)
   /// How the connection ended during the step.
-  private var end: StreamEnd?
+  private var end: InputEnd?
   /// How many bytes the system has taken.
   private var sentCount = 0
   /// Whether nothing is passed to the owner for now because it is not ready.
@@ -236,7 +236,7 @@ extension LayeredSocket {
   func socketIsWritable(_ socket: Socket) {
     socket.interest.remove(.write)
     // Also if the connection takes no more: the owner's next bytes are then refused.
-    if flush() != false { owner?.hasRoom() }
+    if flush() != false { owner?.becameWritable() }
   }
 }
 
@@ -246,20 +246,20 @@ extension LayeredSocket {
   func socketIsReadable(_ socket: Socket) {
     var limit = TurnLimit()
     while true {
-      let place = layers.isEmpty ? owner?.room : nil
+      let place = layers.isEmpty ? owner?.bodyMemory : nil
       let room = place ?? memory.room(ofLayer: 0)
       let result = socket.receive(into: room)
       if place == nil {
         memory.received(result.count)
       } else {
-        owner?.received(inRoom: UnsafeRawBufferPointer(rebasing: room[..<result.count]))
+        owner?.received(inBodyMemory: UnsafeRawBufferPointer(rebasing: room[..<result.count]))
       }
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
         // Bytes after a body that was received into the owner's room must be found before the next request is sent:
         // they are not its response.
-        let mayHaveEnded = place != nil && owner?.room == nil
+        let mayHaveEnded = place != nil && owner?.bodyMemory == nil
         guard count == room.count, isOpen, isReading, limit.allowsMore(after: count) || mayHaveEnded else { return }
       case .notReady: return
       case .end: return ended(.clean)
@@ -270,7 +270,7 @@ extension LayeredSocket {
 
   func socketFailed(_ socket: Socket, _ code: Int32) { ended(.failed(code)) }
 
-  private func ended(_ end: StreamEnd) {
+  private func ended(_ end: InputEnd) {
     guard !layers.isEmpty else {
       owner?.receivedEnd(end)
       return
@@ -281,7 +281,7 @@ extension LayeredSocket {
   }
 
   /// Reports the end of the connection after the sessions have received it, which is later if one is in a handshake.
-  private func finish(with end: StreamEnd) {
+  private func finish(with end: InputEnd) {
     guard isOpen else { return }
     guard step == nil else {
       self.end = end

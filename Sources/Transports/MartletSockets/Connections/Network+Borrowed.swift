@@ -6,49 +6,47 @@ import Synchronization
 extension Network {
   /// Begins an exchange on a thread that has borrowed the loop, if no other request is in progress and a ready
   /// connection has no unread input. Waits briefly for the response if the server has responded fast before. Returns
-  /// whether the exchange has begun, and whether to wake the loop's thread.
+  /// whether the exchange has begun.
   ///
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
-  func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> (hasBegun: Bool, mustWake: Bool) {
-    loop.beginTurn()
+  func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> Bool {
     guard transfers.isEmpty,
       let number = pool.available(for: usableKey(exchange.destination.key, of: exchange.origin), now: loop.now)?
         .connection,
-      let connection = connections[number], let stream = connection.stream, stream.isReading, stream.isQuiet
-    else { return (false, loop.mustWake) }
+      let connection = connections[number], let socket = connection.socket, socket.isReading, socket.isQuiet
+    else { return false }
     let waits =
       connection.lastDuration < options.blockingWait && exchange.bodyLength == 0 && loop.now >= nextWait
-    if waits { prepareWait(on: stream) }
+    if waits { prepareWait(on: socket) }
     connection.isKnownQuiet = true
     start(exchange)
     connection.isKnownQuiet = false
     endTurn()
-    if waits { _ = wait(on: stream, unless: interrupt) }
-    return (true, loop.mustWake)
+    if waits { _ = wait(on: socket, unless: interrupt) }
+    return true
   }
 
   /// Sends the output of an upgraded connection on a thread that has borrowed the loop, and waits briefly for the
-  /// answer, if the peer has answered fast before. Returns whether it was sent, and whether to wake the loop's thread.
+  /// answer, if the peer has answered fast before. Returns whether it was sent.
   ///
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
-  func sendOnBorrowedLoop(_ upgrade: Upgrade, unless interrupt: Int32) -> (isSent: Bool, mustWake: Bool) {
-    loop.beginTurn()
-    guard loop.now >= nextWait, let carrier = carrier(of: upgrade), let stream = carrier.answeringStream else {
-      return (false, loop.mustWake)
+  func sendOnBorrowedLoop(_ upgrade: Upgrade, unless interrupt: Int32) -> Bool {
+    guard loop.now >= nextWait, let carrier = carrier(of: upgrade), let socket = carrier.answeringSocket else {
+      return false
     }
-    prepareWait(on: stream)
+    prepareWait(on: socket)
     carrier.send()
     endTurn()
-    let wait = wait(on: stream, unless: interrupt) {
+    let wait = wait(on: socket, unless: interrupt) {
       !carrier.hasAnswer || upgrade.missing.load(ordering: .relaxed) > 0
     }
     if wait.isInVain { carrier.noteSilence() }
     if !wait.hasInput { nextWait = loop.now &+ Self.pauseOfWaits }
-    return (true, loop.mustWake)
+    return true
   }
 
-  private func prepareWait(on stream: LayeredSocket) {
-    stream.isReading = false
+  private func prepareWait(on socket: LayeredSocket) {
+    socket.isReading = false
     loop.applyChanges()  // so that the response does not wake the loop's thread
     _ = loan.wasWanted()
   }
@@ -57,25 +55,25 @@ extension Network {
   ///
   /// - Parameter needsMore: whether to wait for more, which is asked when the readers of the last input have had it.
   private func wait(
-    on stream: LayeredSocket, unless interrupt: Int32, while needsMore: () -> Bool = { false }
+    on socket: LayeredSocket, unless interrupt: Int32, while needsMore: () -> Bool = { false }
   ) -> (hasInput: Bool, isInVain: Bool) {
     let end = loop.now &+ options.blockingWait
     var hasInput = false
     while true {
-      let isReady = stream.waitForInput(upTo: end &- loop.now, unless: interrupt)
+      let isReady = socket.waitForInput(upTo: end &- loop.now, unless: interrupt)
       loop.beginTurn()
-      stream.isReading = true
+      socket.isReading = true
       let isWanted = loan.wasWanted()
       if isWanted { nextWait = loop.now &+ Self.pauseOfWaits }
-      if isReady { stream.receiveInput() }
+      if isReady { socket.receiveInput() }
       flush()
       hasInput = hasInput || isReady
       loop.beginTurn()
-      guard isReady, !isWanted, needsMore(), stream.isReading, !loop.mustWake, loop.now < end else {
+      guard isReady, !isWanted, needsMore(), socket.isReading, !loop.mustWake, loop.now < end else {
         loop.applyChanges()
         return (hasInput, !isReady)
       }
-      stream.isReading = false  // as before the wait: epoll watches it only after the last part
+      socket.isReading = false  // as before the wait: epoll watches it only after the last part
     }
   }
 

@@ -54,14 +54,14 @@ extension Network {
   /// Handles a lack of descriptors: the connection's requests wait for another connection, if there is one. Returns
   /// whether they do.
   func waitForDescriptor(_ connection: Int) -> Bool {
-    guard let actions = pool.lacksRoom(for: connection, now: loop.now) else { return false }
+    guard let actions = pool.lacksDescriptor(for: connection, now: loop.now) else { return false }
     perform(actions)
     loop.set(descriptorTimer, to: loop.now &+ 1_000_000_000)
     return true
   }
 
   /// Tries again: the process may have closed other descriptors in the meantime.
-  func tryDescriptorsAgain() { perform(pool.forgetLackOfRoom(now: loop.now)) }
+  func tryDescriptorsAgain() { perform(pool.forgetDescriptorLimit(now: loop.now)) }
 
   // MARK: - Connections that may be dead
 

@@ -117,26 +117,6 @@ extension Network {
     enqueue(transfer)
   }
 
-  /// Resumes reading a response, whose reader has room again.
-  func resumeReading(_ exchange: Exchange) { exchange.transfer.get(on: loop)?.resumeReading() }
-
-  /// Continues to send a request's body.
-  func continueUpload(_ exchange: Exchange) {
-    guard let transfer = exchange.transfer.get(on: loop) else { return }
-    transfer.connection?.continueUpload(of: transfer)
-  }
-
-  /// Cancels an exchange whose reader has stopped. A short rest is still read, so that the connection can be reused.
-  func cancel(_ exchange: Exchange) {
-    guard let transfer = exchange.transfer.get(on: loop), !transfer.startDiscarding() else { return }
-    abort(transfer, HTTPError(wrapping: CancellationError()))
-  }
-
-  /// Fails an exchange because the request's body cannot be read.
-  func fail(_ exchange: Exchange, _ error: HTTPError) {
-    if let transfer = exchange.transfer.get(on: loop) { abort(transfer, error) }
-  }
-
   /// Passes the addresses of a host to the connection that waits for them.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
     connections[connection]?.resolved(addresses)
@@ -215,7 +195,7 @@ extension Network {
   func abort(_ transfer: Transfer, _ error: HTTPError) {
     let connection = transfer.connection
     transfer.fail(error)
-    connection?.abandon(transfer)
+    connection?.driver?.abandon(transfer)
   }
 
   /// Removes a transfer that has ended.
@@ -237,7 +217,7 @@ extension Network {
   func handleStaleConnection(of transfer: Transfer) {
     let reason = "its reused connection ended before any byte of a response"
     closeIdle(for: transfer.key)  // Most likely they are stale too.
-    guard !transfer.failures.requireNewConnection, transfer.exchange.limits.mayRepeat, transfer.canBeginAgain else {
+    guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection, transfer.canBeginAgain else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }

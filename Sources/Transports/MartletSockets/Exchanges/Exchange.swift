@@ -17,14 +17,14 @@ final class Exchange: Sendable {
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
-  let limits: Limits
+  let settings: Settings
   /// The use of the connection after the server changes its protocol; nil if the request does not ask for that.
   let upgrade: Upgrade?
   /// The loop's part of the exchange, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
 
-  /// The limits of a request. Times are in nanoseconds; nil is no limit.
-  struct Limits: Sendable {
+  /// The limits of a request, and what its call needs. Times are in nanoseconds; nil is no limit.
+  struct Settings: Sendable {
     /// The maximum silence before the response's head.
     var response: UInt64?
     /// The maximum silence after the head, while the reader waits.
@@ -42,8 +42,6 @@ final class Exchange: Sendable {
     var wholeBody: Int64
     /// The kinds of events that the call's listeners receive.
     var events: Event.Kinds
-    /// Whether the request may be sent again if its connection was stale.
-    var mayRepeat: Bool
   }
 
   /// How a request reaches its origin. It is a class, because it is large and every async call would copy it.
@@ -62,17 +60,17 @@ final class Exchange: Sendable {
 
   init(
     _ request: HTTPRequest, to destination: Destination, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
-    body: OpenBody?, limits: Limits
+    body: OpenBody?, settings: Settings
   ) {
     self.request = request
     self.destination = destination
     head = heads.http1
     http2Head = heads.http2
-    self.limits = limits
-    upgrade = request.asksForUpgrade ? Upgrade(readAhead: limits.readAhead) : nil
-    signals = SignalQueue(highWater: max(Self.leastReadAhead, limits.readAhead), clock: EventLoop.clock)
+    self.settings = settings
+    upgrade = request.asksForUpgrade ? Upgrade(readAhead: settings.readAhead) : nil
+    signals = SignalQueue(highWater: max(Self.leastReadAhead, settings.readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
-    upload = Upload(body, of: request, waitsFor100: limits.expectation != nil)
+    upload = Upload(body, of: request, waitsFor100: settings.expectation != nil)
   }
 
   /// The fewest unread bytes of a body at which the connection is paused.
@@ -133,12 +131,19 @@ struct RunningExchange: TransferControl {
 
   var signals: SignalQueue<TransferSignal> { exchange.signals }
 
-  func resumeReading() { jobs.submit { [exchange] in $0.resumeReading(exchange) } }
+  func resumeReading() { onLoop { $0.resumeReading() } }
 
-  func continueUpload() { jobs.submit { [exchange] in $0.continueUpload(exchange) } }
+  func continueUpload() { onLoop { $0.connection?.driver?.continueUpload(of: $0) } }
 
-  func cancel() { jobs.submit { [exchange] in $0.cancel(exchange) } }
+  func cancel() { onLoop { $0.cancel() } }
 
-  func fail(_ error: HTTPError) { jobs.submit { [exchange] in $0.fail(exchange, error) } }
+  func fail(_ error: HTTPError) { onLoop { $0.network.abort($0, error) } }
+
+  /// Runs an action on the loop's thread, unless the exchange has ended.
+  private func onLoop(_ action: @escaping @Sendable (Transfer) -> Void) {
+    jobs.submit { [exchange] network in
+      if let transfer = exchange.transfer.get(on: network.loop) { action(transfer) }
+    }
+  }
 }
 #endif

@@ -109,7 +109,7 @@ extension Transfer {
   func noteSent(_ count: Int) {
     uploaded.sent += Int64(count)
     lastActivity = network.loop.now
-    if exchange.limits.events.contains(.progress) { markDirty() }
+    if exchange.settings.events.contains(.progress) { markDirty() }
   }
 
   /// Stops the request's body: the server does not need it.
@@ -136,7 +136,7 @@ extension Transfer {
   /// Prepares for another connection; nothing of a response was received.
   func beginAgain(because cause: ConnectionFailures.Cause) {
     connection = nil
-    stream = nil
+    streamID = nil
     phase = .resolving
     timing = TransferTiming(start: timing.start)
     failures.add(cause)
@@ -164,7 +164,7 @@ extension Transfer {
 
   /// Sends a note to the listeners of the call.
   func note(_ text: String) {
-    if exchange.limits.events.contains(.note) { add(.note(text)) }
+    if exchange.settings.events.contains(.note) { add(.note(text)) }
   }
 }
 #endif

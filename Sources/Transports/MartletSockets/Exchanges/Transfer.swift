@@ -11,7 +11,7 @@ final class Transfer: HeapTimer {
   /// The connection that sends the request; nil while it waits for one.
   var connection: Connection?
   /// The number of its stream on the connection; nil over HTTP/1.
-  var stream: Int?
+  var streamID: Int?
   /// Its number while it waits for a connection.
   var waiter: Int?
   /// The key of the connection that it uses or waits for.
@@ -86,12 +86,12 @@ final class Transfer: HeapTimer {
 extension Transfer {
   /// Reports the head of the request, which was written.
   func wrote(_ lines: @autoclosure () -> [UInt8]) {
-    if exchange.limits.events.contains(.written) { add(.written(lines())) }
+    if exchange.settings.events.contains(.written) { add(.written(lines())) }
   }
 
   /// Takes the lines of an informational head.
   func receive(informational lines: [UInt8]) {
-    guard exchange.limits.events.contains(.informational) else { return }
+    guard exchange.settings.events.contains(.informational) else { return }
     add(.informational(lines))
   }
 
@@ -151,7 +151,7 @@ extension Transfer {
 
   /// Memory for the next bytes of a body with `missing` bytes left: bytes received into it need not be copied. It may
   /// be larger. nil if the bytes have to be passed to ``receive(body:)``.
-  func room(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
+  func bodyMemory(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, body.discarding == nil, body.received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
     guard buffer.isAllocated || buffer.allocate(bodySize: nil, chunk: chunkSize(forMissing: missing)) else {
@@ -168,8 +168,8 @@ extension Transfer {
   /// A smaller remainder of a chunk is not filled on its own.
   private static let smallestRoom = 16 << 10
 
-  /// Takes `count` bytes that were received into ``room(forMissing:)``.
-  func receive(inRoom count: Int) {
+  /// Takes `count` bytes that were received into ``bodyMemory(forMissing:)``.
+  func receive(inBodyMemory count: Int) {
     guard count > 0 else { return buffer.count == 0 ? buffer.release() : () }
     buffer.addFilled(count)
     body.received += Int64(count)
@@ -210,13 +210,13 @@ extension Transfer {
     isPaused = false
     lastActivity = network.loop.now
     watchSilence()
-    connection?.resumeReading(for: self)
+    connection?.driver?.resumeReading(for: self)
   }
 
   /// Returns the size of one buffer: for the whole body if it is delivered in one piece, otherwise for a chunk.
   private func size(for count: Int) -> Int? {
     guard let length = body.length, undelivered.bytes == 0, body.received == Int64(count), length >= Int64(count),
-      length <= exchange.limits.wholeBody
+      length <= exchange.settings.wholeBody
     else { return nil }
     return Int(length)
   }
@@ -225,9 +225,12 @@ extension Transfer {
 // MARK: - Its end
 
 extension Transfer {
-  /// Begins to drop the rest of the body after the reader has stopped, so that the connection can be reused. Returns
-  /// false if the rest is too long.
-  func startDiscarding() -> Bool {
+  /// Ends the transfer, whose reader has stopped. A short rest of the body is still received, so that the connection can
+  /// be reused.
+  func cancel() { if !startDiscarding() { network.abort(self, HTTPError(wrapping: CancellationError())) } }
+
+  /// Begins to drop the rest of the body. Returns false if it is too long.
+  private func startDiscarding() -> Bool {
     guard hasHead, case .none = exchange.upload, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
     body.discarding = Self.discardLimit
@@ -258,7 +261,7 @@ extension Transfer {
 
   /// How long each completed phase took; nil if no listener receives it.
   var metrics: TransferMetrics? {
-    guard exchange.limits.events.contains(.metrics) else { return nil }
+    guard exchange.settings.events.contains(.metrics) else { return nil }
     var metrics = timing.metrics(until: network.loop.now)
     metrics.bytesSent = uploaded.sent
     metrics.bytesReceived = body.received
@@ -293,14 +296,14 @@ extension Transfer {
   /// Whether delivery can wait for the rest of a small body. The caller is then resumed once, with head and body. That
   /// requires a caller that collects the body, and no listener for heads, which would receive the head at once.
   private var isAlmostWhole: Bool {
-    guard !isEnded, hasHead, !exchange.limits.events.contains(.response), let length = body.length else { return false }
-    return length <= min(exchange.limits.wholeBody, Self.waitedBodyLimit) && body.received < length
+    guard !isEnded, hasHead, !exchange.settings.events.contains(.response), let length = body.length else { return false }
+    return length <= min(exchange.settings.wholeBody, Self.waitedBodyLimit) && body.received < length
   }
 
   private static let waitedBodyLimit: Int64 = 256 << 10
 
   private func reportSent() {
-    guard exchange.limits.events.contains(.progress), uploaded.sent != uploaded.reported else { return }
+    guard exchange.settings.events.contains(.progress), uploaded.sent != uploaded.reported else { return }
     uploaded.reported = uploaded.sent
     undelivered.signals.append(.sent(uploaded.sent))
   }
@@ -340,7 +343,7 @@ extension Transfer {
 extension Transfer {
   /// The maximum silence allowed in the current state.
   private var timeout: UInt64? {
-    body.discarding != nil ? Self.discardTime : hasHead ? exchange.limits.idle : exchange.limits.response
+    body.discarding != nil ? Self.discardTime : hasHead ? exchange.settings.idle : exchange.settings.response
   }
 
   func watchSilence() {
@@ -351,7 +354,7 @@ extension Transfer {
 
   /// When to test the connection next; nil for never.
   private var nextPing: UInt64? {
-    guard let interval = exchange.limits.ping, connection != nil else { return nil }
+    guard let interval = exchange.settings.ping, connection != nil else { return nil }
     return max(lastActivity, lastPing) &+ interval
   }
 
@@ -361,14 +364,14 @@ extension Transfer {
     let now = network.loop.now
     if let nextPing, nextPing <= now {
       lastPing = now
-      connection?.suspectDeath(after: self)
+      connection?.driver?.suspectDeath(after: self)
     }
     guard let timeout else { return watchSilence() }
     // Silence does not count while the reader is not waiting for more.
     let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
-    connection?.suspectDeath(after: self)
+    connection?.driver?.suspectDeath(after: self)
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
     let (phase, reason) =
       connection == nil

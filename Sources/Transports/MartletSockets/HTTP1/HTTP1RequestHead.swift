@@ -14,18 +14,11 @@ package import MartletSemantics
 struct HTTP1RequestHead: Sendable {
   /// The head, with the empty line at its end; empty if it was not written.
   private(set) var bytes: [UInt8] = []
-  let framing: Framing
+  let framing: RequestFraming
   /// Whether the body is sent only after a 100 response, or when ``RequestOptions/continueTimeout`` has expired.
   let expectsContinue: Bool
   /// Whether the caller asked to close the connection after the response (RFC 9112 §9.6).
   private(set) var closesConnection = false
-
-  /// How the end of the request's body is marked (RFC 9112 §6).
-  enum Framing: Sendable, Equatable {
-    case none
-    case length(Int64)
-    case chunked
-  }
 
   /// The recipient of the request, which decides the form of its target (RFC 9112 §3.2).
   enum Recipient: Sendable, Equatable {
@@ -47,7 +40,7 @@ struct HTTP1RequestHead: Sendable {
     isWritten: Bool = true
   ) throws(HTTPError) {
     try Self.check(request)
-    framing = Self.framing(request.method, body, hasTrailers: request.body.hasTrailers)
+    framing = RequestFraming(of: body, in: request)
     expectsContinue = body != nil && request.expectsContinue
     if isWritten { try write(request, to: origin, through: recipient) }
   }
@@ -73,7 +66,7 @@ struct HTTP1RequestHead: Sendable {
     switch framing {
     case .none: break
     case .length(let count): writer.write(String(count), for: .contentLength)
-    case .chunked: writer.write("chunked", for: .transferEncoding)
+    case .unknownLength: writer.write("chunked", for: .transferEncoding)
     }
     if case .proxy(let authorization?) = recipient, !request.fields.contains(.proxyAuthorization) {
       writer.write(authorization, for: .proxyAuthorization)
@@ -89,18 +82,29 @@ struct HTTP1RequestHead: Sendable {
       throw .invalid("a request cannot have several Host fields (RFC 9112 §3.2)")
     }
   }
+}
 
-  private static func framing(_ method: HTTPMethod, _ body: OpenBody?, hasTrailers: Bool) -> Framing {
-    guard let body else {
-      switch method {
-      case .post, .put, .patch: return .length(0)
-      default: return .none
+/// How the end of a request's body is marked.
+enum RequestFraming: Sendable, Hashable {
+  /// There is no body.
+  case none
+  /// `Content-Length`, which is 0 if the method expects a body and there is none (RFC 9110 §8.6).
+  case length(Int64)
+  /// The last chunk (RFC 9112 §7.1), or END_STREAM (RFC 9113 §8.1).
+  case unknownLength
+
+  /// - Parameter body: the opened body; nil if the request has none.
+  init(of body: OpenBody?, in request: HTTPRequest) {
+    self =
+      if let body {
+        request.body.hasTrailers ? .unknownLength : body.length.map { .length($0) } ?? .unknownLength
+      } else {
+        switch request.method {
+        case .post, .put, .patch: .length(0)
+        default: .none
+        }
       }
-    }
-    guard !hasTrailers else { return .chunked }
-    return body.length.map { .length($0) } ?? .chunked
   }
-
 }
 
 extension WrittenHead {

@@ -7,14 +7,6 @@ struct HTTP2RequestHead: Sendable {
   /// Whether DATA may follow. Otherwise the head ends the request.
   let hasBody: Bool
 
-  /// The kind of body that the head announces. `Content-Length: 0` is for a method that expects a body and has none
-  /// (RFC 9110 §8.6).
-  enum Body: Sendable, Hashable {
-    case none
-    case length(Int64)
-    case unknownLength
-  }
-
   /// Translates a request.
   ///
   /// - `:authority` is the request's `Host` if it has one, and otherwise the origin's.
@@ -27,7 +19,7 @@ struct HTTP2RequestHead: Sendable {
   ///   - origin: the origin of the request's URL.
   /// - Throws: `invalidRequest` if the target contains a character that is not allowed in it, or for `CONNECT`, which
   ///   is a tunnel and not a request to an origin.
-  init(_ request: HTTPRequest, origin: Origin, body: Body) throws(HTTPError) {
+  init(_ request: HTTPRequest, origin: Origin, framing: RequestFraming) throws(HTTPError) {
     guard request.method != .connect else {
       throw HTTPError(.invalidRequest, "CONNECT cannot be sent to an origin", phase: .preparing)
     }
@@ -39,7 +31,7 @@ struct HTTP2RequestHead: Sendable {
     let target = try RequestTarget(of: request, to: origin, isAbsolute: false)
     fields.append(":authority", request.fields[.host] ?? target.host)
     fields.append(":path", bytes: target.bytes)
-    switch body {
+    switch framing {
     case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break
     }
@@ -53,7 +45,7 @@ struct HTTP2RequestHead: Sendable {
     }
     self.fields = fields
     hasBody =
-      switch body {
+      switch framing {
       case .none, .length(0): opensWebSocket
       case .length, .unknownLength: true
       }

@@ -139,7 +139,7 @@ extension HTTP2Session {
     case NGHTTP2_SETTINGS.rawValue where !isAcknowledgement:
       hasSettings = true
       replyCount += 1
-      handler?.capacityChanged()
+      hasNewCapacity = true
     case NGHTTP2_PING.rawValue where !isAcknowledgement: replyCount += 1
     case NGHTTP2_GOAWAY.rawValue: receivedGoAway(frame.pointee.goaway)
     default: break
@@ -196,7 +196,7 @@ extension HTTP2Session {
       stream.fail(.goneAway(reason, peer: peer, hasHead: stream.hasHead))
       if !stream.isSent { submitReset(stream.id, .cancel) }
     }
-    handler?.capacityChanged()
+    hasNewCapacity = true
   }
 
   /// Handles a response that nghttp2 found to be malformed and whose stream is reset. Violations of the connection's
@@ -221,7 +221,7 @@ extension HTTP2Session {
       stream.isSent
         ? .violation(violation(of: stream, code), peer: peer, hasHead: stream.hasHead)
         : .refused("\(peer): the request was not sent"))
-    handler?.capacityChanged()
+    hasNewCapacity = true
     return 0
   }
 

@@ -3,12 +3,6 @@ import CNGHTTP2
 import MartletEngine
 import MartletSemantics
 
-/// Receives the events of a connection as a whole; called like ``HTTP2StreamHandler``.
-protocol HTTP2SessionHandler: AnyObject {
-  /// ``HTTP2Session/streamLimit`` or ``HTTP2Session/isDraining`` may have changed, or a stream was closed.
-  func capacityChanged()
-}
-
 /// The settings of a session.
 struct HTTP2Settings: Sendable {
   /// The maximum number of bytes of one response that may wait for its reader.
@@ -39,8 +33,8 @@ struct HTTP2Settings: Sendable {
 final class HTTP2Session {
   /// The prefix of every message: host and port.
   let peer: String
-  /// Receives the events of the connection.
-  weak var handler: (any HTTP2SessionHandler)?
+  /// Whether ``streamLimit`` or ``isDraining`` may have changed, or a stream was closed, since the owner last looked.
+  var hasNewCapacity = false
   /// The reason why the connection is no longer usable.
   var failure: HTTPError?
   /// The streams that are open or wait to be opened.

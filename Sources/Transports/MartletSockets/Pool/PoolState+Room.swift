@@ -242,8 +242,8 @@ extension PoolState {
 
   /// Whether the limit of all connections is reached.
   private var isFull: Bool {
-    if limits.total == nil, room == nil { return false }
-    return connections.count >= max(1, min(limits.total ?? .max, room ?? .max))
+    if limits.total == nil, descriptorLimit == nil { return false }
+    return connections.count >= max(1, min(limits.total ?? .max, descriptorLimit ?? .max))
   }
 
   /// Whether the limit of a host's connections is reached.

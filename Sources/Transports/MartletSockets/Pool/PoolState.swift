@@ -75,7 +75,7 @@ struct PoolState<Key: PoolKey>: Sendable {
   var blocked: [Int] = []
   var idleCount = 0
   /// How many connections the system has room for, as shown by the last opening; nil if that is not known.
-  private(set) var room: Int?
+  private(set) var descriptorLimit: Int?
   private var lastConnection = 0
   private var lastTicket = 0
   private var keyLimit = 1000
@@ -251,21 +251,21 @@ extension PoolState {
   /// Handles a connection for which the system has no room, such as no descriptor. Its requests wait as at a limit, and
   /// idle connections make room for them. Returns nil, and does nothing, if there is no other connection: the opening
   /// then counts as ``failed(_:now:)``.
-  mutating func lacksRoom(for connection: Int, now: UInt64) -> [Action]? {
+  mutating func lacksDescriptor(for connection: Int, now: UInt64) -> [Action]? {
     guard let entry = connections[connection]?.entry, connections.count > 1 else { return nil }
     var actions: [Action] = []
     remove(connection)
     entries[entry].expected = 0
-    room = min(room ?? .max, connections.count)
+    descriptorLimit = min(descriptorLimit ?? .max, connections.count)
     serve(entry, now, &actions)
     settle(now, &actions)
     return actions
   }
 
   /// Forgets the lack of room: the system may have room again.
-  mutating func forgetLackOfRoom(now: UInt64) -> [Action] {
+  mutating func forgetDescriptorLimit(now: UInt64) -> [Action] {
     var actions: [Action] = []
-    room = nil
+    descriptorLimit = nil
     settle(now, &actions)
     return actions
   }

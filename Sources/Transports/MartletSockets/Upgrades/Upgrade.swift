@@ -15,7 +15,7 @@ protocol UpgradeCarrier: AnyObject {
   /// - Parameter sendingRest: whether a stream of HTTP/2 first sends the bytes that are still waiting.
   func close(sendingRest: Bool)
   /// The socket of a peer that answers fast; nil of another peer.
-  var answeringStream: LayeredSocket? { get }
+  var answeringSocket: LayeredSocket? { get }
   /// Whether bytes have arrived since some were sent.
   var hasAnswer: Bool { get }
   /// Notes that a wait for an answer was in vain.
@@ -24,7 +24,7 @@ protocol UpgradeCarrier: AnyObject {
 
 extension UpgradeCarrier {
   /// Nobody waits on a connection that others share.
-  var answeringStream: LayeredSocket? { nil }
+  var answeringSocket: LayeredSocket? { nil }
 
   var hasAnswer: Bool { true }
 

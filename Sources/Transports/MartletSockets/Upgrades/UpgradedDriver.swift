@@ -36,7 +36,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
     if upgrade.input.pauseIfFull(adding: 0) { connection.isReading = false }
   }
 
-  var answeringStream: LayeredSocket? { isAnswering && connection.isReading ? connection.stream : nil }
+  var answeringSocket: LayeredSocket? { isAnswering && connection.isReading ? connection.socket : nil }
 
   func noteSilence() { isAnswering = false }
 
@@ -44,7 +44,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
 
   var outlivesInput: Bool { !hasOutputEnded }
 
-  func receiveEnd(_ end: StreamEnd) {
+  func receiveEnd(_ end: InputEnd) {
     guard !hasInputEnded else {
       return connection.fail(
         lost("the connection failed while bytes were sent, after the peer had ended its direction"))

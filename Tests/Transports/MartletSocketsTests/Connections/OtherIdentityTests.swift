@@ -169,7 +169,7 @@ struct OtherIdentityTests {
 
     for transport in [base, other, base] { #expect(try await text(transport, server.url) == "plain") }
 
-    #expect(other.raw.thread === base.raw.thread)
+    #expect(other.thread === base.thread)
     #expect(Set(server.requests.map(\.connection)).count == 1)
   }
 
@@ -190,7 +190,7 @@ struct OtherIdentityTests {
     let base = transport { $0.versions = versions }
     var other: SocketTransport? = base.with(tls: settings(with: "client"))
     for transport in [try #require(other), base] { _ = try await user(transport) }
-    weak let context = other?.raw.identity.ready
+    weak let context = other?.identity.ready
     #expect(context != nil)
     #expect(await base.statistics()[try origin]?.idle == 2)
 
@@ -225,7 +225,7 @@ struct OtherIdentityTests {
       let response = try await #require(other).send(request, in: Call())
       stream = try #require(response.stream)
     }
-    weak let identity = other?.raw.identity
+    weak let identity = other?.identity
     #expect(identity != nil)
 
     other = nil

@@ -36,7 +36,7 @@ struct ReuseTests {
   private func stopLoop() throws -> (isStopped: Gate, goOn: DispatchSemaphore) {
     let isStopped = Gate()
     let goOn = DispatchSemaphore(value: 0)
-    try transport.raw.thread.get().jobs.submit { _ in
+    try transport.thread.get().jobs.submit { _ in
       isStopped.open()
       goOn.wait()
     }

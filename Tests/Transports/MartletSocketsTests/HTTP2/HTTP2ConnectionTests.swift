@@ -154,7 +154,7 @@ struct HTTP2ConnectionTests {
   @Test func theRestOfABodyIsNotSentAfterTheResponse() throws {
     let client = try HTTP2Client()
     let server = HTTP2Server()
-    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: [.bytes([1], .more)])
+    let (id, recorder) = try client.submit(.post, framing: .unknownLength, parts: [.bytes([1], .more)])
     client.talk(to: server)
     server.respond(id, 413, body: Array("too large".utf8))
     client.talk(to: server)
@@ -171,7 +171,7 @@ struct HTTP2ConnectionTests {
   @Test func aBodyThatCannotBeReadResetsItsStream() throws {
     let client = try HTTP2Client()
     let server = HTTP2Server()
-    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: [.bytes([1], .more), .failure])
+    let (id, recorder) = try client.submit(.post, framing: .unknownLength, parts: [.bytes([1], .more), .failure])
 
     client.talk(to: server)
 
@@ -188,7 +188,7 @@ struct HTTP2ConnectionTests {
     var trailers = HTTP2Fields()
     trailers.append([FieldName("Digest"): "abc"])
     let (id, recorder) = try client.submit(
-      .post, body: .unknownLength, parts: [.bytes([1, 2], .more), .bytes([3], .trailers(trailers))])
+      .post, framing: .unknownLength, parts: [.bytes([1, 2], .more), .bytes([3], .trailers(trailers))])
 
     client.talk(to: server)
 

@@ -63,7 +63,7 @@ struct HTTP2ExchangeTests {
     let server = HTTP2Server()
     server.onRequest = { server.respond($0) }
     let body = [UInt8](repeating: 7, count: 20_000)
-    let (id, recorder) = try client.submit(.post, body: .length(20_000), parts: [.bytes(body, .end)])
+    let (id, recorder) = try client.submit(.post, framing: .length(20_000), parts: [.bytes(body, .end)])
 
     client.talk(to: server)
 
@@ -79,7 +79,7 @@ struct HTTP2ExchangeTests {
     let server = HTTP2Server()
     server.onRequest = { server.respond($0) }
     let (id, recorder) = try client.submit(
-      .post, body: .unknownLength, parts: [.pause, .bytes([1], .more), .pause, .bytes([2], .more), .bytes([], .end)])
+      .post, framing: .unknownLength, parts: [.pause, .bytes([1], .more), .pause, .bytes([2], .more), .bytes([], .end)])
 
     client.talk(to: server)
     #expect(recorder.readCount == 1)

@@ -78,7 +78,7 @@ struct HTTP2FlowTests {
   @Test func aBodyIsReadAsFarAsTheWindowAllows() throws {
     let client = try HTTP2Client()
     let (id, recorder) = try client.submit(
-      .post, body: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 200_000), .end)])
+      .post, framing: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 200_000), .end)])
     client.receive(Frames.settings())
     client.pull()
     #expect(client.takeOutput().count < 70_000)
@@ -94,7 +94,7 @@ struct HTTP2FlowTests {
   @Test func aPullStopsAtItsLimit() throws {
     let client = try HTTP2Client()
     let (_, recorder) = try client.submit(
-      .post, body: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 60_000), .end)])
+      .post, framing: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 60_000), .end)])
     client.receive(Frames.settings())
     _ = client.takeOutput()
 
@@ -115,7 +115,7 @@ struct HTTP2FlowTests {
     client.receive(Frames.settings([(3, 128)]))
 
     #expect(client.capacity == 28)
-    #expect(client.handler.changes == 1)
+    #expect(client.session.hasNewCapacity)
     client.receive(Frames.headers(stream: 1, ends: true))
     #expect(client.capacity == 29)
   }
@@ -151,7 +151,7 @@ struct HTTP2FlowTests {
     let client = try HTTP2Client()
     client.receive(Frames.settings())
     let (_, first) = try client.submit(
-      .post, body: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 60_000), .end)])
+      .post, framing: .unknownLength, parts: [.bytes([UInt8](repeating: 1, count: 60_000), .end)])
     while first.readCount < 1 { client.pull(upTo: client.output.count + 1) }
     let (_, second) = try client.submit()
 
@@ -167,7 +167,7 @@ struct HTTP2FlowTests {
     client.receive(Frames.settings([(4, most)]) + Frames.windowUpdate(most - 65_535))
     let piece = HTTP2TestPart.bytes([UInt8](repeating: 1, count: 16_384), .more)
     let recorders = try (0..<8).map { _ in
-      try client.submit(.post, body: .unknownLength, parts: Array(repeating: piece, count: 100)).recorder
+      try client.submit(.post, framing: .unknownLength, parts: Array(repeating: piece, count: 100)).recorder
     }
 
     for _ in 0..<40 { client.pull(upTo: client.output.count + 1) }
@@ -177,14 +177,14 @@ struct HTTP2FlowTests {
     #expect(counts.reduce(0, +) > 24)
   }
 
-  /// The owner submits within the event, like a pool with waiters.
+  /// The owner submits after each change, like a pool with waiters.
   @Test func aWaiterMaySubmitWhenAStreamIsClosed() throws {
     let client = try HTTP2Client()
     let server = HTTP2Server(maxStreams: 2)
     client.talk(to: server)
     server.onRequest = { server.respond($0, body: [1, 2, 3]) }
     var recorders: [HTTP2Recorder] = []
-    client.handler.onChange = {
+    client.onNewCapacity = {
       while client.capacity > 0, recorders.count < 20 {
         guard let recorder = try? client.submit().recorder else { return }
         recorders.append(recorder)

@@ -86,7 +86,7 @@ struct HTTP2FuzzTests {
     for number in 0..<4 {
       recorders.append(
         number == 1
-          ? try client.submit(.post, body: .unknownLength, parts: [.bytes(body, .more), .pause, .bytes([1], .end)])
+          ? try client.submit(.post, framing: .unknownLength, parts: [.bytes(body, .more), .pause, .bytes([1], .end)])
           : try client.submit(number == 2 ? .head : .get))
       if number == 2 { client.pull() }
     }

@@ -144,7 +144,7 @@ struct HTTP2LimitTests {
   @Test func aWindowThatIsOpenedByteByByteEndsTheConnection() throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings([(4, 1)]))
-    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: parts(1 << 20))
+    let (id, recorder) = try client.submit(.post, framing: .unknownLength, parts: parts(1 << 20))
     client.pull()
     var sent = 0
     while client.session.failure == nil, sent < 6_000_000 {
@@ -176,7 +176,7 @@ struct HTTP2LimitTests {
   func updatesForEachPieceOfABodyAreFine(piece: Int, window: Int, size: Int) throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings([(4, window)]) + Frames.windowUpdate(window - 65_535 + 1))
-    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: parts(size))
+    let (id, recorder) = try client.submit(.post, framing: .unknownLength, parts: parts(size))
     client.pull()
     while !recorder.isSent, client.session.failure == nil {
       let taken = dataCount(client.takeOutput())
@@ -200,7 +200,7 @@ struct HTTP2LimitTests {
   @Test func updatesForEachMessageAreFine() throws {
     let client = try HTTP2Client()
     client.receive(Frames.settings())
-    let (id, recorder) = try client.submit(.post, body: .unknownLength, parts: [])
+    let (id, recorder) = try client.submit(.post, framing: .unknownLength, parts: [])
     client.pull()
     for _ in 0..<2000 {
       recorder.parts = [.bytes([1, 2, 3], .more), .pause]

@@ -90,27 +90,16 @@ enum HTTP2TestPart {
   }
 }
 
-/// Counts the events of a session.
-final class HTTP2SessionRecorder: HTTP2SessionHandler {
-  private(set) var changes = 0
-  var onChange: (() -> Void)?
-
-  func capacityChanged() {
-    changes += 1
-    onChange?()
-  }
-}
-
 /// A session with its recorder, and the bytes that it wants to send.
 final class HTTP2Client {
   let session: HTTP2Session
-  let handler = HTTP2SessionRecorder()
+  /// Called after received bytes that may have changed the capacity.
+  var onNewCapacity: (() -> Void)?
   var output = SendBuffer()
   var now: UInt64 = 1_000_000_000
 
   init(_ settings: HTTP2Settings = HTTP2Settings()) throws {
     session = try HTTP2Session(peer: "host:443", settings: settings)
-    session.handler = handler
   }
 
   /// How many requests the server takes now.
@@ -120,11 +109,11 @@ final class HTTP2Client {
   @discardableResult
   func submit(
     _ method: HTTPMethod = .get, _ path: String = "/", fields: HTTPFields = [:],
-    body: HTTP2RequestHead.Body = .none, parts: [HTTP2TestPart] = [], headerLimit: Int = 256 << 10
+    framing: RequestFraming = .none, parts: [HTTP2TestPart] = [], headerLimit: Int = 256 << 10
   ) throws -> (id: Int32, recorder: HTTP2Recorder) {
     let url = try #require(URL(string: "https://host.example\(path)"))
     let origin = try #require(Origin(url))
-    let head = try HTTP2RequestHead(HTTPRequest(method, url, fields: fields), origin: origin, body: body)
+    let head = try HTTP2RequestHead(HTTPRequest(method, url, fields: fields), origin: origin, framing: framing)
     let recorder = HTTP2Recorder()
     recorder.parts = parts
     return (try session.submit(head, headerLimit: headerLimit, handler: recorder), recorder)
@@ -153,6 +142,10 @@ final class HTTP2Client {
       Result { () throws(HTTPError) in try session.receive(bytes, now: now) }
     }
     try result.get()
+    if session.hasNewCapacity, let onNewCapacity {
+      session.hasNewCapacity = false
+      onNewCapacity()
+    }
   }
 
   /// Moves available bytes to ``output``. Returns the error of the connection.

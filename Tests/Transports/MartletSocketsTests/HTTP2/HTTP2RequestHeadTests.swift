@@ -9,11 +9,11 @@ import Testing
 struct HTTP2RequestHeadTests {
   private func head(
     _ method: HTTPMethod = .get, _ url: String = "https://host.example/", _ fields: HTTPFields = [:],
-    body: HTTP2RequestHead.Body = .none
+    framing: RequestFraming = .none
   ) throws -> HTTP2RequestHead {
     let url = try #require(URL(string: url))
     return try HTTP2RequestHead(
-      HTTPRequest(method, url, fields: fields), origin: try #require(Origin(url)), body: body)
+      HTTPRequest(method, url, fields: fields), origin: try #require(Origin(url)), framing: framing)
   }
 
   @Test(arguments: [
@@ -42,7 +42,7 @@ struct HTTP2RequestHeadTests {
   }
 
   @Test func pseudoFieldsComeFirst() throws {
-    let head = try head(.put, "https://host.example/a", ["X-A": "b"], body: .length(3))
+    let head = try head(.put, "https://host.example/a", ["X-A": "b"], framing: .length(3))
 
     #expect(head.fields.names == [":method", ":scheme", ":authority", ":path", "content-length", "x-a", "accept"])
     #expect(head.fields[":method"] == ["PUT"])
@@ -106,11 +106,11 @@ struct HTTP2RequestHeadTests {
   }
 
   @Test(arguments: [
-    (HTTP2RequestHead.Body.none, [], false), (.length(0), ["0"], false), (.length(5), ["5"], true),
+    (RequestFraming.none, [], false), (.length(0), ["0"], false), (.length(5), ["5"], true),
     (.unknownLength, [], true),
   ])
-  func theLengthIsThatOfTheBody(_ body: HTTP2RequestHead.Body, _ length: [String], _ hasBody: Bool) throws {
-    let head = try head(.post, body: body)
+  func theLengthIsThatOfTheBody(_ framing: RequestFraming, _ length: [String], _ hasBody: Bool) throws {
+    let head = try head(.post, framing: framing)
 
     #expect(head.fields["content-length"] == length)
     #expect(head.hasBody == hasBody)

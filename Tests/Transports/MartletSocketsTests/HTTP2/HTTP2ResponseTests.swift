@@ -17,7 +17,7 @@ struct HTTP2ResponseTests {
   private func check(_ row: HTTP2Row, cut: [Int], pieces size: Int) throws {
     let client = try HTTP2Client()
     let parts: [HTTP2TestPart] = row.isUploading ? [.bytes([1, 2, 3], .more)] : []
-    let (_, recorder) = try client.submit(row.method, body: row.isUploading ? .unknownLength : .none, parts: parts)
+    let (_, recorder) = try client.submit(row.method, framing: row.isUploading ? .unknownLength : .none, parts: parts)
     client.pull()
     #expect(client.receive(Frames.settings()) == nil)
 

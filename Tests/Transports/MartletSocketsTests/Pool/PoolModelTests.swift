@@ -107,7 +107,7 @@ private struct PoolModel {
       return "expect \(key)"
     case 20: return lackRoom()
     case 21:
-      take(pool.forgetLackOfRoom(now: now))
+      take(pool.forgetDescriptorLimit(now: now))
       return "forget the lack of room"
     case 22, 23: return suspend()
     default:
@@ -141,7 +141,7 @@ private struct PoolModel {
   private mutating func lackRoom() -> String {
     guard let (connection, _) = opening else { return "nothing" }
     connections[connection] = nil
-    take(pool.lacksRoom(for: connection, now: now) ?? pool.failed(connection, now: now))
+    take(pool.lacksDescriptor(for: connection, now: now) ?? pool.failed(connection, now: now))
     return "no room for \(connection)"
   }
 
@@ -320,7 +320,7 @@ private struct PoolModel {
     }
     if connections.values.contains(where: { $0.key == key && $0.state == .opening }) { return [] }
     let isHostFull = limits.perHost.map { hosts[key.host, default: []].count >= $0 } ?? false
-    let isFull = connections.count >= min(limits.total ?? .max, pool.room ?? .max)
+    let isFull = connections.count >= min(limits.total ?? .max, pool.descriptorLimit ?? .max)
     guard isHostFull || isFull else { return ["a waiter for \(key), and nothing is opened"] }
     let inTheWay = idle.filter { !isHostFull || connections[$0]?.key.host == key.host }
     return inTheWay.isEmpty ? [] : ["a waiter for \(key), and \(inTheWay) are idle"]

@@ -20,14 +20,14 @@ struct PoolStateRoomTests {
     _ = pool.request(1, for: "a", now: 0)
     _ = pool.opened(1, capacity: 1, now: 0)
     #expect(pool.request(2, for: "b", now: 1) == [.open(connection: 2, key: "b")])
-    #expect(pool.lacksRoom(for: 2, now: 1) == [])
+    #expect(pool.lacksDescriptor(for: 2, now: 1) == [])
     #expect(pool.request(3, for: "b", now: 1) == [])
     #expect(pool.isQueued(2) && pool.isQueued(3))
     // as at a limit: the other key's connection makes room when it is idle
     #expect(pool.released(1, now: 2) == [.close(connection: 1), .open(connection: 3, key: "b")])
     #expect(pool.opened(3, capacity: 1, now: 3) == [.use(connection: 3, waiter: 2)])
     // after a while it is tried again
-    #expect(pool.forgetLackOfRoom(now: 4) == [.open(connection: 4, key: "b")])
+    #expect(pool.forgetDescriptorLimit(now: 4) == [.open(connection: 4, key: "b")])
     #expect(pool.opened(4, capacity: 1, now: 5) == [.use(connection: 4, waiter: 3)])
   }
 
@@ -37,9 +37,9 @@ struct PoolStateRoomTests {
     _ = pool.opened(1, capacity: 1, now: 0)
     _ = pool.released(1, now: 1)
     _ = pool.request(2, for: "b", now: 1)
-    #expect(pool.lacksRoom(for: 2, now: 1) == [.close(connection: 1), .open(connection: 3, key: "b")])
+    #expect(pool.lacksDescriptor(for: 2, now: 1) == [.close(connection: 1), .open(connection: 3, key: "b")])
     // without any other connection the request fails
-    #expect(pool.lacksRoom(for: 3, now: 1) == nil)
+    #expect(pool.lacksDescriptor(for: 3, now: 1) == nil)
     #expect(pool.failed(3, now: 1) == [.fail(waiter: 2, connection: 3)])
   }
 }

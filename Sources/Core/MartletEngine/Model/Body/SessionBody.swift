@@ -17,11 +17,10 @@ final class SessionBody: BodySource {
   ///   - response: the response that the loop returned.
   ///   - method: the method of the request that it answers: after a 303, it differs from the caller's.
   ///   - limit: the maximum number of bytes; nil for no limit.
-  ///   - deadline: the deadline of the call; nil for none.
-  init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, until deadline: Deadline?, in call: Call) {
+  init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, in call: Call) {
     let source = response.body.source
     base =
-      if let deadline, !Deadline.ends(source) {
+      if let deadline = call.activeDeadline, !Deadline.ends(source) {
         DeadlineBody(source, until: deadline, in: call.context)
       } else {
         source

@@ -45,17 +45,16 @@ final class AttemptLoop: Sendable {
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.emit(.attempt(attempt.number, sent))
-        let outcome = await outcome(of: sent, or: answer?.response, in: call)
+        var outcome = await outcome(of: sent, or: answer?.response, in: call)
         let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
         if pending == nil, case .success(let response) = outcome { return (response.adding(history), sent.method) }
-        switch try await review(outcome, of: attempt, by: chain, after: pending, in: call) {
-        case .done(let response): return (response.adding(history), sent.method)
-        case .again(let resend, let record):
-          history.append(record)
-          guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: record.reason) }
-          try await wait(for: resend, because: record.reason, in: call)
-          request = resend.request
+        guard let resend = try await review(&outcome, of: attempt, by: chain, after: pending, in: call) else {
+          return (try outcome.get().adding(history), sent.method)
         }
+        history.append(AttemptRecord(request: sent.head, response: outcome.head, reason: resend.reason))
+        guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: resend.reason) }
+        try await wait(for: resend, in: call)
+        request = resend.request
       } catch {
         throw Self.failure(error, of: described.request, after: history)
       }
@@ -74,10 +73,10 @@ final class AttemptLoop: Sendable {
   /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next
   /// attempt tries again.
   @inline(never)
-  private func wait(for resend: InterceptorChain.Resend, because reason: String, in call: Call) async throws {
+  private func wait(for resend: InterceptorChain.Resend, in call: Call) async throws {
     let delay = resend.delay
     if call.credentialsError != nil { call.credentialsError = nil }
-    call.emit(.resend(resend.request, after: delay, reason: reason, failure: resend.failure))
+    call.emit(.resend(resend.request, after: delay, reason: resend.reason, failure: resend.failure))
     guard delay > .zero else { return }
     try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
   }
@@ -99,24 +98,17 @@ final class AttemptLoop: Sendable {
     } catch { return .failure(error) }
   }
 
-  private enum Step {
-    case done(HTTPResponse)
-    case again(InterceptorChain.Resend, AttemptRecord)
-  }
-
-  /// Finishes the reviews of an outcome. If there is a resend or an error, the response of this attempt is discarded.
+  /// Finishes the reviews of an outcome, and returns the next request; nil if the outcome is accepted. If there is a
+  /// next request or an error, the response of this attempt is discarded.
   private func review(
-    _ received: Outcome, of attempt: Attempt, by chain: InterceptorChain,
+    _ outcome: inout Outcome, of attempt: Attempt, by chain: InterceptorChain,
     after first: InterceptorChain.Pending<Verdict>?, in call: Call
-  ) async throws -> Step {
-    var outcome = received
+  ) async throws -> InterceptorChain.Resend? {
+    guard let first else { return nil }
     do {
-      guard let first,
-        let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
-      else { return .done(try outcome.get()) }
-      await outcome.discard(on: clock, in: call)
-      return .again(
-        resend, AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
+      let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
+      if resend != nil { await outcome.discard(on: clock, in: call) }
+      return resend
     } catch {
       await outcome.discard(on: clock, in: call)
       throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])

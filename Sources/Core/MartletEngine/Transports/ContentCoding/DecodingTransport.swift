@@ -30,10 +30,11 @@ public struct DecodingTransport: Transport {
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let response = try await base.send(Self.acceptingCodings(request), in: call)
     guard response.fields.contains(.contentEncoding) else { return response }
-    return try decoded(response, to: request, in: call)
+    return try Self.decoded(response, to: request, in: call)
   }
 
-  private static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
+  /// Returns the request with an `Accept-Encoding`, unless it has one.
+  package static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
     guard !request.fields.contains(.acceptEncoding) else { return request }
     var request = request
     request.fields[.acceptEncoding] = request.fields.contains(.range) ? "identity" : ContentDecoders.acceptEncoding
@@ -41,7 +42,7 @@ public struct DecodingTransport: Transport {
   }
 
   /// Returns the response with its codings decoded, if the caller has not asked for coded bytes.
-  private func decoded(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) throws -> HTTPResponse {
+  package static func decoded(_ response: HTTPResponse, to request: HTTPRequest, in call: Call) throws -> HTTPResponse {
     guard !request.fields.contains(.acceptEncoding), !request.fields.contains(.range),
       response.hasWholeBody(for: request)
     else { return response }
@@ -52,13 +53,13 @@ public struct DecodingTransport: Transport {
   }
 
   /// Returns the response with its codings decoded, the last one first (RFC 9110 §8.4), up to the first unknown one.
-  private func undoingCodings(
+  private static func undoingCodings(
     of response: HTTPResponse, to request: HTTPRequest, in call: Call
   ) throws -> HTTPResponse {
     var codings = response.fields.list(.contentEncoding)
-    guard codings.count <= Self.codingLimit else {
+    guard codings.count <= codingLimit else {
       throw HTTPError(
-        .undecodableBody, "the response's body has \(codings.count) content codings, the limit is \(Self.codingLimit)",
+        .undecodableBody, "the response's body has \(codings.count) content codings, the limit is \(codingLimit)",
         phase: .receiving)
     }
     let coded = CountedBody(response.body.source)
@@ -67,7 +68,7 @@ public struct DecodingTransport: Transport {
     while let coding = codings.last {
       if !ASCII.equalIgnoringCase(coding, "identity") {
         let wording = DecodedBody.Wording(coding: ASCII.lowercased(coding), peer: peer) { call.emit(.note($0)) }
-        guard let decoder = try Self.decoder(for: coding, wording) else { break }
+        guard let decoder = try decoder(for: coding, wording) else { break }
         source = DecodedBody(source, decoder: decoder, wording: wording, isFramed: response.isFramed)
       }
       codings.removeLast()

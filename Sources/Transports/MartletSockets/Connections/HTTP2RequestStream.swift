@@ -3,7 +3,7 @@
 import MartletSemantics
 
 /// One request over HTTP/2: it passes everything that its stream receives to its transfer.
-final class HTTP2Transfer: HTTP2StreamHandler {
+final class HTTP2RequestStream: HTTP2StreamHandler {
   let transfer: Transfer
   private(set) var id: Int32 = 0
   private unowned let driver: HTTP2Driver
@@ -17,14 +17,14 @@ final class HTTP2Transfer: HTTP2StreamHandler {
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
     self.transfer = transfer
     self.driver = driver
-    isExpecting = transfer.exchange.limits.expectation != nil
+    isExpecting = transfer.exchange.settings.expectation != nil
   }
 
   /// Notes the stream of the request.
   func begin(_ id: Int32) {
     self.id = id
-    transfer.stream = Int(id)
-    guard let time = transfer.exchange.limits.expectation else { return }
+    transfer.streamID = Int(id)
+    guard let time = transfer.exchange.settings.expectation else { return }
     let timer = HeapTimer { [weak self] in self?.beginUpload() }
     expectation = timer
     driver.loop.set(timer, to: driver.loop.now &+ time)

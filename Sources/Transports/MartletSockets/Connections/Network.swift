@@ -51,9 +51,9 @@ final class Network {
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
-  private(set) var http1Only: Set<Origin> = []
+  private(set) var http1Only = NotedOrigins()
   /// The servers that do not open WebSockets over HTTP/2, although their SETTINGS say so.
-  var http1WebSockets: Set<Origin> = []
+  var http1WebSockets = NotedOrigins()
   /// The connections with bytes to send at the end of the turn.
   @exclusivity(unchecked) var sending: [Connection] = []
 

@@ -167,7 +167,8 @@ extension SocketTransport {
     let hop = NextHop(to: destination, for: request, authentications)
     while true {
       try await hop.proxy?.askForToken(in: call)
-      let body = request.body.needsOpening ? try await call.holding { try await request.body.openUnlessEmpty() } : nil
+      let body =
+        request.body.needsOpening ? try await call.withinDeadline { try await request.body.openUnlessEmpty() } : nil
       let (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
       let head = try await source.head()
       if try hop.proxy?.answers(head) == true, request.body.canBeSent {

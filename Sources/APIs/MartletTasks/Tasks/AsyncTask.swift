@@ -123,7 +123,7 @@ func within<Outcome: Sendable>(
   _ work: @escaping @Sendable () async -> Outcome
 ) async -> Outcome {
   do {
-    return try await Deadline(limit, for: "the task", on: ContinuousClock()).holding(work)
+    return try await Deadline(limit, for: "the task", on: ContinuousClock()).limiting(work)
   } catch {
     return failed(error as? HTTPError ?? HTTPError(.cancelled, "the task was cancelled"))
   }

@@ -79,7 +79,7 @@ final class LoopbackRedirect {
 
   /// Waits for the code in the redirect.
   func code(within limit: Duration, on clock: any Clock<Duration>) async throws -> String {
-    try await Deadline(limit, for: "the login", on: clock).holding { [answer] in try await answer.wait() }
+    try await Deadline(limit, for: "the login", on: clock).limiting { [answer] in try await answer.wait() }
   }
 }
 

@@ -11,7 +11,7 @@ final class HTTP1Driver: ConnectionDriver {
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
   @exclusivity(unchecked) private var state = HTTP1ConnectionState()
-  private var upload = Upload.over
+  private var upload = BodySending.over
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
   @exclusivity(unchecked) private var turnLimit = TurnLimit()
@@ -22,7 +22,7 @@ final class HTTP1Driver: ConnectionDriver {
   private lazy var expectation = HeapTimer { [weak self] in self?.beginUpload() }
 
   /// The state of a request's body.
-  private enum Upload {
+  private enum BodySending {
     /// It waits for a 100 response.
     case held
     case sending

@@ -89,7 +89,7 @@ final class TLSIdentity: Sendable {
     if let ready { return ready }
     do {
       guard let call else { return try await sharedContext() }
-      return try await call.holding { try await self.sharedContext() }
+      return try await call.withinDeadline { try await self.sharedContext() }
     } catch { throw HTTPError(wrapping: error) }
   }
 

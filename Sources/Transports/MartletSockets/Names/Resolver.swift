@@ -206,7 +206,7 @@ extension Resolver {
       let result: LookUpResult
       do {
         // As a value, so that the resolver's own error of this kind is not mistaken for that of the limit.
-        result = try await Deadline(limit, for: "", on: clock).holding {
+        result = try await Deadline(limit, for: "", on: clock).limiting {
           do {
             return .success(try await lookUp(host))
           } catch {

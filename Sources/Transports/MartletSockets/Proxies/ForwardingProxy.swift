@@ -25,7 +25,7 @@ final class ForwardingProxy {
   func askForToken(in call: Call) async throws {
     let tokens = try authentications.use(server) { $0.neededTokens }
     guard !isForeign, let tokens else { return }
-    token = try await call.holding { [server, origin] in try await server.token(by: tokens, for: origin) }
+    token = try await call.withinDeadline { [server, origin] in try await server.token(by: tokens, for: origin) }
   }
 
   /// Returns the proxy as the recipient the next time the request is sent.

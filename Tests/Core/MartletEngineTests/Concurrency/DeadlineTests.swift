@@ -13,7 +13,7 @@ struct DeadlineTests {
 
   @Test func workThatEndsInTimeReturnsItsResult() async throws {
     let deadline = Deadline(.seconds(10), on: clock)
-    #expect(try await deadline.holding { 1 } == 1)
+    #expect(try await deadline.limiting { 1 } == 1)
     #expect(deadline.remaining == .seconds(10))
   }
 
@@ -22,7 +22,7 @@ struct DeadlineTests {
     let (begun, never) = ([Gate(), Gate()], Gate())
     let calls = begun.map { begun in
       Task {
-        try await deadline.holding {
+        try await deadline.limiting {
           begun.open()
           await Task.detached { try? await never.wait() }.value  // ignores cancellation
         }
@@ -44,16 +44,16 @@ struct DeadlineTests {
   @Test func afterTheDeadlineNoWorkBegins() async throws {
     let deadline = Deadline(.zero, on: clock)
     let error = await #expect(throws: HTTPError.self) {
-      try await deadline.holding { Issue.record("the work began") }
+      try await deadline.limiting { Issue.record("the work began") }
     }
     #expect(error?.kind == .deadlineExceeded)
   }
 
   @Test func aDeadlineEndsWorkAlthoughAnotherOneWasReleased() async throws {
-    try await Deadline(.seconds(10), on: clock).holding {}
+    try await Deadline(.seconds(10), on: clock).limiting {}
     let other = Deadline(.seconds(5), on: clock)
     let never = Gate()
-    let work = Task { try await other.holding { try await never.wait() } }
+    let work = Task { try await other.limiting { try await never.wait() } }
     clock.advance(by: .seconds(5))
     await #expect(throws: HTTPError.self) { try await work.value }
   }

@@ -79,7 +79,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   /// Reads the rest so that it is stored, unless it is too long or takes too long.
   func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async {
     guard length ?? 0 <= limit, state.withLock({ $0.writer != nil }) else { return }
-    _ = try? await Deadline(time, on: clock).holding { [self] in
+    _ = try? await Deadline(time, on: clock).limiting { [self] in
       var count = 0
       while count <= limit, let chunk = try await next() { count += chunk.count }
     }

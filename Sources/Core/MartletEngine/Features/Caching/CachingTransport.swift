@@ -326,7 +326,7 @@ struct CachingTransport: Transport, DeadlineAware {
     }
     let body = StoringBody(response.expectedBody, of: entry, to: writer, for: flight)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
-      _ = try? await flight.call.holding { try await body.next() }
+      _ = try? await flight.call.withinDeadline { try await body.next() }
     }
     var response = response
     response.body = ResponseBody(length: response.body.length, from: body)

@@ -173,7 +173,7 @@ final class InFlightRequest: Sendable {
   func wait(for result: RunningWork<Outcome>, on clock: any Clock<Duration>) async throws {
     // No outcome: the identical request waits for this call, or the time is up.
     let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
-    let outcome = try await call.holding { [call] in try await result.result(in: call.context, within: limit) }
+    let outcome = try await call.withinDeadline { [call] in try await result.result(in: call.context, within: limit) }
     if outcome != .abandoned { state.withLock { $0.stage = .new(mayJoin: false) } }
   }
 
@@ -256,7 +256,7 @@ final class InFlightRequest: Sendable {
     case .wait(let longest):
       let pause = state.withLock { $0.lease.nextPause(longest, on: clock) }
       guard let pause else { return false }
-      try await call.holding { try await clock.sleep(for: pause) }
+      try await call.withinDeadline { try await clock.sleep(for: pause) }
       return true
     }
   }
@@ -277,7 +277,7 @@ final class InFlightRequest: Sendable {
   private func askFleet() async throws -> FleetAnswer? {
     guard let fleet = cache.fleet else { return nil }
     let name = RequestIdentity(key, request.fields).fingerprint
-    let answer = try await call.holding { [cache, call] in
+    let answer = try await call.withinDeadline { [cache, call] in
       await cache.attempt(in: call) { try await fleet.requestLease(for: name) }
     }
     guard case .send(let lease) = answer else {

@@ -107,7 +107,7 @@ final class SessionBody: BodySource {
   ) async -> HTTPError {
     state.withLock { $0.isFinished = true }  // The end of the body is not that of the call.
     var error = error
-    error.body = try? await Deadline(time, on: clock).holding { [self] in
+    error.body = try? await Deadline(time, on: clock).limiting { [self] in
       var bytes = Data()
       while bytes.count < count, let chunk = try? await next() { bytes.append(chunk) }
       return bytes.prefix(count)

@@ -99,9 +99,11 @@ public final class Call: Work {
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.
-  package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  package func withinDeadline<Value: Sendable>(
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
     guard let deadline = activeDeadline else { return try await work() }
-    return try await deadline.holding(work)
+    return try await deadline.limiting(work)
   }
 
   /// Removes the deadline: the call has ended, or has opened a connection, which may last.

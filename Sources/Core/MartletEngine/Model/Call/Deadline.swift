@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// It ends a wait in one of two ways. A type that is known to end its own waits (``DeadlineAware``) is notified when
 /// the time is up. All other code, such as an interceptor or the caller's store, runs in a separate task, which is then
-/// cancelled and abandoned (``holding(_:)``): so the deadline also holds against code that ignores cancellation.
+/// cancelled and abandoned (``limiting(_:)``): so the deadline also holds against code that ignores cancellation.
 package final class Deadline: Sendable {
   private let limit: Duration
   private let stopwatch: Stopwatch
@@ -37,7 +37,7 @@ package final class Deadline: Sendable {
 
   /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled, and nothing
   /// waits for its end.
-  package func holding<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  package func limiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let result = OneShot<Value>()
     guard add(result) else { return try await result.wait() }
     let worker = Task {
@@ -127,7 +127,7 @@ extension OneShot: FailableWait {
 
 /// A transport, a store or a body's source that can be awaited in the task of a call with a deadline. It either does
 /// not wait, or only for operations that end their waits at the deadline. All others need a separate task: see
-/// ``Deadline/holding(_:)``.
+/// ``Deadline/limiting(_:)``.
 @_spi(Transports) public protocol DeadlineAware: Sendable {
   /// Whether that holds; a wrapper returns the answer of the object that it wraps.
   var endsAtDeadline: Bool { get }

@@ -78,7 +78,7 @@ final class AttemptLoop: Sendable {
     if call.credentialsError != nil { call.credentialsError = nil }
     call.emit(.resend(resend.request, after: delay, reason: resend.reason, failure: resend.failure))
     guard delay > .zero else { return }
-    try await call.holding { [clock] in try await clock.sleep(for: delay.bounded) }
+    try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
   }
 
   /// Sends the request, unless an interceptor has returned the response.
@@ -91,7 +91,7 @@ final class AttemptLoop: Sendable {
         } else if transportEndsAtDeadline || !call.hasDeadline {
           try await transport.send(request, in: call)
         } else {
-          try await call.holding { [transport] in try await transport.send(request, in: call) }
+          try await call.withinDeadline { [transport] in try await transport.send(request, in: call) }
         }
       call.emit(.response(response.head, from: response.url))
       return .success(response)

@@ -77,7 +77,7 @@ struct InterceptorChain: Sendable {
   ) async throws -> Answer? {
     var pending: Pending? = first
     while let current = pending {
-      switch try await call.holding(current.work) {
+      switch try await call.withinDeadline(current.work) {
       case .send(let prepared): request.update { $0 = prepared }
       case .respond(let response):
         return Answer(response: response, preparedCount: preparing[current.position].index + 1)
@@ -119,7 +119,7 @@ struct InterceptorChain: Sendable {
   ) async throws -> Resend? {
     var pending: Pending? = first
     while let current = pending {
-      switch try await call.holding(current.work) {
+      switch try await call.withinDeadline(current.work) {
       case .accept: break
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason):

@@ -134,7 +134,7 @@ import Synchronization
     if resumesSender { transfer.resumeReading() }
     let signal = noteMetrics(of: next)
     if case .ask(let question) = signal {
-      do { try await call.holding { [call] in try await question(call) } } catch {
+      do { try await call.withinDeadline { [call] in try await question(call) } } catch {
         cancel()
         throw error
       }

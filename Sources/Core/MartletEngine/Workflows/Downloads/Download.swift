@@ -310,7 +310,7 @@ struct Download {
     let sleep: @Sendable () async throws -> Void = { [pause, clock = session.configuration.clock] in
       try await clock.sleep(for: pause)
     }
-    if let deadline { try await deadline.holding(sleep) } else { try await sleep() }
+    if let deadline { try await deadline.limiting(sleep) } else { try await sleep() }
   }
 
   /// Returns where a later download can continue. Keeps the file for it if the caller wants that.

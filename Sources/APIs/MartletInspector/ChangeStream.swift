@@ -19,7 +19,8 @@ final class ChangeStream: Sendable {
     /// The last revision; nil before the beginning.
     var revision: UInt64?
     var removals = 0
-    var rounds = 0
+    /// When the stream looked last, when it last wrote, and when the numbers of connections were last read.
+    var (looked, wrote, refreshed) = (ContinuousClock.now, ContinuousClock.now, ContinuousClock.Instant?.none)
     /// The last second that was counted, how many calls had ended then, and the numbers of connections.
     var second = 0
     var ended = 0
@@ -27,11 +28,11 @@ final class ChangeStream: Sendable {
   }
 
   /// The time between two looks.
-  private static let interval = DispatchTimeInterval.milliseconds(100)
-  /// The rounds without changes after which a comment finds out whether the page is still there.
-  private static let silentRounds = 50
-  /// The rounds after which the numbers of connections are read again.
-  private static let roundsOfASecond = 10
+  private static let interval = Duration.milliseconds(100)
+  /// The time without changes after which a comment finds out whether the page is still there.
+  private static let silence = Duration.seconds(5)
+  /// The time after which the numbers of connections are read again.
+  private static let refreshInterval = Duration.seconds(1)
   /// The maximum number of calls in one piece.
   private static let batch = 500
 
@@ -52,11 +53,15 @@ final class ChangeStream: Sendable {
     }
     let pause = DispatchSemaphore(value: 0)
     while !log.isClosed {
-      let changes = changes(since: last, &position)
-      if !changes.isEmpty { return changes }
-      position.rounds += 1
-      if position.rounds.isMultiple(of: Self.silentRounds) { return Data(": still here\n\n".utf8) }
-      _ = pause.wait(timeout: .now() + Self.interval)
+      let rest = Self.interval - position.looked.duration(to: .now)
+      if rest > .zero { _ = pause.wait(timeout: .now() + rest.inMilliseconds / 1000) }
+      position.looked = .now
+      var output = changes(since: last, &position)
+      if output.isEmpty, position.wrote.duration(to: .now) >= Self.silence { output = Data(": still here\n\n".utf8) }
+      guard output.isEmpty else {
+        position.wrote = .now
+        return output
+      }
     }
     return nil
   }
@@ -64,7 +69,10 @@ final class ChangeStream: Sendable {
   private var now: Double { log.elapsed.inMilliseconds }
 
   private func changes(since last: UInt64, _ position: inout Position) -> Data {
-    if position.rounds.isMultiple(of: Self.roundsOfASecond) { log.pools?.refresh() }
+    if position.refreshed.map({ $0.duration(to: .now) >= Self.refreshInterval }) ?? true {
+      position.refreshed = .now
+      log.pools?.refresh()
+    }
     var output = counters(&position)
     let newest = log.revision
     let state = log.state

@@ -41,7 +41,7 @@ extension HTTPSession {
     (opening.stream, opening.messages) = (nil, nil)  // A closed WebSocket keeps no connection.
     return WebSocket(
       channel, response: opening, negotiatedProtocol: agreement.subprotocol,
-      maximumMessageSize: options.maximumMessageSize)
+      messageLimit: options.messageLimit)
   }
 
   /// Returns what carries the messages of an open WebSocket: the transport's own channel, or frames over its bytes.

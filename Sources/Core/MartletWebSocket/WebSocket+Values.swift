@@ -52,9 +52,9 @@ extension WebSocket {
   /// The options of a WebSocket.
   public struct Options: Sendable {
     /// The maximum number of bytes of a message that is received as a whole, after decompression; 1 MiB by default. A
-    /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. It holds
-    /// while a message arrives: not much more is read. ``WebSocket/receiveStream()`` has no limit.
-    public var maximumMessageSize = 1 << 20
+    /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. The limit
+    /// applies while a message arrives: little more of it is read. ``WebSocket/receiveStream()`` has no limit.
+    public var messageLimit = 1 << 20
     /// How long the connection may be silent before a ping tests it, at the latest after twice this time; 30 seconds by
     /// default, nil for no pings.
     public var pingInterval: Duration? = .seconds(30)

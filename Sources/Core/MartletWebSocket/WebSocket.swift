@@ -25,17 +25,17 @@ public final class WebSocket: Sendable {
   public let response: HTTPResponse
   /// The subprotocol that the server chose from the offered ones; nil if it chose none.
   public let negotiatedProtocol: String?
-  /// The maximum number of bytes of a message that is received as a whole: ``Options/maximumMessageSize``.
-  public let maximumMessageSize: Int
+  /// The maximum number of bytes of a message that is received as a whole: ``Options/messageLimit``.
+  public let messageLimit: Int
   let channel: any MessageChannel
   let inbox: Inbox
 
-  init(_ channel: any MessageChannel, response: HTTPResponse, negotiatedProtocol: String?, maximumMessageSize: Int) {
+  init(_ channel: any MessageChannel, response: HTTPResponse, negotiatedProtocol: String?, messageLimit: Int) {
     self.channel = channel
     self.response = response
     self.negotiatedProtocol = negotiatedProtocol
-    self.maximumMessageSize = maximumMessageSize
-    inbox = Inbox(channel, limit: maximumMessageSize)
+    self.messageLimit = messageLimit
+    inbox = Inbox(channel, limit: messageLimit)
   }
 
   deinit { channel.abandon() }
@@ -55,7 +55,7 @@ public final class WebSocket: Sendable {
   /// Receives the next message; waits until there is one. Runs off the caller's actor.
   ///
   /// - Throws: ``Martlet/HTTPError``: of kind `.connectionLost` after the last message, also if the server closed
-  ///   the WebSocket in order; `.bodyTooLarge` if a message is larger than ``maximumMessageSize``, and
+  ///   the WebSocket in order; `.bodyTooLarge` if a message is larger than ``messageLimit``, and
   ///   `.protocolViolation` if the server violates the protocol, which both close the WebSocket; `.shutDown` after
   ///   ``close(_:reason:)``, `.cancelled` if the task was cancelled.
   @concurrent public func receive() async throws(HTTPError) -> Message {

@@ -264,6 +264,26 @@ struct InspectorContentTests {
     body.cancel()
   }
 
+  /// A pause is at least as long as it says, so a slow machine allows more pieces, not fewer.
+  @Test func thePageGetsAFewPiecesASecondHoweverManyCallsThereAre() async throws {
+    let run = try InspectorRun()
+    let (body, _) = try await run.session.bytes(for: run.request("/changes"))
+    var lines = body.lines.makeAsyncIterator()
+    #expect(try await lines.next() == "event: hello")
+    let start = ContinuousClock.now
+    let calls = Task {
+      while !Task.isCancelled {
+        await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("more")))
+      }
+    }
+    var pieces = 0
+    while pieces < 5, let line = try await lines.next() { if line == "event: calls" { pieces += 1 } }
+    calls.cancel()
+    await calls.value
+    #expect(start.duration(to: .now) >= .milliseconds(400))
+    body.cancel()
+  }
+
   @Test func aFailureTellsItsPhase() async throws {
     let run = try InspectorRun()
     let server = try LoopbackServer { _ in .text("not TLS") }

@@ -161,7 +161,7 @@ struct MessageCompressionTests {
         }
       }.with("Sec-WebSocket-Extensions", "permessage-deflate")
     }
-    let socket = try await SocketBed().open(server) { $0.maximumMessageSize = 256 << 10 }
+    let socket = try await SocketBed().open(server) { $0.messageLimit = 256 << 10 }
     let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
     #expect(error?.kind == .bodyTooLarge)
     try await socket.channel.waitUntilClosed()

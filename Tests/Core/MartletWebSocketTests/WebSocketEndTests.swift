@@ -176,12 +176,12 @@ struct WebSocketEndTests {
       while try socket.receive() != nil {}
       if socket.clientClose?.code != .messageTooBig { socket.reset() }
     }
-    let socket = try await bed.open(server) { $0.maximumMessageSize = 1000 }
+    let socket = try await bed.open(server) { $0.messageLimit = 1000 }
     #expect(try await socket.receive() == .data(Data(count: 1000)))
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
       #expect(error?.kind == .bodyTooLarge)
-      #expect(error?.message.contains("maximumMessageSize") == true)
+      #expect(error?.message.contains("messageLimit") == true)
     }
     #expect(try await server.end(ofConnection: 1) == .server)
   }

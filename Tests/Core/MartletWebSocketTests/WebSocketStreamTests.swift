@@ -228,7 +228,7 @@ struct WebSocketStreamTests {
 
   @Test func aBombStopsAtTheLimit() async throws {
     var options = WebSocket.Options()
-    options.maximumMessageSize = 1 << 20
+    options.messageLimit = 1 << 20
     let (socket, server) = try await open(options, fields: Self.agreed) { socket in
       guard let deflater = MessageDeflater(windowBits: 15, resets: true) else { return }
       let packed = Data(Data(count: 64 << 20).withUnsafeBytes { deflater.compress($0, isLast: true) })

@@ -79,7 +79,7 @@ package final class AutobahnSuite: Sendable {
 
   private static func open(_ url: String, _ session: HTTPSession) async throws -> WebSocket {
     var options = WebSocket.Options()
-    options.maximumMessageSize = 64 << 20
+    options.messageLimit = 64 << 20
     options.compression?.resetsSentContext = true  // without this offer, 54 cases do not run
     return try await session.webSocket(for: HTTPRequest(.get, url), options: options)
   }

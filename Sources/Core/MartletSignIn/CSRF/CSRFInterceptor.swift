@@ -76,7 +76,8 @@ public final class CSRFInterceptor: Interceptor {
   private let unnamed: CSRFTokens
   /// The tokens of the partitions, by name.
   private let partitions = Mutex<[String: CSRFTokens]>([:])
-  private static let partitionLimit = 1024
+  /// The number of partitions at which the tokens of those without a running write are forgotten.
+  static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
   private let progress = CallLocal(Progress())
 
@@ -126,7 +127,7 @@ public final class CSRFInterceptor: Interceptor {
       if let known = partitions[name] { return known }
       var options = options
       options.store = MemoryCSRFTokenStore()
-      if partitions.count >= Self.partitionLimit { partitions = [:] }
+      if partitions.count >= Self.partitionLimit { partitions = partitions.filter { $0.value.isInUse } }
       let tokens = CSRFTokens(options, partition: name)
       partitions[name] = tokens
       return tokens

@@ -75,6 +75,9 @@ final class CSRFTokens: Sendable {
   /// Whether a call is part of a fetch. It needs no token, and the fetch itself stores the token of its response.
   func isFetch(_ call: Call) -> Bool { works.isDoing(call.parent) }
 
+  /// Whether a write uses a token, or waits for one.
+  var isInUse: Bool { !lines.isEmpty }
+
   /// The number of fetches that have begun.
   var begunFetches: Int { memory.withLock { $0.begun } }
 

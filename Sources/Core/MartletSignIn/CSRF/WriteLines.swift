@@ -74,6 +74,9 @@ final class WriteLines: Sendable {
 
   private let lines = Mutex<[URL: Line]>([:])
 
+  /// Whether no write is in progress or waiting.
+  var isEmpty: Bool { lines.withLock { $0.isEmpty } }
+
   /// Waits until a write may begin.
   ///
   /// - Parameter earlier: the write's place of an earlier attempt, which ends, unless it is alone and stays so.

@@ -82,7 +82,7 @@ final class Inbox: Sendable {
   private func tooBig() -> HTTPError {
     let error = HTTPError(
       .bodyTooLarge,
-      "a message is larger than the limit of \(limit) bytes: raise WebSocket.Options.maximumMessageSize, or use "
+      "a message is larger than the limit of \(limit) bytes: raise WebSocket.Options.messageLimit, or use "
         + "receiveStream()", phase: .receiving)
     channel.fail(.tooBig(""), error)
     return channel.error ?? error

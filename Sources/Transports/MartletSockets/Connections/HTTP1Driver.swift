@@ -15,7 +15,7 @@ final class HTTP1Driver: ConnectionDriver {
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
   @exclusivity(unchecked) private var turnLimit = TurnLimit()
-  /// How many bytes were sent since ``turn`` was last checked.
+  /// How many bytes were sent since ``turnLimit`` was last checked.
   private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false

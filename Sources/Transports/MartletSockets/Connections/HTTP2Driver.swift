@@ -33,7 +33,7 @@ final class HTTP2Driver: ConnectionDriver {
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
     var settings = HTTP2Settings()
-    settings.streamWindow = max(Exchange.leastReadAhead, connection.network.configuration.readAhead)
+    settings.streamWindow = max(Exchange.minimumReadAhead, connection.network.configuration.readAhead)
     session = try HTTP2Session(peer: connection.peer, settings: settings)
     connection.noteOutput()
   }
@@ -44,9 +44,6 @@ final class HTTP2Driver: ConnectionDriver {
 // MARK: - The requests
 
 extension HTTP2Driver {
-  /// How many requests a server is assumed to accept at once before it has said so.
-  static let assumedCapacity = 100
-
   func start(_ transfer: Transfer) {
     let isReused = transfer.timing.reusedConnection && streams.isEmpty
     guard isExamined || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }

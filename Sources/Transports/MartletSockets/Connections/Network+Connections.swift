@@ -73,7 +73,7 @@ extension Network {
     if connection.key.versions == .negotiated, let origin = connection.key.origin {
       http1Servers.note(origin, isHTTP2: isHTTP2)
     }
-    let capacity = isHTTP2 ? HTTP2Driver.assumedCapacity : 1
+    let capacity = isHTTP2 ? HTTP2Session.assumedStreamLimit : 1
     perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
   }
 

@@ -68,13 +68,13 @@ final class Exchange: Sendable {
     http2Head = heads.http2
     self.settings = settings
     upgrade = request.asksForUpgrade ? Upgrade(readAhead: settings.readAhead) : nil
-    signals = SignalQueue(highWater: max(Self.leastReadAhead, settings.readAhead), clock: EventLoop.clock)
+    signals = SignalQueue(highWater: max(Self.minimumReadAhead, settings.readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     upload = Upload(body, of: request, waitsFor100: settings.expectation != nil)
   }
 
   /// The fewest unread bytes of a body at which the connection is paused.
-  static let leastReadAhead = 16 << 10
+  static let minimumReadAhead = 16 << 10
 
   var origin: Origin { destination.origin }
 

@@ -32,7 +32,7 @@ final class Transfer: HeapTimer {
   /// Its place among the network's transfers.
   var index = 0
   var lastActivity: UInt64
-  /// When the connection was last tested because of ``Exchange/Limits/ping``.
+  /// When the connection was last tested because of ``Exchange/Settings/ping``.
   private var lastPing: UInt64 = 0
   /// Whether the reading task has a question to answer: that time is not the server's silence.
   var isAsking = false
@@ -153,7 +153,7 @@ extension Transfer {
   /// be larger. nil if the bytes have to be passed to ``receive(body:)``.
   func bodyMemory(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, body.discarding == nil, body.received > 0 else { return nil }
-    if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.smallestRoom) { flushBuffer() }
+    if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.minimumRoom) { flushBuffer() }
     guard buffer.isAllocated || buffer.allocate(bodySize: nil, chunk: chunkSize(forMissing: missing)) else {
       return nil
     }
@@ -166,7 +166,7 @@ extension Transfer {
   }
 
   /// A smaller remainder of a chunk is not filled on its own.
-  private static let smallestRoom = 16 << 10
+  private static let minimumRoom = 16 << 10
 
   /// Takes `count` bytes that were received into ``bodyMemory(forMissing:)``.
   func receive(inBodyMemory count: Int) {

@@ -103,7 +103,7 @@ final class HTTP2Session {
 
   private static func setOptions(_ options: OpaquePointer?) {
     nghttp2_option_set_no_auto_window_update(options, 1)
-    nghttp2_option_set_peer_max_concurrent_streams(options, 100)
+    nghttp2_option_set_peer_max_concurrent_streams(options, UInt32(assumedStreamLimit))
     nghttp2_option_set_no_closed_streams(options, 1)
     nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(options, 1)
     nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.listLimit)
@@ -197,7 +197,10 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many streams the server allows at once, which may be 0 for a time; 100 before it has said so.
+  /// How many streams a server is assumed to allow at once before it has said so.
+  static let assumedStreamLimit = 100
+
+  /// How many streams the server allows at once, which may be 0 for a time.
   var streamLimit: Int {
     Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }

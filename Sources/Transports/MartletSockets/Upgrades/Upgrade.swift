@@ -66,7 +66,7 @@ final class Upgrade: Sendable {
     func replaces(_ earlier: Self) -> Bool { false }
   }
 
-  init(readAhead: Int) { input = SignalQueue(highWater: max(Exchange.leastReadAhead, readAhead)) }
+  init(readAhead: Int) { input = SignalQueue(highWater: max(Exchange.minimumReadAhead, readAhead)) }
 
   /// Ends writing. The first error counts.
   func failWriting(_ error: any Error) {

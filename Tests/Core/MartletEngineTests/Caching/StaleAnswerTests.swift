@@ -158,6 +158,22 @@ struct StaleAnswerTests {
     #expect(try await fixture.get().source == .stale)
   }
 
+  @Test func aStaleResponseIsUsedWhenTheRequestIsNotSentAgainAnyMore() async throws {
+    let sent = Counter()
+    let fixture = CacheFixture { _ in
+      guard sent.next() > 1 else { return .cacheable("one", "max-age=5, stale-if-error=60") }
+      var refusal = HTTPError(.connectionLost, "refused unread")
+      refusal.delivery = .refused
+      throw refusal
+    }
+
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    #expect(try await fixture.get().source == .stale)
+    #expect(fixture.sent.count == 7)  // the first request, and one that was replaced five times
+  }
+
   @Test(arguments: [
     ("max-age=5", HTTPError.Kind.cannotResolveHost, true), ("max-age=5", .cannotConnect, true),
     ("max-age=5", .responseTimeout, true), ("max-age=5", .connectionLost, true),

@@ -1,7 +1,7 @@
 import CallDoubles
 import MartletEngine
 import MartletSemantics
-import MartletSignIn
+@testable import MartletSignIn
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -55,6 +55,36 @@ struct CSRFInterceptorTests {
 
     #expect(server.refusals == 0)
     #expect(server.fetches.count == 3)
+  }
+
+  @Test func aRunningWriteKeepsTheTokensOfItsPartition() async throws {
+    let (isRunning, gate) = (Gate(), Gate())
+    let server = CSRFServer { request in
+      if request.method == .post, request.fields.contains("X-Held") {
+        isRunning.open()
+        try await gate.wait()
+      }
+      return nil
+    }
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [CSRFInterceptor(root: CSRFServer.root)]
+    let session = HTTPSession(
+      transport: MockTransport { try await server.respond(to: $0) }, configuration: configuration)
+    @Sendable func write(in partition: String, _ fields: HTTPFields = [:]) async throws -> HTTPStatus {
+      var request = CSRFServer.post()
+      request.fields = fields
+      request.options.partition = partition
+      return try await session.data(for: request).1.status
+    }
+    let held = Task { try await write(in: "held", ["X-Held": "1"]) }
+    try await isRunning.wait()
+    for number in 0...CSRFInterceptor.partitionLimit { #expect(try await write(in: "\(number)") == .created) }
+
+    #expect(try await write(in: "held") == .created)
+
+    #expect(server.fetches.count == CSRFInterceptor.partitionLimit + 2)
+    gate.open()
+    #expect(try await held.value == .created)
   }
 
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])

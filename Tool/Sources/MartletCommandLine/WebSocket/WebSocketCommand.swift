@@ -26,7 +26,7 @@ struct WebSocketCommand {
     return try await call.finishing(reportingTo: surroundings) {
       var options = WebSocket.Options()
       if let interval = arguments.seconds(.ping) { options.pingInterval = interval }
-      options.maximumMessageSize = Self.maximumMessageSize
+      options.messageLimit = Self.messageLimit
       let socket = try await call.session.webSocket(
         for: call.request, protocols: arguments.all(.subprotocol), options: options)
       return try await converse(socket)
@@ -34,7 +34,7 @@ struct WebSocketCommand {
   }
 
   /// The maximum number of bytes of a message that is shown.
-  private static let maximumMessageSize = 64 << 20
+  private static let messageLimit = 64 << 20
 
   private func converse(_ socket: WebSocket) async throws -> ExitCode {
     let inputError = Mutex<(any Error)?>(nil)

@@ -124,8 +124,7 @@ final class InFlightRequest: Sendable {
   /// Returns how the stored response may be used instead of the error; nil if it may not, or if the request is sent
   /// again.
   func staleUse(of entry: CacheEntry, after error: HTTPError) -> StaleFallback.Use? {
-    let isSentAgain = error.delivery != .unknown && request.options.retryPolicy.replacesStaleConnections
-    guard error.isUnreachable, !isSentAgain else { return nil }
+    guard error.isUnreachable, !RetryInterceptor.replaces(request, after: error, in: call) else { return nil }
     return StaleFallback.use(
       of: entry.response, for: request.head, policy: policy, after: .unreachable, at: cache.now())
   }
@@ -319,9 +318,4 @@ private struct LeaseProgress: Sendable {
     defer { pause = min(pause * 2, .milliseconds(50)) }
     return min(pause, rest)
   }
-}
-
-extension HTTPError {
-  /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
-  var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 }

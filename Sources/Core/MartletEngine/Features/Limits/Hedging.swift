@@ -25,7 +25,7 @@ public struct Hedging: Sendable, Hashable {
   /// How many answers of an origin are needed before it gets a second request; 20 by default.
   public var minimumCount = 20
   /// The shortest time before a second request; one millisecond by default.
-  public var shortestDelay = Duration.milliseconds(1)
+  public var minimumDelay = Duration.milliseconds(1)
 
   /// Makes the default settings.
   public init() {}
@@ -117,7 +117,7 @@ private final class HedgedOrigins: Sendable {
       entries.update(origin) { entry in
         entry.budget.deposit(at: now)
         guard entry.latencies.weight >= Double(max(1, hedging.minimumCount)) else { return nil }
-        return entry.latencies.quantile(hedging.quantile).map { max($0, hedging.shortestDelay) }
+        return entry.latencies.quantile(hedging.quantile).map { max($0, hedging.minimumDelay) }
       }
     }
   }

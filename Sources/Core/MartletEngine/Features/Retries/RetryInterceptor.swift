@@ -14,7 +14,7 @@ extension RetryPolicy {
       return statuses.contains(response.status) ? .response(response.head) : nil
     case .failure(let error):
       let error = HTTPError(wrapping: error)
-      if error.isCancelled || error.kind == .deadlineExceeded { return nil }
+      if error.isCancellationOrDeadline { return nil }
       guard failures.contains(error.kind) || replacesStaleConnections && error.delivery != .unknown else { return nil }
       switch error.delivery {
       case .staleConnection: return .staleConnection("the connection from the pool was closed")
@@ -37,7 +37,7 @@ struct RetryInterceptor: ImmediateInterceptor {
   private let budget: SharedBudget
   private let attemptLimit: Int
   private let now: @Sendable () -> Date
-  private let sent = CallLocal(Sent())
+  private static let sent = CallLocal(Sent())
   var stages: InterceptorStages { .review }
 
   /// - Parameters:
@@ -64,7 +64,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
     let decision = policy.rule.decide(
-      cause, for: facts(of: attempt, in: call), now: now(), fraction: policy.random())
+      cause, for: Self.facts(of: attempt.sent, in: call), now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
       // Without a retry policy, a missing retry is not worth a note.
@@ -74,11 +74,18 @@ struct RetryInterceptor: ImmediateInterceptor {
     }
   }
 
-  private func facts(of attempt: Attempt, in call: Call) -> RetryRule.Request {
-    let request = attempt.request
+  /// Whether a request that failed will be sent again at once, on another connection.
+  static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
+    let policy = request.options.retryPolicy
+    guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
+    let decision = policy.rule.decide(cause, for: facts(of: request, in: call), now: .now, fraction: 0)
+    return if case .replace = decision { true } else { false }
+  }
+
+  private static func facts(of request: HTTPRequest, in call: Call) -> RetryRule.Request {
     let counts = call[sent]
     return RetryRule.Request(
-      attempt.sent.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
+      request.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
       sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
   }
 
@@ -90,13 +97,13 @@ struct RetryInterceptor: ImmediateInterceptor {
       return decline("the limit of \(attemptLimit) attempts is reached", in: call)
     }
     guard let delay else {
-      call[sent].replacements += 1
+      call[Self.sent].replacements += 1
       return .resend(attempt.request, after: .zero, reason: reason)
     }
     guard budget.withdraw() else {
       return decline("\(reason), but the session's retry budget is used up", in: call)
     }
-    call[sent].retries += 1
+    call[Self.sent].retries += 1
     return .resend(attempt.request, after: delay, reason: reason)
   }
 

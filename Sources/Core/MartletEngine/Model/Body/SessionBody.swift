@@ -51,7 +51,6 @@ final class SessionBody: BodySource {
   /// Returns the whole body if it has been received and none of it was read, so that the reader need not wait.
   func takeReceived() throws(HTTPError) -> Data? {
     do throws(HTTPError) {
-      try checkLength()
       guard let data = try base.takeReceived() else { return nil }
       try call.reportReceived(data, of: length, upTo: limit)
       base.cancel()  // reports the metrics

@@ -86,6 +86,9 @@ extension HTTPError {
     }
   }
 
+  /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
+  var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
+
   /// Whether a limit of this program held the request back.
   var isHeldBack: Bool { [.rateLimited, .concurrencyLimit, .circuitOpen, .poolTimeout].contains(kind) }
 
@@ -93,7 +96,7 @@ extension HTTPError {
   var isLoss: Bool {
     switch kind {
     case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
-    case .protocolViolation: phase == .receiving  // an HTTP/2 stream that was reset
+    case .protocolViolation: phase == .receiving  // The bytes before the violation are valid.
     default: false
     }
   }

@@ -10,7 +10,7 @@ struct EventConnection: Sendable {
   private static let pauseLimit: Duration = .seconds(60)
   /// The shortest time between two connections, whatever the server requests: otherwise a server that ends its streams
   /// at once would be contacted without a pause.
-  private static let shortestPause: Duration = .milliseconds(500)
+  private static let minimumPause: Duration = .milliseconds(500)
 
   init(_ events: ServerSentEvents) {
     self.events = events
@@ -73,7 +73,7 @@ struct EventConnection: Sendable {
   /// Waits for the reconnection time (WHATWG HTML §9.2.3), doubled for every failed connection.
   private func pause() async throws(HTTPError) {
     // While a server that requests a short pause cannot be reached, the pause is longer.
-    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.shortestPause)
+    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.minimumPause)
     let longest = max(time, Self.pauseLimit)
     let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
     do {

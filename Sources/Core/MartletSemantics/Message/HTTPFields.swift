@@ -157,7 +157,7 @@ public struct HTTPFields: Sendable {
     let clean =
       Self.isValidValue(value) || name == .setCookie
       ? value : String(decoding: value.utf8.map { ASCII.isControl($0) ? 32 : $0 }, as: UTF8.self)
-    change { $0.append(Line(name: name, value: Self.trimmed(clean))) }
+    change { $0.append(Line(name: name, value: String(ASCII.trimmed(clean)))) }
   }
 
   package mutating func reserveCapacity(_ count: Int) { change { $0.reserveCapacity(count) } }
@@ -168,22 +168,13 @@ public struct HTTPFields: Sendable {
       refuse(.invalidValue(name: name.rawName))
       return nil
     }
-    return Self.trimmed(value)
+    return String(ASCII.trimmed(value))
   }
 
   /// field-value of RFC 9110 §5.5: visible characters, obs-text, space and tab.
   private static func isValidValue(_ value: String) -> Bool {
     var value = value
     return value.withUTF8 { ByteScan.isFieldContent(UnsafeRawBufferPointer($0)) }
-  }
-
-  /// Returns the value without leading and trailing white space; without a copy in the usual case that there is none.
-  private static func trimmed(_ value: String) -> String {
-    var text = value
-    let isPadded = text.withUTF8 { bytes in
-      bytes.first.map(ASCII.isWhitespace) == true || bytes.last.map(ASCII.isWhitespace) == true
-    }
-    return isPadded ? String(ASCII.trimmed(value)) : value
   }
 }
 

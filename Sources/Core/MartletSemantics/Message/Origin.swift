@@ -55,31 +55,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     withPort(Self.isIPv6(host) ? "[\(host.prefix { $0 != "%" })]" : host)
   }
 
-  private static func isIPv6(_ host: String) -> Bool {
-    var host = host
-    return host.withUTF8 { $0.contains(UInt8(ascii: ":")) }
-  }
+  private static func isIPv6(_ host: String) -> Bool { host.utf8.contains(UInt8(ascii: ":")) }
 
-  /// Host and port, built in one piece of memory: this runs for every request.
-  private func withPort(_ host: String) -> String {
-    guard port != (isSecure ? 443 : 80) else { return host }
-    var host = host
-    return host.withUTF8 { host in
-      var digits = 1
-      var rest = port
-      while rest >= 10 { (rest, digits) = (rest / 10, digits + 1) }
-      return String(unsafeUninitializedCapacity: host.count + 1 + digits) { text in
-        _ = text.initialize(fromContentsOf: host)
-        text.initializeElement(at: host.count, to: UInt8(ascii: ":"))
-        var rest = port
-        for offset in (1...digits).reversed() {
-          text.initializeElement(at: host.count + offset, to: UInt8(ascii: "0") + UInt8(rest % 10))
-          rest /= 10
-        }
-        return host.count + 1 + digits
-      }
-    }
-  }
+  private func withPort(_ host: String) -> String { port == (isSecure ? 443 : 80) ? host : "\(host):\(port)" }
 
   private static func defaultPort(of scheme: String) -> Int? {
     switch scheme {
@@ -99,7 +77,7 @@ package struct URLReading: Sendable {
   package let isNormal: Bool
   /// Whether the URL is known to equal that of its ``CacheKey``: it has no default port, a path, and no fragment.
   package let isCacheKey: Bool
-  /// Whether the URL may have user information, which ends with an `@`.
+  /// Whether the URL may have user information; false if it is in its usual form.
   package let mayHaveUserInformation: Bool
 
   package init(_ url: URL) {
@@ -108,7 +86,7 @@ package struct URLReading: Sendable {
       self = usual
     } else {
       origin = Origin(anyOf: text)
-      (isNormal, isCacheKey, mayHaveUserInformation) = (false, false, url.mayHaveUserInformation)
+      (isNormal, isCacheKey, mayHaveUserInformation) = (false, false, true)
     }
   }
 
@@ -162,14 +140,5 @@ package struct URLReading: Sendable {
       previous = byte
     }
     return (mayHaveDots, false)
-  }
-}
-
-extension URL {
-  /// Whether the URL may have user information, which ends with an `@`. This is faster than getting the parts of the
-  /// URL.
-  package var mayHaveUserInformation: Bool {
-    var text = absoluteString
-    return text.withUTF8 { $0.contains(UInt8(ascii: "@")) }
   }
 }

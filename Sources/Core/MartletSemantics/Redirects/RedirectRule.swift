@@ -110,7 +110,7 @@ extension URL {
 
   /// Returns the URL with this user information, or without any.
   package func replacingUserInformation(with information: String?) -> URL {
-    guard information != nil || mayHaveUserInformation, information != userInformation,
+    guard information != userInformation,
       var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
     else {
       return self

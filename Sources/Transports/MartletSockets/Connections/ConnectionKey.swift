@@ -48,16 +48,6 @@ struct ConnectionKey: PoolKey {
       }
   }
 
-  /// Hashes only the fields in which keys differ most often. Every request looks up its key, and hashing the rest takes
-  /// longer than comparing it.
-  func hash(into hasher: inout Hasher) {
-    guard let origin else { return hasher.combine(route) }
-    hasher.combine(origin.host)
-    hasher.combine(origin.port)
-    if identity != 0 { hasher.combine(identity) }
-    if let serviceClass { hasher.combine(serviceClass) }
-  }
-
   /// Host and port of the origin, or of the proxy if there is no origin.
   var host: String { origin.map { "\($0.host):\($0.port)" } ?? route.server.map { "\($0.host):\($0.port)" } ?? "" }
 

@@ -20,8 +20,6 @@ public final class Call: Work {
   private let listeners: [any EventListener]
   /// The events that at least one listener receives; none without listeners. A transport need not prepare other events.
   public let events: Event.Kinds
-  /// The events that every listener receives.
-  private let commonEvents: Event.Kinds
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
   /// Whether the call was made with a deadline.
@@ -57,7 +55,7 @@ public final class Call: Work {
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     self.listeners = listeners
-    (events, commonEvents) = Self.events(of: listeners)
+    events = Self.events(of: listeners)
   }
 
   private init(partOf whole: Call, reportingTo listener: any EventListener) {
@@ -68,19 +66,13 @@ public final class Call: Work {
     self.whole = whole.root
     parentContext = ParentContext(whole.parent)
     listeners = [listener]
-    (events, commonEvents) = Self.events(of: listeners)
+    events = Self.events(of: listeners)
     attempt.store(whole.currentAttempt, ordering: .relaxed)
   }
 
-  /// Returns the events that at least one listener receives, and those that every one receives.
-  private static func events(of listeners: [any EventListener]) -> (some: Event.Kinds, common: Event.Kinds) {
-    var (some, common) = (Event.Kinds(), Event.Kinds.all)
-    for listener in listeners {
-      let events = listener.events
-      some.formUnion(events)
-      common.formIntersection(events)
-    }
-    return (some, common)
+  /// Returns the events that at least one listener receives.
+  private static func events(of listeners: [any EventListener]) -> Event.Kinds {
+    listeners.reduce(into: Event.Kinds()) { $0.formUnion($1.events) }
   }
 
   /// Returns this call with another listener, for one of two requests that are sent for it at the same time. Its
@@ -155,8 +147,7 @@ public final class Call: Work {
   private func report(_ event: Event) {
     let kind = event.kind
     guard !events.isDisjoint(with: kind) else { return }
-    let isCommon = !commonEvents.isDisjoint(with: kind)
-    for listener in listeners where isCommon || !listener.events.isDisjoint(with: kind) {
+    for listener in listeners where !listener.events.isDisjoint(with: kind) {
       listener.receive(event, in: self)
     }
   }

@@ -1,7 +1,7 @@
-import Dispatch
 package import MartletEngine
 import MartletObservation
 import MartletSemantics
+import MartletServer
 import Synchronization
 
 /// The recorded calls: a ring that is bounded in calls and in bytes.
@@ -13,7 +13,7 @@ package final class CallLog: Sendable {
   let redaction: Redaction
   let began = Date.now
   /// Read several times in a call, and faster than a `ContinuousClock`.
-  private let start = DispatchTime.now().uptimeNanoseconds
+  private let start = SystemCalls.uptimeNanoseconds
   private let callLimit: Int
   private let byteLimit: Int
   private let ring = Mutex(Ring())
@@ -24,15 +24,43 @@ package final class CallLog: Sendable {
   private let closed = Atomic(false)
 
   private struct Ring: Sendable {
-    var calls: [RecordedCall] = []
+    /// The calls, the oldest first, after free places: the calls move only when half of the places are free.
+    private var places: [RecordedCall?] = []
+    private var free = 0
     /// How many times calls were removed.
     var removals = 0
     var total = 0
 
+    var count: Int { places.count - free }
+
+    var calls: [RecordedCall] { places.compactMap(\.self) }
+
+    func call(_ id: UInt64) -> RecordedCall? { places.first { $0?.id == id } ?? nil }
+
+    mutating func append(_ call: RecordedCall) {
+      places.append(call)
+      total += 1
+    }
+
     mutating func removeOldest() -> RecordedCall? {
-      guard !calls.isEmpty else { return nil }
+      guard free < places.count else { return nil }
       removals += 1
-      return calls.remove(at: calls.firstIndex { !$0.isPinned } ?? 0)
+      let index = places[free...].firstIndex { $0?.isPinned == false } ?? free
+      guard index == free else { return places.remove(at: index) }
+      free += 1
+      defer { if free > count { removeFreePlaces() } }
+      return places[index].take()
+    }
+
+    mutating func removeAll(where isRemoved: (RecordedCall) -> Bool) {
+      removeFreePlaces()
+      removals += 1
+      places.removeAll { $0.map(isRemoved) ?? true }
+    }
+
+    private mutating func removeFreePlaces() {
+      places.removeFirst(free)
+      free = 0
     }
   }
 
@@ -45,7 +73,9 @@ package final class CallLog: Sendable {
   }
 
   /// The time since the log began.
-  var elapsed: Duration { .nanoseconds(DispatchTime.now().uptimeNanoseconds &- start) }
+  var elapsed: Duration { .nanoseconds(elapsedNanoseconds) }
+
+  private var elapsedNanoseconds: UInt64 { SystemCalls.uptimeNanoseconds &- start }
 
   // MARK: - Recording
 
@@ -60,9 +90,8 @@ package final class CallLog: Sendable {
   package func add(_ make: () -> RecordedCall) -> RecordedCall {
     let (call, removed) = ring.withLock { ring -> (RecordedCall, RecordedCall?) in
       let call = make()
-      ring.calls.append(call)
-      ring.total += 1
-      return (call, ring.calls.count > callLimit ? ring.removeOldest() : nil)
+      ring.append(call)
+      return (call, ring.count > callLimit ? ring.removeOldest() : nil)
     }
     if let removed { drop(removed) }
     return call
@@ -70,11 +99,11 @@ package final class CallLog: Sendable {
 
   /// Adds an event to a call, and counts the call with its last one.
   package func update(_ call: RecordedCall, _ event: Event) {
-    let (kind, time) = (event.kind, elapsed)
-    let grown = call.update(event, kind, at: time, bodyLimit: bodyLimit)
-    if kind == .finished {
+    let nanoseconds = elapsedNanoseconds
+    let grown = call.update(event, at: .nanoseconds(nanoseconds), bodyLimit: bodyLimit)
+    if case .finished = event {
       let outcome = call.outcome
-      counters.withLock { $0.add(outcome, at: Int(time.components.seconds)) }
+      counters.withLock { $0.add(outcome, at: Int(nanoseconds / 1_000_000_000)) }
     }
     guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
     while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
@@ -101,7 +130,7 @@ package final class CallLog: Sendable {
 
   package var heldBytes: Int { bytes.load(ordering: .relaxed) }
 
-  func call(_ id: UInt64) -> RecordedCall? { ring.withLock { ring in ring.calls.first { $0.id == id } } }
+  func call(_ id: UInt64) -> RecordedCall? { ring.withLock { $0.call(id) } }
 
   // MARK: - Changing
 
@@ -111,8 +140,7 @@ package final class CallLog: Sendable {
   func clear() {
     let removed = ring.withLock { ring in
       let removed = ring.calls.filter { !$0.isPinned }
-      ring.calls.removeAll { !$0.isPinned }
-      ring.removals += 1
+      ring.removeAll { !$0.isPinned }
       return removed
     }
     removed.forEach(drop)

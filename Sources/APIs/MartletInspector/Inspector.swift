@@ -69,11 +69,11 @@ public final class Inspector: EventListener {
   public var events: Event.Kinds { log.bodyLimit > 0 ? .all : .exceptBytes.subtracting(.message) }
 
   public func receive(_ event: Event, in call: Call) {
-    let kind = event.kind
-    if kind == .started, case .started(let request) = event {
+    switch event {
+    case .started(let request):
       if let record = log.begin(call.id, label: call.label, request) { running.add(record) }
-    } else if let record = kind == .finished ? running.remove(call.id) : running.record(of: call.id) {
-      log.update(record, event)
+    case .finished: if let record = running.remove(call.id) { log.update(record, event) }
+    default: if let record = running.record(of: call.id) { log.update(record, event) }
     }
   }
 
@@ -94,7 +94,10 @@ private struct RunningCalls: Sendable {
   func add(_ record: RecordedCall) { shard(of: record.id).records.withLock { $0.append(record) } }
 
   func record(of id: UInt64) -> RecordedCall? {
-    shard(of: id).records.withLock { records in records.first { $0.id == id } }
+    shard(of: id).records.withLock { records in
+      for index in records.indices where records[index].id == id { return records[index] }
+      return nil
+    }
   }
 
   func remove(_ id: UInt64) -> RecordedCall? {

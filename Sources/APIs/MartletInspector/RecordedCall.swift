@@ -41,52 +41,54 @@ package final class RecordedCall: Sendable {
   }
 
   struct Content: Sendable {
-    /// What happened. Of the progress of a body, only the last.
+    /// What happened, except to bodies.
     var events: [TimedEvent] = []
+    /// The bodies of the current attempt, and of those before it: most calls have one attempt.
+    var current = Bodies()
+    var earlier: [Bodies] = []
     /// The attempts of an archive.
     var archived: [Attempt] = []
     var end: Duration?
     var error: HTTPError?
     var revision: UInt64
-    /// The bytes of bodies and messages in the events.
+    /// The memory of the bodies and of the messages in the events.
     var bytes = 0
-    /// The bytes of the current attempt's bodies, and of its messages.
-    var kept = Kept()
-    var skipped: [Skipped] = []
     var isDropped = false
     /// How it ended, for the counters.
     var outcome = CallCounters.Outcome()
   }
 
-  struct Kept: Sendable {
-    var sent = 0
-    var received = 0
-    var sentProgress: (time: Duration, progress: Event.Progress)?
-    var receivedProgress: (time: Duration, progress: Event.Progress)?
+  /// The bodies of an attempt.
+  struct Bodies: Sendable {
+    /// The number of the attempt; 0 before the first.
+    var attempt = 0
+    var sent = Body()
+    var received = Body()
+    /// The bytes of a WebSocket's messages.
+    var messages = 0
 
-    mutating func keep(_ progress: Event.Progress, at time: Duration) {
-      if progress.direction == .sent { sentProgress = (time, progress) } else { receivedProgress = (time, progress) }
-    }
-
-    var progress: [TimedEvent] {
-      [sentProgress, receivedProgress].compactMap { $0.map { TimedEvent($0.time, .progress($0.progress)) } }
+    subscript(direction: Event.Progress.Direction) -> Body {
+      get { direction == .sent ? sent : received }
+      _modify { if direction == .sent { yield &sent } else { yield &received } }
     }
   }
 
-  /// Bytes of a body that are only counted.
-  struct Skipped: Sendable {
-    var attempt: Int
-    var direction: Event.Progress.Direction
-    var count: Int
+  /// The beginning of a body, and its last progress.
+  struct Body: Sendable {
+    /// A copy, which holds no larger buffer.
+    var bytes: [UInt8] = []
+    /// The bytes after them, which are only counted.
+    var skipped = 0
+    var progress: Event.Progress?
+    /// When that happened, since the log began.
+    var time = Duration.zero
   }
 
   /// The maximum number of events of a call: a call that is sent again and again must not grow without end.
   fileprivate static let eventLimit = 10_000
-  /// The kinds of events that are not just added.
-  private static let inspected: Event.Kinds = [
-    .progress, .bytes, .message, .attempt, .resend, .response, .cached, .finished,
-  ]
-  /// What an event with bytes takes besides them.
+  /// The number of events of most calls: more need more memory.
+  fileprivate static let usualEvents = 12
+  /// What a body or message takes besides its bytes.
   static let overhead = 64
 
   init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, _ revisions: RevisionCounter) {
@@ -95,9 +97,8 @@ package final class RecordedCall: Sendable {
     self.start = start
     self.revisions = revisions
     self.request = request.withoutBody
-    var content = Content(revision: revisions.next())
-    content.events.reserveCapacity(12)
-    self.content = Mutex(content)
+    content = Mutex(Content(revision: revisions.next()))
+    content.withLock { $0.events.reserveCapacity(Self.usualEvents) }
   }
 
   /// Makes a call that has ended.
@@ -136,31 +137,20 @@ package final class RecordedCall: Sendable {
     }
   }
 
-  /// Adds an event of a kind, and returns by how many bytes of bodies the call has grown. The change gets its number
-  /// under the lock: a page that sees the number sees the change.
-  func update(_ event: Event, _ kind: Event.Kinds, at time: Duration, bodyLimit: Int) -> Int {
+  /// Adds an event, and returns by how many bytes of bodies the call has grown. The change gets its number under the
+  /// lock: a page that sees the number sees the change.
+  func update(_ event: Event, at time: Duration, bodyLimit: Int) -> Int {
     content.withLock { content in
       // Bytes of the request's body may arrive after the end.
       guard content.end == nil, !content.isDropped else { return 0 }
       content.revision = revisions.next()
-      // A switch over the event would copy it.
-      guard !Self.inspected.isDisjoint(with: kind) else {
-        content.append(event, at: time)
-        return 0
-      }
       switch event {
-      case .progress(let progress): content.kept.keep(progress, at: time)
+      case .progress(let progress): content.keep(progress, at: time)
       case .bytes(let bytes, let direction, let attempt):
-        let room = bodyLimit - (direction == .sent ? content.kept.sent : content.kept.received)
-        return content.add(bytes, direction, attempt, at: time, room: content.isFull ? 0 : room)
-      case .message(var message):
-        message.payload = Data(message.payload.prefix(max(0, bodyLimit - content.kept.received)))
-        content.kept.received += message.payload.count
-        if content.isFull { return 0 }
-        content.events.append(TimedEvent(time, .message(message)))
-        return content.grow(by: message.payload.count)
+        return content.add(bytes, direction, attempt, limit: bodyLimit)
+      case .message(let message): return content.add(message, at: time, limit: bodyLimit)
       case .attempt(let number, let request):
-        content.endAttempt()
+        content.begin(number)
         content.append(.attempt(number, request.withoutBody), at: time)
       case .resend(let request, let delay, let reason, let failure):
         content.append(.resend(request.withoutBody, after: delay, reason: reason, failure: failure), at: time)
@@ -186,7 +176,6 @@ extension RecordedCall.Content {
   }
 
   fileprivate mutating func end(_ error: HTTPError?, at time: Duration) {
-    endAttempt()
     end = time
     self.error = error
     if error?.body != nil { self.error?.body = nil }
@@ -194,69 +183,81 @@ extension RecordedCall.Content {
     events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // also if there are too many
   }
 
-  fileprivate mutating func grow(by count: Int) -> Int {
-    bytes += count + RecordedCall.overhead
-    return count + RecordedCall.overhead
+  /// Adds the beginning of a message, as long as all of the attempt are within the limit.
+  fileprivate mutating func add(_ message: Event.Message, at time: Duration, limit: Int) -> Int {
+    var message = message
+    message.payload = Data(message.payload.prefix(max(0, limit - current.messages)))
+    current.messages += message.payload.count
+    if isFull { return 0 }
+    events.append(RecordedCall.TimedEvent(time, .message(message)))
+    let growth = message.payload.count + RecordedCall.overhead
+    bytes += growth
+    return growth
   }
 
-  /// Adds the beginning of bytes, a copy that holds no larger buffer, and counts the rest.
+  fileprivate mutating func begin(_ attempt: Int) {
+    if current.attempt > 0, !isFull { earlier.append(current) }
+    current = RecordedCall.Bodies(attempt: attempt)
+  }
+
+  /// Adds bytes to a body as long as it is within the limit, and counts the rest.
   fileprivate mutating func add(
-    _ chunk: Data, _ direction: Event.Progress.Direction, _ attempt: Int, at time: Duration, room: Int
+    _ chunk: Data, _ direction: Event.Progress.Direction, _ attempt: Int, limit: Int
   ) -> Int {
-    let taken = min(chunk.count, max(0, room))
-    if taken < chunk.count {
-      let rest = chunk.count - taken
-      if let index = skipped.lastIndex(where: { $0.attempt == attempt && $0.direction == direction }) {
-        skipped[index].count += rest
-      } else {
-        skipped.append(RecordedCall.Skipped(attempt: attempt, direction: direction, count: rest))
-      }
+    var growth = 0
+    if attempt == current.attempt {
+      growth = current[direction].add(chunk, limit: limit)
+    } else if let index = earlier.lastIndex(where: { $0.attempt == attempt }) {
+      // Those of an attempt that has ended may still arrive.
+      growth = earlier[index][direction].add(chunk, limit: limit)
     }
-    guard taken > 0 else { return 0 }
-    if direction == .sent { kept.sent += taken } else { kept.received += taken }
-    let copy = chunk.withUnsafeBytes { bytes in
-      Data(buffer: UnsafeBufferPointer(rebasing: bytes.bindMemory(to: UInt8.self).prefix(taken)))
-    }
-    events.append(RecordedCall.TimedEvent(time, .bytes(copy, direction, attempt: attempt)))
-    return grow(by: taken)
+    bytes += growth
+    return growth
   }
 
-  /// Keeps the last progress of the attempt that ends.
-  fileprivate mutating func endAttempt() {
-    if let (time, progress) = kept.sentProgress { append(.progress(progress), at: time) }
-    if let (time, progress) = kept.receivedProgress {
-      append(.progress(progress), at: time)
-      outcome.received += progress.completed
+  fileprivate mutating func keep(_ progress: Event.Progress, at time: Duration) {
+    if progress.direction == .received {
+      outcome.received += progress.completed - (current.received.progress?.completed ?? 0)
     }
-    kept = RecordedCall.Kept()
+    current[progress.direction].progress = progress
+    current[progress.direction].time = time
   }
 
   /// The attempts so far, made of the events.
   func attempts(of call: RecordedCall, _ log: CallLog) -> [RecordedCall.Attempt] {
     guard archived.isEmpty else { return archived }
     var attempts: [RecordedCall.Attempt] = []
-    for timed in events + kept.progress {
+    for timed in events {
       let (time, event) = (timed.time, timed.event)
-      switch event {
-      case .attempt(let number, let request):
+      if case .attempt(let number, let request) = event {
         let date = log.began + time.inMilliseconds / 1000
         let attempt = HARAttempt(
           number, of: call.id, request, at: (date, Stopwatch(ContinuousClock())), bodyLimit: log.bodyLimit)
         attempts.append(RecordedCall.Attempt(live: attempt, start: time))
-      case .bytes(_, _, let number):
-        // Those of an attempt that has ended may still arrive.
-        guard let index = attempts.lastIndex(where: { $0.live?.number == number }) else { continue }
-        attempts[index].update(event, at: time)
-      default: attempts.indices.last.map { attempts[$0].update(event, at: time) }
+      } else {
+        attempts.indices.last.map { attempts[$0].update(event, at: time) }
       }
     }
-    for part in skipped {
-      guard let index = attempts.lastIndex(where: { $0.live?.number == part.attempt }) else { continue }
-      attempts[index].live?.skip(part.count, part.direction)
+    for bodies in earlier + [current] {
+      attempts.lastIndex { $0.live?.number == bodies.attempt }.map { attempts[$0].add(bodies) }
     }
     if end == nil { attempts.indices.last.map { attempts[$0].stop(at: log.elapsed) } }
     return attempts
   }
+}
+
+extension RecordedCall.Body {
+  /// Adds bytes as long as it is within the limit, and returns by how much its memory has grown.
+  fileprivate mutating func add(_ chunk: Data, limit: Int) -> Int {
+    let taken = min(chunk.count, max(0, limit - bytes.count))
+    skipped += chunk.count - taken
+    guard taken > 0 else { return 0 }
+    let before = memory
+    chunk.withUnsafeBytes { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0.prefix(taken))) }
+    return memory - before
+  }
+
+  private var memory: Int { bytes.isEmpty ? 0 : bytes.capacity + RecordedCall.overhead }
 }
 
 extension RecordedCall.Attempt {
@@ -273,6 +274,13 @@ extension RecordedCall.Attempt {
     }
   }
 
+  fileprivate mutating func add(_ bodies: RecordedCall.Bodies) {
+    for (direction, body) in [(Event.Progress.Direction.sent, bodies.sent), (.received, bodies.received)] {
+      live?.add(Data(body.bytes), skipping: body.skipped, direction)
+      if let progress = body.progress { update(.progress(progress), at: body.time) }
+    }
+  }
+
   fileprivate mutating func stop(at time: Duration) { live?.stop(at: time - start) }
 
   /// The attempt as an entry of an archive, with its secrets replaced.
@@ -284,7 +292,7 @@ extension RecordedCall.Attempt {
 extension HTTPRequest {
   /// The request without a body in memory: the attempts have its beginning, and nothing else is bounded.
   fileprivate var withoutBody: HTTPRequest {
-    guard !body.isEmpty else { return self }
+    guard hasBody else { return self }
     var copy = self
     copy.body = .empty
     return copy

@@ -44,9 +44,9 @@ package struct HARAttempt: Sendable {
   /// The attempt has ended, or is shown as far as it got.
   package mutating func stop(at time: Duration) { end = time }
 
-  /// Counts bytes of a body that are not recorded.
-  package mutating func skip(_ count: Int, _ direction: Event.Progress.Direction) {
-    if direction == .sent { sent.skip(count) } else { received.skip(count) }
+  /// Adds bytes of a body, and counts those after them that are not recorded.
+  package mutating func add(_ bytes: Data, skipping count: Int = 0, _ direction: Event.Progress.Direction) {
+    if direction == .sent { sent.append(bytes, skipping: count) } else { received.append(bytes, skipping: count) }
   }
 
   mutating func update(_ event: Event) { update(event, at: stopwatch.elapsed) }
@@ -66,8 +66,7 @@ package struct HARAttempt: Sendable {
         marks.sent = time
       case .received: receivedCount = progress.completed
       }
-    case .bytes(let bytes, let direction, _):
-      if direction == .sent { sent.append(bytes) } else { received.append(bytes) }
+    case .bytes(let bytes, let direction, _): add(bytes, direction)
     case .message(let message): messages.append(message, at: started + time.inMilliseconds / 1000)
     case .response(let head, _):
       response = head
@@ -164,12 +163,10 @@ struct CappedBytes: Sendable {
 
   init(limit: Int) { self.limit = limit }
 
-  mutating func append(_ chunk: Data) {
-    count += Int64(chunk.count)
+  mutating func append(_ chunk: Data, skipping more: Int = 0) {
+    count += Int64(chunk.count + more)
     bytes += chunk.prefix(max(0, limit - bytes.count))
   }
-
-  mutating func skip(_ more: Int) { count += Int64(more) }
 
   var isCutOff: Bool { count > bytes.count }
 

@@ -19,6 +19,13 @@ package enum SystemCalls {
     _ = write(descriptor, &byte, 1)
   }
 
+  /// The nanoseconds of a clock that is not set.
+  package static var uptimeNanoseconds: UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
   /// Writes a line to standard error, as a whole.
   package static func report(_ line: String) {
     let bytes = Array("\(line)\n".utf8)

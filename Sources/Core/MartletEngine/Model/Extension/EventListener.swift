@@ -72,7 +72,7 @@ public struct EventHandler: EventListener {
   /// The transport finished an attempt, or the attempt failed in it: how long each completed phase took. If a response
   /// is not read to its end, because the request is sent again or the body is cancelled, the attempt is measured until
   /// then.
-  case metrics(TransferMetrics)
+  indirect case metrics(TransferMetrics)  // Four times as large as any other case: each event would have its size.
   /// The request is sent again: the next request, the delay, the reason, and the attempt's error if it had no response.
   case resend(HTTPRequest, after: Duration, reason: String, failure: HTTPError?)
   /// A cookie of the response was not stored.

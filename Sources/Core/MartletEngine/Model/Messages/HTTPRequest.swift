@@ -100,6 +100,9 @@ public struct HTTPRequest: Sendable {
   /// The key of the response within a partition of the cache.
   func cacheKey(in partition: String) -> CacheKey { CacheKey(url, reading, partition: partition) }
 
+  /// Whether it has a body: asking the body itself would copy it.
+  package var hasBody: Bool { !content.value.body.isEmpty }
+
   /// The fields of the request's body.
   var bodyFields: HTTPFields { content.value.body.fields }
 }

@@ -19,6 +19,10 @@ struct CallDetails: Encodable {
     /// Without the texts of bodies, which the page asks for.
     let entry: HAR.Entry
     let bars: [Waterfall.Bar]
+    /// Marks beside the hidden fields of the entry's heads.
+    let fingerprints: Fingerprints
+    /// The content codings that were undone in the response's body; nil if it had none.
+    let decoded: String?
     /// Whether its request was sent over the network.
     let wasSent: Bool
     /// The connection in words; nil if none was used.
@@ -33,6 +37,8 @@ struct CallDetails: Encodable {
   let attempts: [Attempt]
   /// The request for other tools: `curl`, `martlet`, `Swift`.
   let copies: [String: String]
+  /// The secrets that these lack.
+  let omissions: RequestCopies.Omissions
 
   init(_ call: RecordedCall, _ log: CallLog) {
     let content = call.snapshot
@@ -43,6 +49,8 @@ struct CallDetails: Encodable {
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
         entry: entry.withoutBodies, bars: attempt.bars(until: log.elapsed),
+        fingerprints: Fingerprints(attempt.live, log.redaction),
+        decoded: attempt.codings.isEmpty ? nil : attempt.codings.joined(separator: ", ").printable,
         wasSent: attempt.live?.wasSent ?? true,
         connection: attempt.connection, sent: bodies.0?.count ?? 0, received: bodies.1?.count ?? 0)
     }
@@ -54,6 +62,7 @@ struct CallDetails: Encodable {
       request.body = .data(body)
     }
     copies = RequestCopies.all(of: request, log.redaction)
+    omissions = RequestCopies.Omissions(request, sentWith: made.first?.live?.request.fields ?? [:], log.redaction)
   }
 
   /// What an archive tells about attempts that were not the last.
@@ -64,6 +73,33 @@ struct CallDetails: Encodable {
       if let error = entry.response.error { return Line(time: time, text: error.printable, rule: nil, style: "bad") }
       return entry.comment.map { Line(time: time, text: $0.printable, rule: nil, style: nil) }
     }
+  }
+}
+
+/// Short marks of the hidden fields of an attempt's heads, which show whether two hidden values are equal.
+///
+/// They are the beginning of a hash with a key that only this process has. Without the key, values cannot be tried
+/// against a mark, and 16 bits do not lead back to one.
+struct Fingerprints: Encodable {
+  /// The mark of each field in its order; nil for one that is not hidden.
+  let request: [String?]
+  let response: [String?]
+
+  /// An archive has no hidden values.
+  init(_ attempt: HARAttempt?, _ redaction: Redaction) {
+    request = Self.marks(attempt?.request.fields, redaction)
+    response = Self.marks(attempt?.response?.fields, redaction)
+  }
+
+  private static let key = InspectorKey()
+
+  private static func marks(_ fields: HTTPFields?, _ redaction: Redaction) -> [String?] {
+    fields?.map { name, value in redaction.hides(name) ? mark(of: value) : nil } ?? []
+  }
+
+  private static func mark(of value: String) -> String? {
+    guard let hash = MessageDigest.hash(.sha256, Data((key.text + value).utf8)) else { return nil }
+    return hash.prefix(2).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
   }
 }
 

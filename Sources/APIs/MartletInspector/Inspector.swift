@@ -72,6 +72,11 @@ public final class Inspector: EventListener {
     switch event {
     case .started(let request):
       if let record = log.begin(call.id, label: call.label, request) { running.add(record) }
+    case .response:
+      guard let record = running.record(of: call.id) else { return }
+      let codings = call.decodedCodings
+      if !codings.isEmpty { record.addDecoded(codings) }
+      log.update(record, event)
     case .finished: if let record = running.remove(call.id) { log.update(record, event) }
     default: if let record = running.record(of: call.id) { log.update(record, event) }
     }

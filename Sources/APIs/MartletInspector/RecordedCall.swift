@@ -20,6 +20,8 @@ package final class RecordedCall: Sendable {
     var live: HARAttempt?
     /// The entry of an archive; nil if it was recorded.
     var archived: ArchivedEntry?
+    /// The content codings that were undone in its response.
+    var codings: [String] = []
     /// When it began, since the log began.
     var start: Duration
     var reason: String?
@@ -64,6 +66,8 @@ package final class RecordedCall: Sendable {
     var attempt = 0
     var sent = Body()
     var received = Body()
+    /// The content codings that were undone in the response.
+    var codings: [String] = []
     /// The bytes of a WebSocket's messages.
     var messages = 0
 
@@ -165,6 +169,11 @@ package final class RecordedCall: Sendable {
       }
       return 0
     }
+  }
+
+  /// Adds the content codings that were undone in the response of the current attempt.
+  func addDecoded(_ codings: [String]) {
+    content.withLock { $0.current.codings = codings }
   }
 }
 
@@ -275,6 +284,7 @@ extension RecordedCall.Attempt {
   }
 
   fileprivate mutating func add(_ bodies: RecordedCall.Bodies) {
+    codings = bodies.codings
     for (direction, body) in [(Event.Progress.Direction.sent, bodies.sent), (.received, bodies.received)] {
       live?.add(Data(body.bytes), skipping: body.skipped, direction)
       if let progress = body.progress { update(.progress(progress), at: body.time) }

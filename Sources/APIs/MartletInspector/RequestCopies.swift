@@ -11,6 +11,28 @@ enum RequestCopies {
     ]
   }
 
+  /// The secrets that the copies lack, for the confirmation.
+  struct Omissions: Encodable {
+    /// Where the placeholder stands for one: names of fields, `URL`, `body`.
+    let hidden: [String]
+    /// The fields that the session added, with credentials for example.
+    let added: [String]
+
+    init(_ request: HTTPRequest, sentWith sent: HTTPFields, _ redaction: Redaction) {
+      let names = sent.map(\.name).filter(redaction.hides)
+      added = Self.texts(of: names.filter { !request.fields.contains($0) })
+      let url = redaction.redacted(request.url)
+      let isHidden = !redaction.hidesNothing
+      let body = RequestCopies.text(of: request, redaction) ?? ""
+      hidden =
+        Self.texts(of: request.fields.map(\.name).filter(redaction.hides))
+        + (isHidden && (url != request.url.absoluteString || url.contains(redaction.placeholder)) ? ["URL"] : [])
+        + (isHidden && body.contains(redaction.placeholder) ? ["body"] : [])
+    }
+
+    private static func texts(of names: [FieldName]) -> [String] { Set(names.map(\.rawName.printable)).sorted() }
+  }
+
   private static let commands: Set<String> = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
   /// A command of the tool; a comment for a method that it has no command for.
@@ -47,7 +69,7 @@ enum RequestCopies {
   }
 
   /// The body, if it is text in memory.
-  private static func text(of request: HTTPRequest, _ redaction: Redaction) -> String? {
+  fileprivate static func text(of request: HTTPRequest, _ redaction: Redaction) -> String? {
     guard let bytes = request.body.bytes, !bytes.isEmpty, bytes.count <= 100_000 else { return nil }
     return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)
   }

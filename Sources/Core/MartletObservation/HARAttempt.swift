@@ -7,7 +7,7 @@ package struct HARAttempt: Sendable {
   let call: UInt64
   package let started: Date
   private let stopwatch: Stopwatch
-  private var request: RequestHead
+  package private(set) var request: RequestHead
   private var sent: CappedBytes
   private var received: CappedBytes
   private var sentCount: Int64 = 0

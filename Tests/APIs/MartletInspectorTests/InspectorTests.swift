@@ -160,6 +160,62 @@ struct InspectorContentTests {
     #expect(try await run.text("/search?text=secret4") == "[]")
   }
 
+  @Test func equalHiddenValuesHaveTheSameFingerprint() async throws {
+    let run = try InspectorRun()
+    for token in ["one", "one", "other"] {
+      let request = HTTPRequest(.get, origin, fields: [.authorization: "Bearer \(token)", .accept: "text/plain"])
+      await run.call(request, ScriptedTransport(.text("a").with(.setCookie, "id=\(token)")))
+    }
+    var marks: [Set<Substring>] = []
+    for id in run.ids {
+      marks.append(Set(try await run.text("/calls/\(id)").matches(of: /"([0-9a-f]{4})"/).map(\.output.1)))
+    }
+    #expect(marks.allSatisfy { $0.count == 2 })
+    #expect(marks[0] == marks[1] && marks[0].isDisjoint(with: marks[2]))
+    #expect(try await run.text("/archive").firstMatch(of: /"[0-9a-f]{4}"/) == nil)
+  }
+
+  @Test func withoutRedactionThereAreNoFingerprints() async throws {
+    let run = try InspectorRun { $0.redaction = .off }
+    let request = HTTPRequest(.get, origin, fields: [.authorization: "Bearer one"])
+    await run.call(request, ScriptedTransport(.text("a")))
+    let details = try await run.text("/calls/\(try #require(run.ids.first))")
+    #expect(details.contains("Bearer one"))
+    #expect(details.firstMatch(of: /"[0-9a-f]{4}"/) == nil)
+    #expect(details.contains(#""hidden":[]"#))
+  }
+
+  @Test func copiesTellWhichSecretsTheyLack() async throws {
+    let run = try InspectorRun()
+    var request = HTTPRequest(.post, "https://a.example/?access_token=1", fields: [.contentType: "application/json"])
+    request.fields["X-API-Key"] = "secret"
+    request.body = .data(Data(#"{"password": "secret"}"#.utf8))
+    var configuration = SessionConfiguration()
+    configuration.listeners = [run.inspector]
+    configuration.credentials = [TokenSource(AccessToken("token"), for: .any)]
+    _ = try await HTTPSession(transport: ScriptedTransport(.text("a")), configuration: configuration).data(for: request)
+    let details = try await run.text("/calls/\(try #require(run.ids.first))")
+    #expect(details.contains(#""hidden":["X-API-Key","URL","body"]"#))
+    #expect(details.contains(#""added":["Authorization"]"#))
+  }
+
+  @Test func aDecodedResponseTellsItsCodingAndBothSizes() async throws {
+    let run = try InspectorRun()
+    let text = String(repeating: "compressed ", count: 200)
+    let bytes = try #require(
+      Data(base64Encoded: "H4sIAAAAAAACA0vOzy0oSi0uTk1RSB5ljjJHmaPMUeYoc5Q5yhxIJgAV7L4umAgAAA=="))
+    let server = try LoopbackServer { request in
+      if request.path == "/old" { return .redirect(to: "/new") }
+      return Reply(fields: [.contentType: "text/plain", .contentEncoding: "gzip"], content: bytes)
+    }
+    await run.call(HTTPRequest(.get, server.url("/old")), SocketTransport())
+    let id = try #require(run.ids.first)
+    let details = try await run.text("/calls/\(id)")
+    #expect(details.matches(of: /"decoded":"gzip"/).count == 1)
+    #expect(details.contains("\"bodySize\":\(bytes.count)") && details.contains("\"size\":2200"))
+    #expect(try await run.text("/calls/\(id)/2/response") == text)
+  }
+
   @Test func textInBodiesIsFound() async throws {
     let run = try InspectorRun()
     await run.call(HTTPRequest(.get, origin), ScriptedTransport(.text("Anna is here")))

@@ -12,6 +12,9 @@ import Synchronization
 let picture = Data(
   base64Encoded:
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFklEQVR4nGP4z8CAFTFgFQWiwSxBjA4Ai5A/wVwW5XMAAAAASUVORK5CYII=")
+/// "compressed ", 200 times.
+let compressed = Data(
+  base64Encoded: "H4sIAAAAAAACA0vOzy0oSi0uTk1RSB5ljjJHmaPMUeYoc5Q5yhxIJgAV7L4umAgAAA==")
 let hostile = """
   <script>window.hacked = 1; document.title = 'hacked'</script><img src=x onerror="window.hacked=1">\u{1B}[31mred\u{202E}gpj.exe
   """
@@ -38,6 +41,8 @@ let server = try LoopbackServer { request in
       fields: [.contentType: "image/svg+xml"],
       content: Data(#"<svg xmlns="http://www.w3.org/2000/svg" onload="window.hacked=1"/>"#.utf8))
   case "/bytes": Reply(fields: [.contentType: "application/octet-stream"], content: Data((0...255).map { UInt8($0) }))
+  case "/gzip":
+    Reply(fields: [.contentType: "text/plain", .contentEncoding: "gzip"], content: compressed ?? Data())
   case "/events":
     Reply(
       fields: [.contentType: "text/event-stream"],
@@ -89,7 +94,9 @@ await call("/cached")
 await call("/private")
 await call("/cookies")
 await call("/hostile?q=%3Cscript%3E&access_token=hidden-secret")
-for target in ["/names", "/xml", "/picture", "/svg", "/bytes", "/events", "/missing", "/broken"] { await call(target) }
+for target in ["/names", "/xml", "/picture", "/svg", "/bytes", "/gzip", "/events", "/missing", "/broken"] {
+  await call(target)
+}
 await call("/new") { request in
   request.method = .post
   request.fields[.contentType] = "application/json"

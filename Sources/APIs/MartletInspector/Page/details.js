@@ -85,18 +85,22 @@ function quoteBody(line, call, attempts) {
 
 function actions(details) {
   const call = details.summary
+  const answer = make('span', { class: 'dim', role: 'status' })
   const copies = ['curl', 'martlet', 'Swift'].map(name =>
-    make('button', { onclick: event => copy(details.copies[name], event.target) }, `Copy as ${name}`))
+    make('button', { onclick: () => copy(name, details, answer) }, `Copy as ${name}`))
   return make('p', { class: 'actions' }, ...copies,
     make('button', { onclick: togglePin }, call.isPinned ? 'Unpin' : 'Pin'),
-    make('button', { onclick: closeDetails }, 'Close'))
+    make('button', { onclick: closeDetails }, 'Close'), answer)
 }
 
-async function copy(text, button) {
-  await navigator.clipboard.writeText(text)
-  const name = button.textContent
-  button.textContent = 'Copied'
-  setTimeout(() => { button.textContent = name }, 1000)
+// Copies, and tells what the copy lacks.
+async function copy(name, { copies, omissions }, answer) {
+  await navigator.clipboard.writeText(copies[name])
+  const { hidden, added } = omissions
+  answer.textContent = clean([
+    `Copied as ${name}`, hidden.length ? `hidden as ***: ${hidden.join(', ')}` : '',
+    added.length ? `left out, because the session added it: ${added.join(', ')}` : '',
+  ].filter(Boolean).join('; '))
 }
 
 function togglePin() {
@@ -141,9 +145,10 @@ function attemptPart(call, attempt, index, count) {
     make('summary', { class: response.status >= 400 || !response.status ? 'bad' : '' }, title),
     comment ? make('p', { class: 'dim' }, comment) : '',
     facts(entry, attempt),
-    head(attempt.wasSent ? 'Request' : 'Request, which was not sent', `${request.method} ${request.url} ${request.httpVersion === 'unknown' ? '' : request.httpVersion}`, request.headers),
+    head(attempt.wasSent ? 'Request' : 'Request, which was not sent', `${request.method} ${request.url} ${request.httpVersion === 'unknown' ? '' : request.httpVersion}`, request.headers, attempt.fingerprints.request),
     bodyPart(call, index, 'request', attempt.sent, request.postData?.mimeType, request.postData?.comment),
-    response.status ? head('Response', `${response.httpVersion} ${status}`, response.headers) : '',
+    response.status ? head('Response', `${response.httpVersion} ${status}`, response.headers, attempt.fingerprints.response) : '',
+    attempt.decoded ? make('p', { class: 'dim' }, `Content-Encoding: ${attempt.decoded} was decoded: the program gets the response without it and without Content-Length.`) : '',
     bodyPart(call, index, 'response', attempt.received, response.content.mimeType, response.content.comment),
     messages(entry._webSocketMessages))
 }
@@ -161,7 +166,7 @@ function facts(entry, attempt) {
     certificate: tls?.subjectName && `${tls.subjectName}, issued by ${tls.issuer ?? '?'}, valid from ${date(tls.validFrom)} to ${date(tls.validTo)}${isOver ? ' (expired)' : ''}`,
     times: times.join(', '),
     'body sent': entry.request.bodySize >= 0 ? sizeText(entry.request.bodySize) : '–',
-    'body received': `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'}, decoded ${sizeText(entry.response.content.size)}`,
+    'body received': `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'} on the wire, ${attempt.decoded ? `decoded from ${attempt.decoded} to` : 'decoded'} ${sizeText(entry.response.content.size)}`,
     'cookies sent': entry.request.cookies.map(cookie => cookie.name).join(', '),
     'cookies set': entry.response.cookies.map(cookie => cookie.name).join(', '),
   }
@@ -169,9 +174,11 @@ function facts(entry, attempt) {
     .flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]))
 }
 
-function head(title, line, fields) {
+// A hidden value has a fingerprint beside it.
+function head(title, line, fields, fingerprints) {
+  const mark = text => text ? make('span', { class: 'dim', title: 'a fingerprint: equal values have the same one until the program ends' }, ` #${text}`) : ''
   return make('section', {}, make('h3', {}, title), make('pre', { class: 'head' }, make('b', {}, line), '\n',
-    fields.flatMap(field => [make('span', { class: 'dim' }, `${field.name}: `), field.value, '\n'])))
+    fields.flatMap((field, index) => [make('span', { class: 'dim' }, `${field.name}: `), field.value, mark(fingerprints[index]), '\n'])))
 }
 
 function messages(list) {

@@ -205,9 +205,22 @@ function parseFilter(text) {
   return text.trim().split(/\s+/).filter(Boolean).map(word => {
     const colon = word.indexOf(':')
     const name = word.slice(0, colon).toLowerCase()
-    return colon > 0 && Object.hasOwn(tests, name) ? { name, value: word.slice(colon + 1).toLowerCase() }
-      : { name: 'text', value: word.toLowerCase() }
+    const value = word.slice(colon + 1).toLowerCase()
+    if (colon > 0 && Object.hasOwn(tests, name)) return { name, value }
+    const isURL = value.startsWith('//')
+    return { name: 'text', value: word.toLowerCase(), unknown: colon > 0 && !isURL ? name : null }
   })
+}
+
+// Where text is searched, and which words are no filters.
+function filterHint(parts) {
+  const texts = parts.filter(part => part.name === 'text')
+  if (!texts.length) return ''
+  const names = Object.keys(tests).filter(name => name !== 'text').map(name => `${name}:`).join(' ')
+  const unknown = texts.find(part => part.unknown)
+  const value = (unknown ?? texts[0]).value
+  return unknown ? `No filter is called “${unknown.unknown}”, so “${value}” is searched as text. Filters: ${names}`
+    : `“${value}” is searched in URLs, methods, types, labels, statuses and errors; body:${value} searches heads and bodies.`
 }
 
 function milliseconds(text) {
@@ -257,6 +270,7 @@ function planSearch() { planSearch.timer ??= setTimeout(searchBodies, 300) }
 
 function changeFilter() {
   state.filter = parseFilter(at('filter').value)
+  at('hint').textContent = clean(filterHint(state.filter))
   state.found = null
   clearTimeout(planSearch.timer)
   planSearch.timer = setTimeout(searchBodies, 200)
@@ -307,6 +321,13 @@ function drawRows() {
   else list.removeAttribute('aria-activedescendant')
 }
 
+// In a narrow list, the path stands before the host.
+function urlParts(url) {
+  const [, origin, path] = /^([\w+.-]+:\/\/[^/?#]*)(.+)$/.exec(url) ?? []
+  if (!path || at('rows').clientWidth > 800) return [make('bdi', {}, url)]
+  return [make('bdi', {}, path), make('bdi', { class: 'origin' }, origin)]
+}
+
 function row(call, index, length) {
   const pin = call.isPinned ? '📌 ' : ''
   const label = call.label ? make('span', { class: 'tag' }, call.label) : ''
@@ -319,7 +340,7 @@ function row(call, index, length) {
     onclick: () => { select(call.id); openDetails() },
   },
   make('b', { role: 'gridcell', class: statusStyle(call) }, statusText(call)), make('span', { role: 'gridcell' }, call.method),
-  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, make('bdi', {}, call.url), label, source, again, failure),
+  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, ...urlParts(call.url), label, source, again, failure),
   make('span', { role: 'gridcell', class: 'number' }, sizeText(call.received)),
   make('span', { role: 'gridcell', class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length, 'gridcell'))
   element.style.top = `${index * rowHeight}px`
@@ -381,15 +402,21 @@ function drawCounters() {
     return result
   }
   const count = sum(0, 60), errors = sum(1, 60)
-  const values = {
+  fill('counters', {
     calls: state.total, running: calls.filter(call => call.state === 'running').length,
-    'calls/s': (sum(0, 10) / 10).toFixed(1), errors, p50: quantile(.5), p99: quantile(.99),
-    received: sizeText(sum(3, 60)), 'from cache': count ? `${Math.round(sum(2, 60) / count * 100)} %` : '–',
+    'calls/s': (sum(0, 10) / 10).toFixed(1),
     ...state.pool ? { connections: `${state.pool.active} + ${state.pool.idle} idle`, 'in queue': state.pool.queued } : {},
-  }
-  at('counters').replaceChildren(...Object.entries(values).map(([name, value]) =>
-    make('div', {}, make('dt', {}, name), make('dd', { class: name === 'errors' && value ? 'bad' : '' }, value))))
+  })
+  fill('sums', {
+    errors, p50: quantile(.5), p99: quantile(.99), received: sizeText(sum(3, 60)),
+    'from cache': count ? `${Math.round(sum(2, 60) / count * 100)} %` : '–',
+  })
   drawChart(seconds, last)
+}
+
+function fill(id, values) {
+  at(id).replaceChildren(...Object.entries(values).map(([name, value]) =>
+    make('div', {}, make('dt', {}, name), make('dd', { class: name === 'errors' && value ? 'bad' : '' }, value))))
 }
 
 function drawChart(seconds, last) {

@@ -214,6 +214,25 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
   public var context: CallContext { CallContext(root) }
 
+  /// The content codings that were undone in the response of the current attempt, in the order in which they were
+  /// applied; empty if it had none, or if there are no listeners.
+  package internal(set) var decodedCodings: [String] {
+    get { self[Self.decodedCodings].codings(in: currentAttempt) }
+    set {
+      guard !events.isEmpty else { return }
+      self[Self.decodedCodings] = DecodedCodings(attempt: currentAttempt, codings: newValue)
+    }
+  }
+
+  private static let decodedCodings = CallLocal(DecodedCodings())
+
+  private struct DecodedCodings: Sendable {
+    var attempt = 0
+    var codings: [String] = []
+
+    func codings(in attempt: Int) -> [String] { attempt == self.attempt ? codings : [] }
+  }
+
   /// The error that forbids sending the request over the network: its credentials could not be obtained. Only a stored
   /// response may answer it.
   var credentialsError: HTTPError? {

@@ -49,7 +49,7 @@ struct HTTP2PeerTests {
     _ server: Server, over transport: SocketTransport, compression: WebSocket.Compression? = .init()
   ) async throws -> WebSocket {
     var options = WebSocket.Options()
-    options.maximumMessageSize = 8 << 20
+    options.messageLimit = 8 << 20
     options.compression = compression
     let request = HTTPRequest(.get, "wss://127.0.0.1:\(server.port)/")
     let socket = try await HTTPSession(transport: transport).webSocket(

@@ -35,7 +35,7 @@ struct ProxiedWebSocketTests {
       file: authority.folder.file("client.p12"), password: TestAuthority.password)
     let session = makeSession(trusting: authority.certificate, through: proxy, certificate: tls ? certificate : nil)
     var options = WebSocket.Options()
-    options.maximumMessageSize = 8 << 20
+    options.messageLimit = 8 << 20
     let request = HTTPRequest(.get, "\(tls ? "wss" : "ws")://127.0.0.1:\(server.port)/")
     let socket = try await session.webSocket(for: request, protocols: ["chat"], options: options)
     try await WebSocketPeerTests.expectEchoes(of: socket)

@@ -35,7 +35,7 @@ struct WebSocketPeerTests {
     var connection = ConnectionConfiguration()
     connection.tls.authorities = authority?.certificate
     var options = WebSocket.Options()
-    options.maximumMessageSize = 8 << 20
+    options.messageLimit = 8 << 20
     options.compression = compression
     let url = "\(authority == nil ? "ws" : "wss")://127.0.0.1:\(server.port)/"
     return try await HTTPSession(transport: SocketTransport(connection)).webSocket(

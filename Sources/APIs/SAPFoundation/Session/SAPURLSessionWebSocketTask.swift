@@ -22,7 +22,7 @@ public import MartletWebSocket
 public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sendable {
   /// The state of the WebSocket.
   private struct Connection {
-    var maximumMessageSize = WebSocket.Options().maximumMessageSize
+    var maximumMessageSize = WebSocket.Options().messageLimit
     /// The WebSocket or why there is none; nil before the handshake is complete.
     var result: Result<WebSocket, any Error>?
     /// The tasks that wait for the handshake.
@@ -154,7 +154,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   /// Opens the WebSocket, and returns when it is closed.
   func run(_ request: HTTPRequest) async throws {
     var options = WebSocket.Options()
-    options.maximumMessageSize = maximumMessageSize
+    options.messageLimit = maximumMessageSize
     let result: Result<WebSocket, any Error>
     do {
       result = .success(try await session.engine.webSocket(for: request, protocols: protocols, options: options))

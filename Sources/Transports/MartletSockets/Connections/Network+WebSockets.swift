@@ -13,7 +13,7 @@ extension Network {
     let origin = exchange.origin
     let key = usableKey(exchange.destination.key, of: origin)
     guard key.versions == .http1, exchange.http2Head != nil, !transfer.failures.requireNewConnection,
-      !http1WebSockets.contains(origin), !http1Only.contains(origin), !http1Servers.contains(origin)
+      !refusingHTTP2WebSockets.contains(origin), !requiringHTTP1.contains(origin), !http1Servers.contains(origin)
     else { return key }
     var shared = key
     shared.versions = .negotiated
@@ -28,7 +28,7 @@ extension Network {
       refusal.delivery = error.delivery
       return transfer.fail(refusal)
     }
-    http1WebSockets.insert(transfer.exchange.origin)
+    refusingHTTP2WebSockets.insert(transfer.exchange.origin)
     transfer.note("sent again over HTTP/1.1: \(error.message)")
     sendAgain(transfer, because: .unsent)
   }

@@ -51,9 +51,9 @@ final class Network {
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
-  private(set) var http1Only = NotedOrigins()
+  private(set) var requiringHTTP1 = NotedOrigins()
   /// The servers that do not open WebSockets over HTTP/2, although their SETTINGS say so.
-  var http1WebSockets = NotedOrigins()
+  var refusingHTTP2WebSockets = NotedOrigins()
   /// The connections with bytes to send at the end of the turn.
   @exclusivity(unchecked) var sending: [Connection] = []
 
@@ -150,7 +150,7 @@ extension Network {
   func enqueue(_ transfer: Transfer) {
     if transfer.exchange.upgrade != nil {
       transfer.key = upgradeKey(of: transfer)
-    } else if !http1Only.isEmpty {
+    } else if !requiringHTTP1.isEmpty {
       transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
     }
     if startImmediately(transfer) { return }
@@ -180,7 +180,7 @@ extension Network {
 
   /// The key of the connections that an origin's requests may use, given what is known about the origin.
   func usableKey(_ key: ConnectionKey, of origin: Origin) -> ConnectionKey {
-    guard http1Only.contains(origin) else { return key }
+    guard requiringHTTP1.contains(origin) else { return key }
     var key = key
     key.versions = .http1
     return key
@@ -217,7 +217,9 @@ extension Network {
   func handleStaleConnection(of transfer: Transfer) {
     let reason = "its reused connection ended before any byte of a response"
     closeIdle(for: transfer.key)  // Most likely they are stale too.
-    guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection, transfer.canBeginAgain else {
+    guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
+      transfer.canBeginAgain
+    else {
       let message = "to be sent again on another connection: \(reason)"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
@@ -232,7 +234,7 @@ extension Network {
     if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
       return sendOverHTTP1(transfer, failure.error)
     }
-    if failure.cause == .http11Required { http1Only.insert(transfer.exchange.origin) }
+    if failure.cause == .http11Required { requiringHTTP1.insert(transfer.exchange.origin) }
     if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")

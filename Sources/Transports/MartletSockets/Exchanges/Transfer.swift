@@ -225,8 +225,8 @@ extension Transfer {
 // MARK: - Its end
 
 extension Transfer {
-  /// Ends the transfer, whose reader has stopped. A short rest of the body is still received, so that the connection can
-  /// be reused.
+  /// Ends the transfer, whose reader has stopped. A short rest of the body is still received, so that the connection
+  /// can be reused.
   func cancel() { if !startDiscarding() { network.abort(self, HTTPError(wrapping: CancellationError())) } }
 
   /// Begins to drop the rest of the body. Returns false if it is too long.
@@ -296,7 +296,9 @@ extension Transfer {
   /// Whether delivery can wait for the rest of a small body. The caller is then resumed once, with head and body. That
   /// requires a caller that collects the body, and no listener for heads, which would receive the head at once.
   private var isAlmostWhole: Bool {
-    guard !isEnded, hasHead, !exchange.settings.events.contains(.response), let length = body.length else { return false }
+    guard !isEnded, hasHead, !exchange.settings.events.contains(.response), let length = body.length else {
+      return false
+    }
     return length <= min(exchange.settings.wholeBody, Self.waitedBodyLimit) && body.received < length
   }
 

@@ -1,8 +1,8 @@
 /// Values by key, bounded by count and total cost: the least recently used are removed first.
 ///
 /// Every operation takes constant time, except that one which removes several values depends on their number, and
-/// `removeAll(where:)` looks at all values. Using a value looks its key up once: the order of use is a list of places in
-/// an array.
+/// `removeAll(where:)` looks at all values. Using a value looks its key up once: the order of use is a list of places
+/// in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The maximum total cost.
   package let costLimit: Int

@@ -20,7 +20,7 @@ extension OperationQueue: Scheduler {
   /// Adds the work to the queue.
   public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
     let action = Locked(action)
-    addOperation { action.withLock { $0 }() }
+    addOperation { action.value() }
   }
 
   /// Adds the work to the queue at a time.
@@ -30,7 +30,7 @@ extension OperationQueue: Scheduler {
   ) {
     let work = Locked(action)
     let deadline = DispatchTime.now() + max(0, date.date.timeIntervalSinceNow)
-    DispatchQueue.global().asyncAfter(deadline: deadline) { [self] in addOperation { work.withLock { $0 }() } }
+    DispatchQueue.global().asyncAfter(deadline: deadline) { [self] in addOperation { work.value() } }
   }
 
   /// Adds the work to the queue repeatedly.

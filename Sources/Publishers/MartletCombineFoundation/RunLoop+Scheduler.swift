@@ -22,8 +22,8 @@ extension RunLoop: Scheduler {
   /// Performs the work in the run loop.
   public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
     let action = Locked(action)
-    guard self !== RunLoop.main else { return DispatchQueue.main.async { action.withLock { $0 }() } }
-    perform { action.withLock { $0 }() }
+    guard self !== RunLoop.main else { return DispatchQueue.main.async { action.value() } }
+    perform { action.value() }
     // `perform` does not wake a sleeping run loop, but a timer that is due does.
     add(Timer(fire: Date(), interval: 0, repeats: false) { _ in }, forMode: .default)
   }
@@ -46,9 +46,9 @@ extension RunLoop: Scheduler {
     let action = Locked(action)
     guard self !== RunLoop.main else {
       let deadline = DispatchTime.now() + max(0, date.timeIntervalSinceNow)
-      return DispatchQueue.main.asyncAfter(deadline: deadline) { action.withLock { $0 }() }
+      return DispatchQueue.main.asyncAfter(deadline: deadline) { action.value() }
     }
-    let timer = Timer(fire: date, interval: 0, repeats: false) { _ in action.withLock { $0 }() }
+    let timer = Timer(fire: date, interval: 0, repeats: false) { _ in action.value() }
     timer.tolerance = tolerance
     add(timer, forMode: mode)
   }

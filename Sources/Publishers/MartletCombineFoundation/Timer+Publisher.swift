@@ -84,8 +84,8 @@ private final class Ticking: Cancellable, Sendable {
 
   func schedule(after date: Date) {
     let next = date.addingTimeInterval(interval)
-    runLoop.withLock { $0 }.schedule(at: next, tolerance: tolerance, in: mode) { [self] in
-      guard let onDate = onDate.withLock({ $0 }) else { return }
+    runLoop.value.schedule(at: next, tolerance: tolerance, in: mode) { [self] in
+      guard let onDate = onDate.value else { return }
       let now = Date()
       onDate(now)
       // Dates that passed while the run loop was busy are skipped.

@@ -60,7 +60,7 @@ extension DispatchQueue: Scheduler {
   public func schedule(options: SchedulerOptions?, _ action: @escaping () -> Void) {
     let action = Locked(action)
     async(group: options?.group, qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
-      action.withLock { $0 }()
+      action.value()
     }
   }
 
@@ -71,7 +71,7 @@ extension DispatchQueue: Scheduler {
   ) {
     let action = Locked(action)
     let item = DispatchWorkItem(qos: options?.qos ?? .unspecified, flags: options?.flags ?? []) {
-      action.withLock { $0 }()
+      action.value()
     }
     if let group = options?.group {
       group.enter()

@@ -98,7 +98,7 @@ private final class Repetition<Context: Scheduler> {
 
   func run(at date: Context.SchedulerTimeType) {
     scheduler.schedule(after: date, tolerance: tolerance, options: options) { [self] in
-      guard let action = action.withLock({ $0 }) else { return }
+      guard let action = action.value else { return }
       action()
       run(at: max(scheduler.now, date.advanced(by: interval)))
     }

@@ -18,6 +18,23 @@ struct LockedTests {
     #expect(number.withLock { $0 } == 2)
   }
 
+  /// A closure that is wrapped anew at each access overflows the stack after some thousand of them.
+  @Test func aClosureStaysAsItIsHoweverOftenItIsRead() {
+    var count = 0
+    let kept = Locked<(() -> Void)?>({ count += 1 })
+    for _ in 0..<100_000 { kept.value?() }
+    #expect(count == 100_000)
+  }
+
+  @Test func aRepetitionRunsAHundredThousandTimes() {
+    let scheduler = ManualScheduler()
+    var count = 0
+    let repetition = scheduler.repeating(after: scheduler.now, interval: 1, tolerance: 0, options: nil) { count += 1 }
+    scheduler.advance(by: 99_999)
+    #expect(count == 100_000)
+    repetition.cancel()
+  }
+
   @Test func aDumpDoesNotShowTheValue() {
     var shown = ""
     dump(Locked("secret"), to: &shown)

@@ -44,10 +44,9 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     var progress = call[progress]
     progress.origin = request.fields.contains(.authorization) ? nil : request.origin
     progress.authorizer = nil
-    // Credentials that could not be obtained for the last attempt may be obtained for this one.
-    let unavailable = progress.credentialsError.take()
-    if unavailable != nil || call.credentialsError != nil { call.credentialsError = unavailable }
-    let candidates = unavailable != nil ? [] : candidates(for: progress.origin, first: progress.answering, in: call)
+    if let error = progress.credentialsError.take() { call.credentialsError = error }
+    let isUnavailable = call.credentialsError != nil
+    let candidates = isUnavailable ? [] : candidates(for: progress.origin, first: progress.answering, in: call)
     return authorize(&request, by: candidates[...], progress, in: call)
   }
 

@@ -233,8 +233,9 @@ extension Call {
     func codings(in attempt: Int) -> [String] { attempt == self.attempt ? codings : [] }
   }
 
-  /// The error that forbids sending the request over the network: its credentials could not be obtained. Only a stored
-  /// response may answer it.
+  /// The error that forbids sending the attempt's request over the network: its credentials could not be obtained. Only
+  /// a stored response may answer it. One of several authentication interceptors sets it; the loop removes it before
+  /// the next attempt.
   var credentialsError: HTTPError? {
     get { self[Self.credentialsErrors] }
     set { self[Self.credentialsErrors] = newValue }

@@ -70,10 +70,12 @@ final class AttemptLoop: Sendable {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
-  /// Reports a resend, and waits until it is due.
+  /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next
+  /// attempt tries again.
   @inline(never)
   private func wait(for resend: InterceptorChain.Resend, in call: Call) async throws {
     let delay = resend.delay
+    if call.credentialsError != nil { call.credentialsError = nil }
     call.emit(.resend(resend.request, after: delay, reason: resend.reason, failure: resend.failure))
     guard delay > .zero else { return }
     try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }

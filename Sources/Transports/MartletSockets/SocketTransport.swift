@@ -82,9 +82,9 @@ public struct SocketTransport: Transport {
 
   /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    guard configuration.decompresses else { return try await exchange(request, in: call) }
-    let response = try await exchange(DecodingTransport.acceptingCodings(request), in: call)
-    guard response.fields.contains(.contentEncoding) else { return response }
+    let decodes = configuration.decompresses
+    let response = try await exchange(decodes ? DecodingTransport.acceptingCodings(request) : request, in: call)
+    guard decodes, response.fields.contains(.contentEncoding) else { return response }
     return try DecodingTransport.decoded(response, to: request, in: call)
   }
 

@@ -215,13 +215,10 @@ extension Call {
   public var context: CallContext { CallContext(root) }
 
   /// The content codings that were undone in the response of the current attempt, in the order in which they were
-  /// applied; empty if it had none, or if there are no listeners.
+  /// applied; empty if it had none. They are set only if there are listeners.
   package internal(set) var decodedCodings: [String] {
     get { self[Self.decodedCodings].codings(in: currentAttempt) }
-    set {
-      guard !events.isEmpty else { return }
-      self[Self.decodedCodings] = DecodedCodings(attempt: currentAttempt, codings: newValue)
-    }
+    set { self[Self.decodedCodings] = DecodedCodings(attempt: currentAttempt, codings: newValue) }
   }
 
   private static let decodedCodings = CallLocal(DecodedCodings())

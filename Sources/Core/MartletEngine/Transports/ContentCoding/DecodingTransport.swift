@@ -76,7 +76,9 @@ public struct DecodingTransport: Transport {
     if let limit = request.options.decompressionRatioLimit {
       source = RatioLimitedBody(source, of: coded, limit: limit, peer: peer)
     }
-    call.decodedCodings = Array(response.fields.list(.contentEncoding).dropFirst(codings.count))
+    if !call.events.isEmpty {
+      call.decodedCodings = Array(response.fields.list(.contentEncoding).dropFirst(codings.count))
+    }
     return response.replacingCodings(with: codings, body: source)
   }
 

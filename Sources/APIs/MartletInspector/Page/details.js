@@ -166,7 +166,9 @@ function facts(entry, attempt) {
     certificate: tls?.subjectName && `${tls.subjectName}, issued by ${tls.issuer ?? '?'}, valid from ${date(tls.validFrom)} to ${date(tls.validTo)}${isOver ? ' (expired)' : ''}`,
     times: times.join(', '),
     'body sent': entry.request.bodySize >= 0 ? sizeText(entry.request.bodySize) : '–',
-    'body received': `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'} on the wire, ${attempt.decoded ? `decoded from ${attempt.decoded} to` : 'decoded'} ${sizeText(entry.response.content.size)}`,
+    'body received': attempt.decoded
+      ? `${entry.response.bodySize >= 0 ? sizeText(entry.response.bodySize) : '–'} on the wire, decoded from ${attempt.decoded} to ${sizeText(entry.response.content.size)}`
+      : sizeText(entry.response.content.size),
     'cookies sent': entry.request.cookies.map(cookie => cookie.name).join(', '),
     'cookies set': entry.response.cookies.map(cookie => cookie.name).join(', '),
   }

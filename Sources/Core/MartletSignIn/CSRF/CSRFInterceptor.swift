@@ -77,7 +77,8 @@ public final class CSRFInterceptor: Interceptor {
   /// The tokens of the partitions, by name.
   private let partitions = Mutex<[String: CSRFTokens]>([:])
   /// The number of partitions at which the tokens of those without a running write are forgotten.
-  static let partitionLimit = 1024
+  private let partitionLimit: Int
+  private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
   private let progress = CallLocal(Progress())
 
@@ -88,13 +89,14 @@ public final class CSRFInterceptor: Interceptor {
   ///   - tokenURL: called for every request that may change data, and for every other one whose response has a token. A
   ///     URL whose origin differs from the request's is ignored.
   public convenience init(options: CSRFOptions = .init(), tokenURL: @escaping TokenURL) {
-    self.init(options: options, fallback: nil, tokenURL: tokenURL)
+    self.init(options: options, fallback: nil, partitionLimit: Self.partitionLimit, tokenURL: tokenURL)
   }
 
-  private init(options: CSRFOptions, fallback: URL?, tokenURL: @escaping TokenURL) {
+  private init(options: CSRFOptions, fallback: URL?, partitionLimit: Int, tokenURL: @escaping TokenURL) {
     self.tokenURL = tokenURL
     self.fallback = fallback
     self.options = options
+    self.partitionLimit = partitionLimit
     unnamed = CSRFTokens(options)
   }
 
@@ -104,7 +106,13 @@ public final class CSRFInterceptor: Interceptor {
   /// requests at and below them get a token from the start: the last 100 paths, each until a renewed token is refused
   /// there.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
-    self.init(options: options, fallback: root) { CSRFRule.covers(root, $0.url) ? root : nil }
+    self.init(root: root, options: options, partitionLimit: Self.partitionLimit)
+  }
+
+  convenience init(root: URL, options: CSRFOptions = .init(), partitionLimit: Int) {
+    self.init(options: options, fallback: root, partitionLimit: partitionLimit) {
+      CSRFRule.covers(root, $0.url) ? root : nil
+    }
   }
 
   /// Makes an interceptor for all requests to the origin of a URL, from which their tokens are fetched.
@@ -127,7 +135,7 @@ public final class CSRFInterceptor: Interceptor {
       if let known = partitions[name] { return known }
       var options = options
       options.store = MemoryCSRFTokenStore()
-      if partitions.count >= Self.partitionLimit { partitions = partitions.filter { $0.value.isInUse } }
+      if partitions.count >= partitionLimit { partitions = partitions.filter { $0.value.isInUse } }
       let tokens = CSRFTokens(options, partition: name)
       partitions[name] = tokens
       return tokens

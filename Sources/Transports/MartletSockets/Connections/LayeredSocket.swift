@@ -257,7 +257,7 @@ extension LayeredSocket {
       switch result {
       case .bytes(let count):
         if place == nil { pass(UnsafeRawBufferPointer(rebasing: room[..<count]), through: 0) }
-        // Bytes after a body that was received into the owner's room must be found before the next request is sent:
+        // Bytes after a body that was received into the owner's memory must be found before the next request is sent:
         // they are not its response.
         let mayHaveEnded = place != nil && owner?.bodyMemory == nil
         guard count == room.count, isOpen, isReading, limit.allowsMore(after: count) || mayHaveEnded else { return }

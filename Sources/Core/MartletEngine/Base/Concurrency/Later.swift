@@ -1,9 +1,9 @@
-/// Work that has to be awaited: what is left of a stage of a call that did immediately what it could.
+/// Work that has to be awaited: the rest of a stage of a call, after the stage has done all that it can do at once.
 ///
 /// Every request passes many functions that rarely have to wait, and an `await` would take longer than most of them. In
 /// names, `immediate` therefore means that a function neither suspends nor blocks:
-/// - A question (`immediateLine`, `immediateBytes`) returns nil if the answer has to be awaited. The function of the
-///   same name without the word gives it.
+/// - A question (`immediateLine`, `immediateBytes`) returns nil if the answer has to be awaited. An asynchronous
+///   function beside it then returns the answer.
 /// - A stage (`prepareImmediately`, `reviewImmediately`) has effects and cannot start anew, so it returns its rest as
 ///   work; nil if nothing is left.
 ///

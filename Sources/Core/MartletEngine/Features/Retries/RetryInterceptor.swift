@@ -64,7 +64,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
     let decision = policy.rule.decide(
-      cause, for: Self.facts(of: attempt.sent, in: call), now: now(), fraction: policy.random())
+      cause, for: Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call), now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
       // Without a retry policy, a missing retry is not worth a note.
@@ -78,14 +78,17 @@ struct RetryInterceptor: ImmediateInterceptor {
   static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
-    let decision = policy.rule.decide(cause, for: facts(of: request, in: call), now: .now, fraction: 0)
+    let decision = policy.rule.decide(cause, for: facts(of: request, sentAs: request.head, in: call), now: .now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 
-  private static func facts(of request: HTTPRequest, in call: Call) -> RetryRule.Request {
+  /// - Parameter request: the request that would be sent again, not what interceptors made of it.
+  private static func facts(
+    of request: HTTPRequest, sentAs head: RequestHead, in call: Call
+  ) -> RetryRule.Request {
     let counts = call[sent]
     return RetryRule.Request(
-      request.head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
+      head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
       sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
   }
 

@@ -99,7 +99,7 @@ struct Fingerprints: Encodable {
 
   private static func mark(of value: String) -> String? {
     guard let hash = MessageDigest.hash(.sha256, Data((key.text + value).utf8)) else { return nil }
-    return hash.prefix(2).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    return hash.prefix(2).hexadecimal
   }
 }
 

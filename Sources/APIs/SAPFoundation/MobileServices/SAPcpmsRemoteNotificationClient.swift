@@ -99,7 +99,7 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
     let capabilities: [SAPcpmsRemoteNotificationParameters.Capability]?
 
     init(_ token: Data, _ parameters: SAPcpmsRemoteNotificationParameters) {
-      pushToken = token.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      pushToken = token.hexadecimal
       deviceModel = parameters.deviceType
       pushGroup = parameters.pushGroup
       formFactor = parameters.formFactor

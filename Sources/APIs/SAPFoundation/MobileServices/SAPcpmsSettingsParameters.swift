@@ -57,7 +57,7 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
     let machine = (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)) ?? ProcessInfo.processInfo.hostName
     let text = "\(defaultApplicationID) \(ASCII.trimmed(machine))"
     guard let hash = MessageDigest.hash(.sha256, Data(text.utf8)) else { return UUID().uuidString }
-    return hash.prefix(16).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    return hash.prefix(16).hexadecimal
   }()
 
   /// Returns the URL of a destination: the backend's URL with the destination's path, or with its name if the path is

@@ -78,7 +78,8 @@ struct RetryInterceptor: ImmediateInterceptor {
   static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
-    let decision = policy.rule.decide(cause, for: facts(of: request, sentAs: request.head, in: call), now: .now, fraction: 0)
+    let facts = facts(of: request, sentAs: request.head, in: call)
+    let decision = policy.rule.decide(cause, for: facts, now: .now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 

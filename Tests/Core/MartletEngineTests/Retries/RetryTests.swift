@@ -52,6 +52,27 @@ struct RetryTests {
     #expect(log.lines.contains("resend: status 503: retry 1 of 3"))
   }
 
+  @Test func aBodyThatAnInterceptorReplacedIsMadeAgain() async throws {
+    let sent = Counter()
+    let transport = MockTransport { request in
+      let body = try await request.readBody()
+      #expect(body == Data("stamped".utf8))
+      return sent.next() == 1 ? .status(.serviceUnavailable) : .text("at last")
+    }
+    let stamp = TestInterceptor(prepare: { request in
+      var request = request
+      let stamped = AsyncStream { chunks in
+        chunks.yield(Data("stamped".utf8))
+        chunks.finish()
+      }
+      request.body = .singleUse(stamped)
+      return request
+    })
+    let session = session(transport, policy(1)) { $0.interceptors = [stamp] }
+    let request = HTTPRequest(.put, origin, body: .data(Data("plain".utf8)))
+    #expect(try await session.data(for: request).0 == Data("at last".utf8))
+  }
+
   @Test func whenTheRetriesAreUsedUpTheLastResponseIsTheAnswer() async throws {
     let transport = ScriptedTransport(.status(.badGateway), .status(.gatewayTimeout), .text("never"))
     let (_, response) = try await session(transport, policy(1)).data(for: HTTPRequest(.get, origin))

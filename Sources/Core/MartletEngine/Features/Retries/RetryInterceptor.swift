@@ -63,8 +63,8 @@ struct RetryInterceptor: ImmediateInterceptor {
   private func verdict(
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
-    let decision = policy.rule.decide(
-      cause, for: Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call), now: now(), fraction: policy.random())
+    let facts = Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call)
+    let decision = policy.rule.decide(cause, for: facts, now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
       // Without a retry policy, a missing retry is not worth a note.

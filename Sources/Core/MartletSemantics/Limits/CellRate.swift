@@ -107,9 +107,6 @@ package struct CellRate: Sendable, Hashable {
     pause = max(pause, now + min(max(.zero, time), Self.durationLimit))
   }
 
-  /// Whether the state equals the initial one, so that it need not be kept.
-  package func isIdle(at now: Duration) -> Bool { max(arrival, pause) <= now }
-
   /// Longer times count as this one, about 35,000 years: sums of them do not overflow.
   private static let durationLimit = Duration.seconds(1 << 40)
   private static let freeLimit = 100

@@ -27,12 +27,6 @@ package struct CircuitMachine: Sendable {
   }
 
   /// The states by name.
-  package enum Phase: String, Sendable, Hashable {
-    case closed
-    case open
-    case halfOpen = "half-open"
-  }
-
   /// Whether a request is sent.
   package enum Admission: Sendable, Hashable {
     /// It is sent. Its outcome is recorded with this ticket.
@@ -60,7 +54,7 @@ package struct CircuitMachine: Sendable {
     var failures = 0
   }
 
-  package private(set) var phase = Phase.closed
+  package private(set) var phase = CircuitState.closed
   private let rule: Rule
   /// Rises with every change of the phase.
   private var period = 0
@@ -70,9 +64,6 @@ package struct CircuitMachine: Sendable {
   private var counts = (current: Counts(), previous: Counts())
   private var half = 0
   private var probes = (running: 0, succeeded: 0)
-
-  /// Whether nothing relevant is known of the origin, so that the state may be dropped.
-  package var isIdle: Bool { phase == .closed && counts.current.failures + counts.previous.failures == 0 }
 
   /// Makes a closed circuit.
   package init(_ rule: Rule) { self.rule = rule }
@@ -115,7 +106,7 @@ package struct CircuitMachine: Sendable {
     }
   }
 
-  private mutating func change(to phase: Phase, at now: Duration) {
+  private mutating func change(to phase: CircuitState, at now: Duration) {
     self.phase = phase
     period += 1
     began = now

@@ -28,7 +28,7 @@ extension Network {
       refusal.delivery = error.delivery
       return transfer.fail(refusal)
     }
-    refusingHTTP2WebSockets.insert(transfer.exchange.origin)
+    refusingHTTP2WebSockets.set((), for: transfer.exchange.origin)
     transfer.note("sent again over HTTP/1.1: \(error.message)")
     sendAgain(transfer, because: .unsent)
   }

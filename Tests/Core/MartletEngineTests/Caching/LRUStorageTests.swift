@@ -49,6 +49,16 @@ struct LRUStorageTests {
     #expect(storage.trim(toCost: 5) == ["1"])
   }
 
+  @Test func aChangedValueIsTheMostRecentlyUsed() {
+    var storage = LRUStorage<String, [Int]>(countLimit: 2)
+
+    for key in ["a", "b", "a", "c"] { storage.update(key, from: [0]) { $0.append(1) } }
+
+    #expect((storage.value(for: "a"), storage.value(for: "c")) == ([0, 1, 1], [0, 1]))
+    #expect(!storage.contains("b"))
+    #expect(storage.update("c", from: []) { $0.count } == 2)
+  }
+
   @Test func valuesInTheMiddleCanBeRemoved() {
     var storage = filled(5)
 

@@ -68,7 +68,6 @@ struct CellRateTests {
     }
     rate.pause(for: .seconds(3), at: .seconds(1))
     #expect(rate.take(interval: .zero, burst: 1, wait: .zero, at: .seconds(2)) == .refused(retryAfter: .seconds(2)))
-    #expect(!rate.isIdle(at: .seconds(3)) && rate.isIdle(at: .seconds(4)))
   }
 
   @Test(arguments: [

@@ -40,6 +40,9 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The number of values.
   package var count: Int { places.count }
 
+  /// Whether there is a value for a key. It does not count as use.
+  package func contains(_ key: Key) -> Bool { places[key] != nil }
+
   /// Returns the value of a key, without marking it as used.
   package func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
 
@@ -75,6 +78,16 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.cost += cost
     linkAsNewest(place)
     return removed
+  }
+
+  /// Changes the value of a key, which is `initial` if it has none, and marks it as the most recently used. Its cost
+  /// is 0 afterwards.
+  package mutating func update<Result>(
+    _ key: Key, from initial: @autoclosure () -> Value, _ change: (inout Value) -> Result
+  ) -> Result {
+    var value = remove(key) ?? initial()
+    defer { set(value, for: key) }
+    return change(&value)
   }
 
   /// Removes the value of a key and returns it.

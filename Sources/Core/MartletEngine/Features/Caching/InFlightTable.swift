@@ -32,7 +32,7 @@ final class InFlightTable: Sendable {
     var lastID: UInt64 = 0
     var keys: [UInt64: CacheKey] = [:]
     var sent: [RequestIdentity: SentRequest] = [:]
-    var unstorable: Set<CacheKey> = []
+    var unstorable = LRUStorage<CacheKey, Void>(countLimit: 1000)
 
     mutating func register(_ key: CacheKey) -> Registration {
       lastID += 1
@@ -43,14 +43,13 @@ final class InFlightTable: Sendable {
 
   private let state = Mutex(State())
   private let stored = Atomic(0)
-  private static let unstorableLimit = 1024
 
   /// How many stored responses other requests could have waited for.
   var storedCount: Int { stored.load(ordering: .acquiring) }
 
   /// Whether the responses of a key cannot be stored, so that waiting for one is useless.
   func isUnstorable(_ key: CacheKey) -> Bool {
-    state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
+    state.withLock { $0.unstorable.count > 0 && $0.unstorable.contains(key) }
   }
 
   /// Registers a request that no other can wait for.
@@ -84,8 +83,7 @@ final class InFlightTable: Sendable {
       state.keys[registration.id] = nil
       switch outcome {
       case .unstorable where identity != nil:
-        if state.unstorable.count >= Self.unstorableLimit { state.unstorable.removeFirst() }
-        state.unstorable.insert(key)
+        state.unstorable.set((), for: key)
       case .unstorable, .stored, .unshared, .abandoned: break
       }
       guard let identity else { return nil as SentRequest? }
@@ -97,7 +95,7 @@ final class InFlightTable: Sendable {
 
   /// Notes that a response to a key is being stored.
   func removeUnstorable(_ key: CacheKey) {
-    state.withLock { if !$0.unstorable.isEmpty { $0.unstorable.remove(key) } }
+    state.withLock { if $0.unstorable.count > 0 { $0.unstorable.remove(key) } }
   }
 
   /// Ends the waits for a request, whose registration remains.

@@ -76,7 +76,7 @@ extension CookieJar {
 
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
-    memory.signOut(of: partitionSuffix)
+    memory.noteSignOut(of: partitionSuffix)
     // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called
     // "/".
     try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }

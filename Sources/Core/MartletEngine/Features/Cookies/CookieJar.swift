@@ -52,7 +52,7 @@ public final class CookieJar: Sendable {
     self.publicSuffixes = publicSuffixes
     self.limits = limits
     self.now = now
-    memory = CookieMemory()
+    memory = CookieMemory(pairLimit: limits.total)
     partitionSuffix = ""
   }
 

@@ -5,13 +5,16 @@ import Synchronization
 final class CookieMemory: Sendable {
   let accesses = Mutex(CookieAccesses())
   /// The values that are paired with CSRF tokens; see ``CookieJar/holdsSession(of:in:)``.
-  let paired = Mutex<[PairedCookie: String]>([:])
+  let paired: Mutex<LRUStorage<PairedCookie, String>>
   /// The sites of hosts. Every request needs one.
   let sites = KnownTexts()
   private let suffixes = KnownTexts()
   /// Set when all cookies are removed.
   let signOut = SignOutMark()
-  private let signOuts = Mutex(PartitionSignOuts())
+  private let partitionSignOuts = Mutex(PartitionSignOuts())
+
+  /// - Parameter pairLimit: the maximum number of pairs.
+  init(pairLimit: Int) { paired = Mutex(LRUStorage(countLimit: pairLimit)) }
 
   /// A cookie in a partition.
   struct PairedCookie: Hashable {
@@ -25,11 +28,11 @@ final class CookieMemory: Sendable {
   }
 
   /// Records that the cookies of a partition were removed because its user signs out.
-  func signOut(of suffix: String) { signOuts.withLock { $0.set(suffix) } }
+  func noteSignOut(of suffix: String) { partitionSignOuts.withLock { $0.set(suffix) } }
 
   /// Whether there was a sign-out of a partition after a call began.
   func hasSignedOut(_ suffix: String, since begun: UInt64) -> Bool {
-    signOut.isAfter(begun) || signOuts.withLock { $0.isAfter(begun, suffix) }
+    signOut.isAfter(begun) || partitionSignOuts.withLock { $0.isAfter(begun, suffix) }
   }
 }
 
@@ -60,15 +63,12 @@ struct PartitionSignOuts {
 
 /// Computed texts, of which the last few hundred are kept.
 final class KnownTexts: Sendable {
-  private let known = Mutex<[String: String]>([:])
+  private let known = Mutex(LRUStorage<String, String>(countLimit: 256))
 
   func value(for key: String, _ make: () -> String) -> String {
-    if let value = known.withLock({ $0[key] }) { return value }
+    if let value = known.withLock({ $0.use(key) }) { return value }
     let value = make()
-    known.withLock { known in
-      if known.count >= 256 { known = [:] }
-      known[key] = value
-    }
+    known.withLock { _ = $0.set(value, for: key) }
     return value
   }
 }

@@ -129,4 +129,7 @@ public final class MemoryCookieStore: ImmediateCookieStore {
   public func removeAll() async throws { state.withLock { $0.replace(by: [:]) } }
 }
 
-@_spi(Transports) extension MemoryCookieStore: DeadlineAware {}
+@_spi(Transports) extension MemoryCookieStore: DeadlineAware {
+  /// True: it does not wait.
+  public var endsAtDeadline: Bool { true }
+}

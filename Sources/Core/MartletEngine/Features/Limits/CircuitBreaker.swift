@@ -1,4 +1,4 @@
-import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 /// Stops sending to a failing origin, so that it can recover and callers do not wait for failures.
@@ -99,12 +99,13 @@ struct CircuitTransport: Transport, DeadlineAware {
 
 /// The circuits of the origins.
 private final class Circuits: Sendable {
-  private let states: Mutex<OriginStates<CircuitMachine>>
+  private let states = Mutex(LRUStorage<Origin, CircuitMachine>(countLimit: 1000))
+  private let rule: CircuitMachine.Rule
   private let stopwatch: Stopwatch
 
   init(_ rule: CircuitMachine.Rule, _ clock: any Clock<Duration>) {
+    self.rule = rule
     stopwatch = Stopwatch(clock)
-    states = Mutex(OriginStates(CircuitMachine(rule)) { $0.isIdle })
   }
 
   func admit(_ origin: Origin, in call: Call) throws(HTTPError) -> CircuitMachine.Ticket {
@@ -130,15 +131,13 @@ private final class Circuits: Sendable {
   ) -> Result {
     let now = stopwatch.elapsed
     let (result, phase) = states.withLock { states in
-      states.update(origin) { state in
+      states.update(origin, from: CircuitMachine(rule)) { state in
         let before = state.phase
         let result = change(&state, now)
         return (result, state.phase == before ? nil : state.phase)
       }
     }
-    if let state = phase.flatMap({ CircuitBreaker.State(rawValue: $0.rawValue) }) {
-      call.emit(.limit(.circuit(origin, state)))
-    }
+    if let phase { call.emit(.limit(.circuit(origin, phase))) }
     return result
   }
 }

@@ -101,34 +101,37 @@ private final class HedgedOrigins: Sendable {
 
   private let hedging: Hedging
   private let stopwatch: Stopwatch
-  private let entries: Mutex<OriginStates<Entry>>
+  private let entries = Mutex(LRUStorage<Origin, Entry>(countLimit: 200))
 
   init(_ hedging: Hedging, _ clock: any Clock<Duration>) {
     self.hedging = hedging
     stopwatch = Stopwatch(clock)
-    let budget = RetryBudget(share: hedging.budget, reserve: 0, capacity: 10)
-    entries = Mutex(OriginStates(Entry(budget: budget), capacity: 200) { $0.latencies.weight == 0 })
+  }
+
+  private func update<Result: Sendable>(_ origin: Origin, _ change: (inout Entry) -> Result) -> Result {
+    entries.withLock { entries in
+      entries.update(
+        origin, from: Entry(budget: RetryBudget(share: hedging.budget, reserve: 0, capacity: 10)), change)
+    }
   }
 
   /// Returns the delay before a second request; nil while too little is known. Adds the request to the budget.
   func delay(for origin: Origin) -> Duration? {
     let now = stopwatch.elapsed
-    return entries.withLock { entries in
-      entries.update(origin) { entry in
-        entry.budget.deposit(at: now)
-        guard entry.latencies.weight >= Double(max(1, hedging.minimumCount)) else { return nil }
-        return entry.latencies.quantile(hedging.quantile).map { max($0, hedging.minimumDelay) }
-      }
+    return update(origin) { entry in
+      entry.budget.deposit(at: now)
+      guard entry.latencies.weight >= Double(max(1, hedging.minimumCount)) else { return nil }
+      return entry.latencies.quantile(hedging.quantile).map { max($0, hedging.minimumDelay) }
     }
   }
 
   func add(_ latency: Duration, of origin: Origin) {
-    entries.withLock { $0.update(origin) { $0.latencies.add(latency) } }
+    update(origin) { $0.latencies.add(latency) }
   }
 
   func withdraw(from origin: Origin) -> Bool {
     let now = stopwatch.elapsed
-    return entries.withLock { $0.update(origin) { $0.budget.withdraw(at: now) } }
+    return update(origin) { $0.budget.withdraw(at: now) }
   }
 }
 
@@ -138,7 +141,7 @@ private final class HedgeRace: Sendable {
   struct End {
     let winner: Int
     let outcome: Outcome
-    /// How often the request was sent.
+    /// How many times the request was sent.
     let count: Int
     /// How long the answers took; for a missing answer, how long it was waited for.
     let latencies: [Duration]
@@ -176,15 +179,18 @@ private final class HedgeRace: Sendable {
     self.clock = clock
   }
 
-  /// Sends the request, for the first or the second time.
+  /// Sends the request, for the first or the second time; not if it has been answered in the meantime.
   func start() {
     let index = state.withLock { $0.runs.count }
     let events = !call.events.isEmpty ? HeldEvents(for: call, holds: index > 0) : nil
     let sending = HedgedSending(clock)
-    state.withLock { state in
+    let isNeeded = state.withLock { state in
+      guard state.winner == nil else { return false }
       for run in state.runs { run.events?.hold() }
       state.runs.append(Run(sending: sending, events: events))
+      return true
     }
+    guard isNeeded else { return }
     let own = events.map { call.part(reportingTo: $0) } ?? call
     let task = Task { [base, request] in
       await HedgedSending.$current.withValue(sending) {
@@ -347,15 +353,19 @@ private final class HeldEvents: EventListener {
   ///
   /// - Parameter withRequest: whether to report the events of the request too, or only those of its response.
   func release(withRequest: Bool) {
-    let events = state.withLock { state in
-      defer {
-        state.mode = .passing
-        state.dropsRequest = !withRequest
+    // Until all are reported, later ones are held too, so that they stay in order.
+    while true {
+      let events = state.withLock { state in
+        guard case .holding(let events) = state.mode, !events.isEmpty else {
+          (state.mode, state.dropsRequest) = (.passing, !withRequest)
+          return [Event]()
+        }
+        state.mode = .holding([])
+        return events
       }
-      if case .holding(let events) = state.mode { return events }
-      return []
+      guard !events.isEmpty else { return }
+      for event in events where withRequest || !event.isOfRequest { call.emit(event) }
     }
-    for event in events where withRequest || !event.isOfRequest { call.emit(event) }
   }
 }
 

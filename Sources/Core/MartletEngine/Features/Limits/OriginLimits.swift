@@ -51,30 +51,3 @@ extension HTTPError {
     phase = phase ?? .preparing
   }
 }
-
-/// The states of a bounded number of origins. Origins that need no state are dropped first, then any.
-struct OriginStates<State: Sendable>: Sendable {
-  private var states: [Origin: State] = [:]
-  private let capacity: Int
-  private let initial: State
-  /// Whether a state is like the initial one.
-  private let isIdle: @Sendable (State) -> Bool
-
-  init(_ initial: State, capacity: Int = 1000, isIdle: @escaping @Sendable (State) -> Bool) {
-    self.initial = initial
-    self.capacity = capacity
-    self.isIdle = isIdle
-  }
-
-  /// Changes the state of an origin.
-  mutating func update<Result>(_ origin: Origin, _ change: (inout State) -> Result) -> Result {
-    if states[origin] == nil, states.count >= capacity { makeRoom() }
-    let initial = initial
-    return change(&states[origin, default: initial])
-  }
-
-  private mutating func makeRoom() {
-    states = states.filter { !isIdle($0.value) }
-    if states.count >= capacity, let any = states.keys.first { states[any] = nil }
-  }
-}

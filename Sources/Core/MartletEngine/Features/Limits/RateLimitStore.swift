@@ -23,12 +23,11 @@ public enum RateLimitChange: Sendable, Hashable {
   case giveBack(RateLimitPlace)
 }
 
-/// Keeps the state of rate limits in memory, for one process; several sessions may share it.
+/// Keeps the state of rate limits in memory, for one process; several sessions may share it. It keeps that of the 1,000
+/// names that were used last.
 public final class MemoryRateLimitStore: RateLimitStore {
-  private let limits = Mutex<[String: CellRate]>([:])
+  private let limits = Mutex(LRUStorage<String, CellRate>(countLimit: 1000))
   private let stopwatch: Stopwatch
-  /// With more names, those without effect are dropped first, then any.
-  private let capacity = 1000
 
   /// Makes an empty store.
   ///
@@ -41,13 +40,7 @@ public final class MemoryRateLimitStore: RateLimitStore {
 
   func decision(on change: RateLimitChange, for name: String) -> RateLimitDecision {
     let now = stopwatch.elapsed
-    return limits.withLock { limits in
-      if limits.count >= capacity, limits[name] == nil {
-        limits = limits.filter { !$0.value.isIdle(at: now) }
-        while limits.count >= capacity * 9 / 10, let any = limits.keys.first { limits[any] = nil }
-      }
-      return limits[name, default: CellRate()].apply(change, at: now)
-    }
+    return limits.withLock { $0.update(name, from: CellRate()) { $0.apply(change, at: now) } }
   }
 }
 

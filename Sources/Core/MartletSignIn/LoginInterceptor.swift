@@ -36,7 +36,7 @@ public final class LoginInterceptor: Interceptor {
   /// Logs in. The argument is the call that was challenged first. Called by one task at a time.
   public typealias Login = @Sendable (_ call: Call) async throws -> Void
 
-  private struct Progress: Sendable {
+  private struct CallState: Sendable {
     /// The number of the last login when the attempt began; nil before the first.
     var login: Int?
     /// The number of failed logins when the attempt began.
@@ -55,7 +55,7 @@ public final class LoginInterceptor: Interceptor {
   private let logins: Renewal<Void>
   private let failures = Mutex(Failures())
   private let signOut = SignOutMark()
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
   /// Makes an interceptor.
   ///
@@ -84,8 +84,8 @@ public final class LoginInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    call[progress].login = logins.current.number
-    call[progress].failures = failures.withLock { $0.count }
+    call[states].login = logins.current.number
+    call[states].failures = failures.withLock { $0.count }
     return .send(request)
   }
 
@@ -102,9 +102,9 @@ public final class LoginInterceptor: Interceptor {
       next.options.cachePolicy = .reloadIgnoringCacheData
       return .resend(next, reason: "the stored response requires a login")
     }
-    guard !call[progress].hasLoggedIn else { throw rejection() }
-    call[progress].hasLoggedIn = true
-    guard try await logIn(after: call[progress], in: call) else { return .accept }
+    guard !call[states].hasLoggedIn else { throw rejection() }
+    call[states].hasLoggedIn = true
+    guard try await logIn(after: call[states], in: call) else { return .accept }
     try signOut.check(call.id)
     guard next.body.canBeSent else {
       throw HTTPError(
@@ -126,7 +126,7 @@ public final class LoginInterceptor: Interceptor {
 
   /// Waits for a login, unless there was one since the attempt began. Returns false if the login waits for this
   /// request.
-  private func logIn(after attempt: Progress, in call: Call) async throws -> Bool {
+  private func logIn(after attempt: CallState, in call: Call) async throws -> Bool {
     let failure = failures.withLock { $0.count > attempt.failures ? $0.last : nil }
     if let failure { throw failure }
     let outcome = try await logins.value(insteadOf: { $0.number == attempt.login }, by: call) { [self] _ in

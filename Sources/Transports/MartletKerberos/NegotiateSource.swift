@@ -31,10 +31,10 @@ public final class NegotiateSource: CredentialSource {
   private let tickets: KerberosTickets
   /// The origins that have accepted a token and get the next one without a challenge.
   private let accepting = Mutex<Set<Origin>>([])
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
   /// The state of one call.
-  private struct Progress: Sendable {
+  private struct CallState: Sendable {
     /// The origins whose challenges the call has answered.
     var challengers: Set<Origin> = []
     /// The token of the last attempt; nil if it had none.
@@ -59,29 +59,29 @@ public final class NegotiateSource: CredentialSource {
   }
 
   public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    call[progress].sent = nil
-    guard let origin = request.origin, call[progress].challengers.contains(origin) || accepts(origin) else {
+    call[states].sent = nil
+    guard let origin = request.origin, call[states].challengers.contains(origin) || accepts(origin) else {
       return request
     }
     let offer = try await tickets.offer(to: origin.host)
     var request = request
     let authorization = "\(tickets.scheme) \(offer.token)"
     request.fields[.authorization] = authorization
-    call[progress].sent = Sent(offer: offer, origin: origin, authorization: authorization)
+    call[states].sent = Sent(offer: offer, origin: origin, authorization: authorization)
     return request
   }
 
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
-    if let sent = call[progress].sent, sent.authorization == rejection.request.fields[.authorization] {
+    if let sent = call[states].sent, sent.authorization == rejection.request.fields[.authorization] {
       accepting.withLock { _ = $0.remove(sent.origin) }
       return false
     }
     guard rejection.challenges.contains(where: { $0.isScheme(tickets.scheme) }) else { return false }
-    return call[progress].challengers.insert(rejection.origin).inserted
+    return call[states].challengers.insert(rejection.origin).inserted
   }
 
   public func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {
-    guard let sent = call[progress].sent else { return }
+    guard let sent = call[states].sent else { return }
     let answers = AuthenticationChallenge.challenges(in: response.fields).filter { $0.isScheme(tickets.scheme) }
     if let answer = answers.lazy.compactMap(\.token68).first {
       guard let answer = Data(base64Encoded: answer), sent.offer.isProven(by: answer) else {

@@ -7,9 +7,9 @@ struct AuthenticatorSource: CredentialSource {
   /// The renewed value is the outcome of an authentication. A failure is an outcome too: its waiters receive it, and
   /// the next 401 causes another authentication.
   private let renewal: Renewal<Result<Void, any Error>>
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
-  private struct Progress: Sendable {
+  private struct CallState: Sendable {
     /// The authentication after which the last attempt was authorized.
     var number: Int?
     var hasAuthenticated = false
@@ -22,19 +22,19 @@ struct AuthenticatorSource: CredentialSource {
   }
 
   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    guard !request.isUnauthenticated, let authenticator = authenticator() else { return request }
+    guard let authenticator = authenticator() else { return request }
     let outcome = try await renewal.value(where: { _ in true }, by: call, renew: authenticate)
     guard let version = outcome.version else { return request }  // the authenticator's own
-    call[progress].number = version.number
+    call[states].number = version.number
     return try await authenticator.authorize(request: request)
   }
 
   func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
-    let progress = call[progress]
-    guard !rejection.request.isUnauthenticated, authenticator() != nil, !progress.hasAuthenticated else { return false }
-    call[self.progress].hasAuthenticated = true
+    let state = call[states]
+    guard authenticator() != nil, !state.hasAuthenticated else { return false }
+    call[states].hasAuthenticated = true
     let outcome = try await renewal.value(
-      insteadOf: { $0.number == progress.number }, by: call, renew: authenticate)
+      insteadOf: { $0.number == state.number }, by: call, renew: authenticate)
     do {
       try outcome.version?.value.get()
       return outcome.version != nil
@@ -54,11 +54,4 @@ struct AuthenticatorSource: CredentialSource {
       return .failure(error)
     }
   }
-}
-
-/// Marks a request that the authenticator leaves alone.
-struct Unauthenticated: Interceptor {}
-
-extension HTTPRequest {
-  fileprivate var isUnauthenticated: Bool { options.interceptors.contains { $0 is Unauthenticated } }
 }

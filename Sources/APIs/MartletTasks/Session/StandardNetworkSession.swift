@@ -48,7 +48,7 @@ open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   open func response(to request: NetworkRequest) async -> NetworkResponse<Data> {
     do throws(HTTPError) {
       var rendered = try request.rendered(in: environment())
-      if !request.isAuthenticated { rendered.options.interceptors.append(Unauthenticated()) }
+      if !request.isAuthenticated { rendered.options.usesCredentials = false }
       let (data, response) = try await session.data(for: rendered)
       return NetworkResponse(result: .success(data), data: data, response: response)
     } catch { return NetworkResponse(failure: error) }

@@ -130,8 +130,7 @@ package final class AddressRules: Sendable {
   /// Returns the rule that refuses a host behind a proxy. The proxy resolves the name; only certain facts are checked
   /// here.
   private func reasonBehindProxy(_ host: String) -> String? {
-    let name = host.hasSuffix(".") ? host.dropLast() : host[...]
-    if name == "localhost" || name.hasSuffix(".localhost") { return reason(refusing: .loopback6) }
+    if HostName.isLocal(host) { return reason(refusing: .loopback6) }
     let address = String(host.prefix { $0 != "%" })  // without the zone
     return IPAddress(literal: address).flatMap { reason(refusing: $0) }
   }

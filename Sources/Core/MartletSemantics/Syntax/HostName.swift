@@ -125,6 +125,12 @@ extension HostName {
     return host.utf8.dropFirst(difference - 1).first == UInt8(ascii: ".")
   }
 
+  /// Whether a host is a name of this machine (RFC 6761 §6.3).
+  package static func isLocal(_ host: String) -> Bool {
+    let name = host.hasSuffix(".") ? host.dropLast() : host[...]
+    return name == "localhost" || name.hasSuffix(".localhost")
+  }
+
   /// Whether the host is an IPv4 or IPv6 address.
   package static func isAddress(_ host: String) -> Bool {
     guard !host.utf8.contains(UInt8(ascii: ":")) else { return true }

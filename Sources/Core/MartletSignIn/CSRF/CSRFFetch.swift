@@ -10,7 +10,7 @@ struct CSRFFetch {
   /// The call that needs the token.
   let call: Call
 
-  /// How often one request is sent while responses of other sessions replace the cookies. Two times are nearly always
+  /// How many times one request is sent while responses of other sessions replace the cookies. Twice is nearly always
   /// enough: from the first response on, the cookies in the jar belong to a token (see
   /// ``Martlet/CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
   private static let attemptLimit = 4

@@ -22,11 +22,12 @@ import Synchronization
 ///   successful ones to unsafe methods, such as a login. The new cookies belong to no token until the next fetch.
 /// - **Origins.** A token is sent only to the origin that issued it.
 /// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required`, the token is renewed and the request
-///   is sent again, once. If it is refused again, the caller gets the response. A refused token is not used again.
-/// - **Tokens that writes end.** If a request is refused again because a parallel write has ended its token or session,
-///   it waits for its turn, in order of arrival, and is sent alone, with tokens that are fetched for it. Other writes
-///   with the same token URL wait in the meantime, each at most ``Martlet/RequestOptions/responseTimeout`` for the next
-///   one to end.
+///   is sent again. If it is refused again although no other write can be the reason, the caller gets the response. A
+///   refused token is not used again.
+/// - **Tokens that writes end.** On some servers a write ends the token or the session of parallel writes. A request
+///   that may have been refused again for that reason waits for its turn, in order of arrival, and is sent alone: at
+///   most four times, with tokens that are fetched for it. Other writes with the same token URL wait in the meantime,
+///   each at most ``Martlet/RequestOptions/responseTimeout`` for the next one to end.
 /// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, the
 ///   URL is not asked again for 30 seconds, unless the cookies for it change.
 /// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that already has the field is not
@@ -38,7 +39,7 @@ public final class CSRFInterceptor: Interceptor {
   public typealias TokenURL = @Sendable (HTTPRequest) async throws -> URL?
 
   /// The state of one call.
-  private struct Progress {
+  private struct CallState {
     /// The URL from which the token of the attempt was fetched; nil if this interceptor added none.
     var source: URL?
     /// The token of the attempt; nil if none was available.
@@ -54,7 +55,7 @@ public final class CSRFInterceptor: Interceptor {
     var renewal = Renewal.none
     /// The number of fetches that had begun when the request was refused while it was alone, or began to be alone.
     var fetchesBeforeAlone = 0
-    /// How often it was refused while it was alone.
+    /// How many times it was refused while it was alone.
     var refusalsAlone = 0
   }
 
@@ -80,7 +81,7 @@ public final class CSRFInterceptor: Interceptor {
   private let partitionLimit: Int
   private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
   /// Makes an interceptor with a closure that decides which requests need a token, and from which URL it is fetched.
   ///
@@ -145,8 +146,8 @@ public final class CSRFInterceptor: Interceptor {
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     let tokens = tokens(for: request)
     guard !tokens.isFetch(call) else { return .send(request) }
-    let earlier = call[progress]
-    var state = Progress(
+    let earlier = call[states]
+    var state = CallState(
       renewal: earlier.renewal, fetchesBeforeAlone: earlier.fetchesBeforeAlone, refusalsAlone: earlier.refusalsAlone)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
@@ -163,14 +164,14 @@ public final class CSRFInterceptor: Interceptor {
       tokens.lines.leave(place, .maybeAccepted)
     }
     state.generation = tokens.generation
-    call[progress] = state
+    call[states] = state
     return .send(request)
   }
 
   public func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let tokens = tokens(for: attempt.sent)
     guard !tokens.isFetch(call) else { return .accept }
-    let state = call[progress]
+    let state = call[states]
     if case .success(let response) = outcome {
       if CSRFRule.refuses(response.head, options), let source = state.source ?? fallbackSource(for: attempt.sent) {
         return try await renew(source, after: state, attempt, in: call)
@@ -188,7 +189,7 @@ public final class CSRFInterceptor: Interceptor {
   }
 
   /// Lets other writes begin. A token that ends with one write is not used for another one.
-  private func finish(_ state: Progress, _ end: WriteLines.End, _ tokens: CSRFTokens, in call: Call) async {
+  private func finish(_ state: CallState, _ end: WriteLines.End, _ tokens: CSRFTokens, in call: Call) async {
     guard let place = state.place else { return }
     if end == .maybeAccepted {
       tokens.recordUse(of: state.token, for: place.url)
@@ -196,13 +197,13 @@ public final class CSRFInterceptor: Interceptor {
         await tokens.discard(token, of: place.url, in: call)
       }
     }
-    call[progress].place = nil
+    call[states].place = nil
     tokens.lines.leave(place, end)
   }
 
   /// Handles a refusal: gets a new token and sends the request again.
   private func renew(
-    _ source: URL, after earlier: Progress, _ attempt: Attempt, in call: Call
+    _ source: URL, after earlier: CallState, _ attempt: Attempt, in call: Call
   ) async throws -> Verdict {
     let tokens = tokens(for: attempt.sent)
     var state = earlier
@@ -218,7 +219,7 @@ public final class CSRFInterceptor: Interceptor {
       ? nil : try await tokens.replacement(for: state.token, of: source, since: state.generation, in: call)
     // A fetch that began before the request was alone may have returned a token that has ended since.
     if state.renewal == .alone, let fetch = found?.fetch, fetch > state.fetchesBeforeAlone { state.renewal = .last }
-    call[progress] = state
+    call[states] = state
     guard found?.token != nil else {
       await finish(state, .refused, tokens, in: call)
       return .accept
@@ -237,7 +238,7 @@ public final class CSRFInterceptor: Interceptor {
   /// ended its token. A request that is to be sent alone waits for its turn here.
   ///
   /// - Returns: false if it is not sent again.
-  private func advance(_ state: inout Progress, _ tokens: CSRFTokens, in call: Call) async throws -> Bool {
+  private func advance(_ state: inout CallState, _ tokens: CSRFTokens, in call: Call) async throws -> Bool {
     switch (state.renewal, state.place) {
     case (.none, let place?) where !place.isAlone:
       await finish(state, .refused, tokens, in: call)
@@ -259,7 +260,7 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Stores the token of a response, if it is newer than the one in use and belongs to the stored cookies.
   private func storeToken(
-    _ token: String, from response: HTTPResponse, of attempt: Attempt, _ state: Progress, in call: Call
+    _ token: String, from response: HTTPResponse, of attempt: Attempt, _ state: CallState, in call: Call
   ) async throws {
     var source = state.source
     if source == nil { source = try await self.source(of: attempt.sent) }

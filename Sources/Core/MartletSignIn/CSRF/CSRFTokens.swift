@@ -5,26 +5,39 @@ import Synchronization
 /// The tokens of one interceptor and partition. It reads them from the store, fetches each once for all requests that
 /// need it, takes newer ones from responses, and does not return a refused token.
 final class CSRFTokens: Sendable {
-  private struct Memory {
-    /// The tokens by URL, in case the store fails.
-    var mirror: [URL: String] = [:]
-    /// The token URLs whose requests were accepted without a token.
-    var unprotected: Set<URL> = []
-    /// The URLs that returned no token, although the server requires one.
-    var tokenless: [URL: Tokenless] = [:]
-    /// The last token of each URL that was refused.
-    var refused: [URL: String] = [:]
-    /// The last tokens of each URL that were not refused to a write.
-    var accepted: [URL: [String]] = [:]
-    /// The number of fetches that have begun, and of those that have ended.
-    var (begun, fetches) = (0, 0)
-    /// The number of the last fetch of each URL.
-    var lastFetch: [URL: Int] = [:]
+  /// What is known of the tokens that a URL returns.
+  private struct Knowledge {
+    /// The token in use, in case the store fails.
+    var token: String?
+    /// The last token that was refused.
+    var refused: String?
+    /// The last tokens that were not refused to a write.
+    var accepted: [String] = []
+    /// Whether requests were accepted without a token.
+    var isUnprotected = false
+    /// Set if the URL returned no token although the server requires one.
+    var tokenless: Tokenless?
+    /// The number of the last fetch; 0 before the first.
+    var lastFetch = 0
 
     /// Records a refusal, unless the token has been replaced by a newer one.
-    mutating func refuse(_ token: String, of url: URL) {
-      if mirror[url] ?? token == token { refused[url] = token }
+    mutating func refuse(_ token: String) {
+      if self.token ?? token == token { refused = token }
     }
+  }
+
+  private struct Memory {
+    private var urls: [URL: Knowledge] = [:]
+    /// The number of fetches that have begun, and of those that have ended.
+    var (begun, ended) = (0, 0)
+
+    subscript(url: URL) -> Knowledge {
+      get { urls[url] ?? Knowledge() }
+      _modify { yield &urls[url, default: Knowledge()] }
+    }
+
+    /// Forgets the tokens, and keeps the numbers of the fetches.
+    mutating func forget() { urls = urls.mapValues { Knowledge(lastFetch: $0.lastFetch) } }
   }
 
   /// The result of reading the store or of a fetch.
@@ -83,16 +96,13 @@ final class CSRFTokens: Sendable {
 
   /// The number of fetches that have ended. A response's token is outdated if a fetch has ended since its request was
   /// sent.
-  var generation: Int { memory.withLock { $0.fetches } }
+  var generation: Int { memory.withLock { $0.ended } }
 
   /// Removes all tokens except those in the store, which the caller removes afterwards. The result of a running fetch
   /// is discarded, and its waiters get ``Martlet/HTTPError/signedOut``.
   func forget() {
     signOut.set()
-    memory.withLock { memory in
-      (memory.mirror, memory.unprotected, memory.tokenless) = ([:], [], [:])
-      (memory.refused, memory.accepted) = ([:], [:])
-    }
+    memory.withLock { $0.forget() }
   }
 
   /// Returns the token of a URL, from the store or by a fetch.
@@ -101,7 +111,7 @@ final class CSRFTokens: Sendable {
   func token(for url: URL, skipsUnprotected: Bool, in call: Call) async throws -> Found {
     try await shared(url, by: call) { [self] in
       if let token = await stored(url, in: call) { return Found(token: token) }
-      if skipsUnprotected, memory.withLock({ $0.unprotected.contains(url) }) { return Found() }
+      if skipsUnprotected, memory.withLock({ $0[url].isUnprotected }) { return Found() }
       if await isTokenless(url, in: call) { return Found() }
       return try await fetch(url, in: call)
     } ?? Found()
@@ -117,8 +127,8 @@ final class CSRFTokens: Sendable {
     for refused: String?, of url: URL, since generation: Int, in call: Call
   ) async throws -> Found? {
     let begun = memory.withLock { memory in
-      memory.unprotected.remove(url)
-      if let refused { memory.refuse(refused, of: url) }
+      memory[url].isUnprotected = false
+      if let refused { memory[url].refuse(refused) }
       return memory.begun
     }
     if refused == nil, await isTokenless(url, in: call) { return nil }
@@ -141,13 +151,13 @@ final class CSRFTokens: Sendable {
 
   /// Removes a refused token without getting another one.
   func discard(_ token: String, of url: URL, in call: Call) async {
-    memory.withLock { $0.refuse(token, of: url) }
+    memory.withLock { $0[url].refuse(token) }
     if (try? await options.store.token(for: url)) == token { try? await store(nil, url, in: call) }
   }
 
   /// Whether a token is the one in use, or the last one that was refused.
   func isKnown(_ token: String, for url: URL) -> Bool {
-    memory.withLock { $0.mirror[url] == token || $0.refused[url] == token }
+    memory.withLock { $0[url].token == token || $0[url].refused == token }
   }
 
   /// Stores a newer token from a response, unless a fetch has ended since its request was sent.
@@ -166,28 +176,28 @@ final class CSRFTokens: Sendable {
   }
 
   /// Records that a request without a token was accepted.
-  func markUnprotected(_ url: URL) { memory.withLock { _ = $0.unprotected.insert(url) } }
+  func markUnprotected(_ url: URL) { memory.withLock { $0[url].isUnprotected = true } }
 
   /// Records that a write was not refused: it may have ended its token, and if it had none, the server does not require
   /// one from everybody.
   func recordUse(of token: String?, for url: URL) {
     memory.withLock { memory in
-      guard let token else { return memory.tokenless[url] = nil }
-      let others = memory.accepted[url, default: []].filter { $0 != token }
-      memory.accepted[url] = others.suffix(15) + [token]
+      guard let token else { return memory[url].tokenless = nil }
+      let others = memory[url].accepted.filter { $0 != token }
+      memory[url].accepted = others.suffix(15) + [token]
     }
   }
 
   /// Whether one of the last writes that were not refused had this token.
   func isUsed(_ token: String?, for url: URL) -> Bool {
-    memory.withLock { memory in memory.accepted[url]?.contains { $0 == token } ?? false }
+    memory.withLock { $0[url].accepted.contains { $0 == token } }
   }
 
   /// Whether the URL returned no token a short time ago, and the user has not signed in since.
   private func isTokenless(_ url: URL, in call: Call) async -> Bool {
-    guard let known = memory.withLock({ $0.tokenless[url] }) else { return false }
+    guard let known = memory.withLock({ $0[url].tokenless }) else { return false }
     if known.since.elapsed < Self.tokenlessTime, await cookies(for: url, in: call) == known.cookies { return true }
-    memory.withLock { $0.tokenless[url] = nil }
+    memory.withLock { $0[url].tokenless = nil }
     return false
   }
 
@@ -207,7 +217,7 @@ final class CSRFTokens: Sendable {
   }
 
   private func wasFetched(_ url: URL, since generation: Int) -> Bool {
-    memory.withLock { $0.lastFetch[url] ?? 0 } > generation
+    memory.withLock { $0[url].lastFetch } > generation
   }
 
   /// Fetches a token and stores it.
@@ -221,13 +231,13 @@ final class CSRFTokens: Sendable {
     let (token, failure) = await fetch.token()
     let cookies = failure == .noToken ? await cookies(for: url, in: call) : nil
     memory.withLock { memory in
-      memory.fetches += 1
-      memory.lastFetch[url] = memory.fetches
+      memory.ended += 1
+      memory[url].lastFetch = memory.ended
       if failure == .noToken {
-        memory.tokenless[url] = Tokenless(since: Stopwatch(session.configuration.clock), cookies: cookies)
+        memory[url].tokenless = Tokenless(since: Stopwatch(session.configuration.clock), cookies: cookies)
       }
       // The server returned the refused token again: something else was wrong, for example its cookie.
-      if memory.refused[url] == token { memory.refused[url] = nil }
+      if memory[url].refused == token { memory[url].refused = nil }
     }
     if let token { try await store(token, url, in: call) }
     return Found(token: token, fetch: number, isWithoutToken: token == nil && failure != .transient)
@@ -247,9 +257,9 @@ final class CSRFTokens: Sendable {
     }
     return memory.withLock { memory in
       // A store that failed to store the newer token still has the refused one.
-      let isRefused = token != nil && token == memory.refused[url]
-      if hasFailed || isRefused { token = memory.mirror[url] }
-      return token == memory.refused[url] ? nil : token
+      let isRefused = token != nil && token == memory[url].refused
+      if hasFailed || isRefused { token = memory[url].token }
+      return token == memory[url].refused ? nil : token
     }
   }
 
@@ -260,8 +270,8 @@ final class CSRFTokens: Sendable {
   private func store(_ token: String?, _ url: URL, in call: Call) async throws {
     try memory.withLock { memory in
       try signOut.check(call.id)
-      memory.mirror[url] = token
-      if token != nil { (_, memory.tokenless[url]) = (memory.unprotected.remove(url), nil) }
+      memory[url].token = token
+      if token != nil { (memory[url].isUnprotected, memory[url].tokenless) = (false, nil) }
     }
     do {
       try await options.store.setToken(token, for: url)

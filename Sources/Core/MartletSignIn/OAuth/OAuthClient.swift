@@ -185,10 +185,10 @@ extension OAuthClient {
     guard let refusal = try? JSONDecoder().decode(TokenRefusal.self, from: data) else {
       throw HTTPError(
         .authenticationFailed, "the authorization server answered \(response.status)", phase: .waiting
-      ).addingContext(request: request.head, response: response.head, attempts: response.history)
+      ).addingContext(of: response)
     }
     throw HTTPError(OAuthError(refusal, hiding: request.body.secrets + authentication.secrets))
-      .addingContext(request: request.head, response: response.head, attempts: response.history)
+      .addingContext(of: response)
   }
 
   /// Checks that secrets may be sent to an endpoint (RFC 6749 §3.1, §3.2).
@@ -244,11 +244,8 @@ extension RequestBody {
 }
 
 extension Origin {
-  /// Whether requests do not leave the machine (RFC 6761 §6.3, RFC 8252 §8.3).
-  fileprivate var isLoopback: Bool {
-    host == "localhost" || host.hasSuffix(".localhost") || host == "::1"
-      || host.hasPrefix("127.") && host.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
-  }
+  /// Whether requests do not leave the machine (RFC 8252 §8.3).
+  fileprivate var isLoopback: Bool { HostName.isLocal(host) || IPAddress(literal: host)?.kind == .loopback }
 }
 
 extension OAuthClient: CustomStringConvertible, CustomReflectable {

@@ -188,6 +188,14 @@ struct RequestOptionsMatrixTests {
     },
   ]
 
+  static let credentialRows: [Row] = [
+    Row("usesCredentials", "200 gzip, deflate, br, zstd,,,") {
+      $0.usesCredentials = false
+    } _: {
+      await $0.get("/fields?signed")
+    }
+  ]
+
   static let observerRows: [Row] = [
     Row("label", "orders") {
       $0.label = "orders"
@@ -212,7 +220,7 @@ struct RequestOptionsMatrixTests {
     },
   ]
 
-  static let rows = timeRows + limitRows + decisionRows + storageRows + observerRows
+  static let rows = timeRows + limitRows + decisionRows + storageRows + credentialRows + observerRows
 
   /// Path and query of the requests whose beginning the listener of a row has received.
   private static let received = Mutex<Set<String>>([])
@@ -236,11 +244,23 @@ struct RequestOptionsMatrixTests {
     }
   }
 
+  /// Authorizes the requests with the query `signed`, by the field that `/fields` returns.
+  private struct Signature: CredentialSource {
+    let scope = CredentialScope.any
+
+    func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+      var request = request
+      if request.url.query() == "signed" { request.fields["X-Test"] = "signed" }
+      return request
+    }
+  }
+
   private func site(_ row: Row, _ versions: ConnectionConfiguration.Versions, inSession: Bool) throws -> Site {
     let nginx = try Nginx.shared.get()
     var options = RequestOptions()
     row.change(&options)
     var settings = SessionConfiguration()
+    settings.credentials = [Signature()]
     if inSession { swap(&options, &settings.options) }
     return Site(
       nginx: nginx,

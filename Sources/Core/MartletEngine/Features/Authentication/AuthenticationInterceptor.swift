@@ -17,10 +17,10 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   /// The sources that need no `await` for most requests; nil in place of the others.
   private let immediate: [(any ImmediateCredentialSource)?]
   private let urlCredentials: URLCredentials
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
   /// The state of one call. Sources are identified by their indices.
-  private struct Progress: Sendable {
+  private struct CallState: Sendable {
     /// The origin of the attempt; nil if the request is left alone.
     var origin: Origin?
     /// The source that authorized the attempt.
@@ -41,62 +41,63 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     request = urlCredentials.extract(from: request, in: call)
     guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return nil }
-    var progress = call[progress]
-    progress.origin = request.fields.contains(.authorization) ? nil : request.origin
-    progress.authorizer = nil
-    if let error = progress.credentialsError.take() { call.credentialsError = error }
+    var state = call[states]
+    let isLeftAlone = request.fields.contains(.authorization) || !request.options.usesCredentials
+    state.origin = isLeftAlone ? nil : request.origin
+    state.authorizer = nil
+    if let error = state.credentialsError.take() { call.credentialsError = error }
     let isUnavailable = call.credentialsError != nil
-    let candidates = isUnavailable ? [] : candidates(for: progress.origin, first: progress.answering, in: call)
-    return authorize(&request, by: candidates[...], progress, in: call)
+    let candidates = isUnavailable ? [] : candidates(for: state.origin, first: state.answering, in: call)
+    return askNext(of: candidates[...], to: &request, state, in: call)
   }
 
   /// Asks the sources one after another until one of them authorizes the request. If the first of them has to be
   /// awaited, that and the rest is the returned work.
-  private func authorize(
-    _ request: inout HTTPRequest, by candidates: ArraySlice<Int>, _ progress: Progress, in call: Call
+  private func askNext(
+    of candidates: ArraySlice<Int>, to request: inout HTTPRequest, _ state: CallState, in call: Call
   ) -> Later<Preparation>? {
     guard let index = candidates.first else {
-      call[self.progress] = progress
+      call[states] = state
       return nil
     }
-    guard let work = authorizeImmediately(&request, by: index, in: call) else {
-      return authorize(&request, after: candidates, progress, in: call)
+    guard let work = authorize(&request, by: index, in: call) else {
+      return finish(after: candidates, of: &request, state, in: call)
     }
     return { [request] in
       var request = request
       do { request = try await work() } catch {
         call.credentialsError = try Self.credentialsError(from: error, for: request)
-        call[self.progress] = progress
+        call[states] = state
         return .send(request)
       }
-      return try await authorize(&request, after: candidates, progress, in: call)?() ?? .send(request)
+      return try await finish(after: candidates, of: &request, state, in: call)?() ?? .send(request)
     }
   }
 
-  /// Continues after the first of the sources was asked: asks the next ones, unless it has authorized the request.
-  private func authorize(
-    _ request: inout HTTPRequest, after candidates: ArraySlice<Int>, _ before: Progress, in call: Call
+  /// Notes the first of the sources, which was asked, if it has authorized the request; otherwise asks the next one.
+  private func finish(
+    after candidates: ArraySlice<Int>, of request: inout HTTPRequest, _ before: CallState, in call: Call
   ) -> Later<Preparation>? {
     guard request.fields.contains(.authorization) else {
-      return authorize(&request, by: candidates.dropFirst(), before, in: call)
+      return askNext(of: candidates.dropFirst(), to: &request, before, in: call)
     }
-    var progress = before
-    progress.authorizer = candidates.first
-    call[self.progress] = progress
+    var state = before
+    state.authorizer = candidates.first
+    call[states] = state
     return nil
   }
 
-  private func authorizeImmediately(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
+  private func authorize(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
     if let source = immediate[index] { return source.authorizeImmediately(&request, in: call) }
     return { [request] in try await sources[index].authorize(request, in: call) }
   }
 
   package func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
     guard let status = outcome.status else { return nil }
-    let progress = call[progress]
-    guard progress.origin != nil, case .success(let response) = outcome else { return nil }
+    let state = call[states]
+    guard state.origin != nil, case .success(let response) = outcome else { return nil }
     guard status != .unauthorized else { return { try await verdict(on: response, of: attempt, in: call) } }
-    guard let index = progress.authorizer, let head = response.networkHead else { return nil }
+    guard let index = state.authorizer, let head = response.networkHead else { return nil }
     do {
       try sources[index].didReceive(head, to: attempt.sent, in: call)
       return nil
@@ -105,21 +106,21 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
 
   /// Lets the sources answer a 401, first the one that authorized the request.
   private func verdict(on response: HTTPResponse, of attempt: Attempt, in call: Call) async throws -> Verdict {
-    let progress = call[progress]
+    let state = call[states]
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
-    for index in candidates(for: progress.origin, first: progress.authorizer, in: call) {
+    for index in candidates(for: state.origin, first: state.authorizer, in: call) {
       var credentialsError: HTTPError?
       do {
         guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
       } catch {
         credentialsError = try Self.credentialsError(from: error, for: attempt.request)
       }
-      call[self.progress].credentialsError = credentialsError
+      call[states].credentialsError = credentialsError
       guard attempt.request.body.canBeSent else {
         if let credentialsError { throw credentialsError }
         return .accept
       }
-      call[self.progress].answering = index
+      call[states].answering = index
       let credentials =
         credentialsError == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
       return .resend(attempt.request, reason: "\(rejection.origin) answered 401: trying \(credentials)")

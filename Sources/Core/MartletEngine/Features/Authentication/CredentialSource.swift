@@ -26,8 +26,8 @@ public import MartletSemantics
 /// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
 /// request is sent again. If none does, the caller gets the 401.
 ///
-/// **Requests that are left alone.** A request that already has an `Authorization` field is sent unchanged, and the
-/// caller handles its 401.
+/// **Requests that are left alone.** A request that already has an `Authorization` field, or whose
+/// ``RequestOptions/usesCredentials`` is false, is sent unchanged, and the caller handles its 401.
 ///
 /// **Bodies.** A request whose body can be read only once (``RequestBody/singleUse(length:_:)``) is not sent again if
 /// the transport has begun to read the body: its caller gets the 401. The sources are still called, so that the next

@@ -44,7 +44,7 @@ public final class TokenSource: ImmediateCredentialSource {
   private let refresh: Refresh?
   private let signOut: SignOutMark
   private let renewal: Renewal<Received>
-  private let progress = CallLocal(Progress())
+  private let states = CallLocal(CallState())
 
   private struct Received: Sendable {
     let token: AccessToken
@@ -59,7 +59,7 @@ public final class TokenSource: ImmediateCredentialSource {
     }
   }
 
-  private struct Progress: Sendable {
+  private struct CallState: Sendable {
     /// The `Authorization` of the last attempt, and the number of its token.
     var used: (authorization: String, number: Int)?
     /// Whether the call has waited for a renewal, before its request was sent or after a 401.
@@ -127,7 +127,7 @@ public final class TokenSource: ImmediateCredentialSource {
     guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
       return { [request] in try await self.authorized(request, in: call) }
     }
-    call[progress].used = (version.value.authorization, version.number)
+    call[states].used = (version.value.authorization, version.number)
     request.fields[.authorization] = version.value.authorization
     return nil
   }
@@ -139,8 +139,8 @@ public final class TokenSource: ImmediateCredentialSource {
     let date = now()
     let outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew)
     let version = outcome.version
-    call[progress].used = version.map { ($0.value.authorization, $0.number) }
-    if !outcome.isSkipped, version == nil || version?.number != number { call[progress].hasRenewed = true }
+    call[states].used = version.map { ($0.value.authorization, $0.number) }
+    if !outcome.isSkipped, version == nil || version?.number != number { call[states].hasRenewed = true }
     guard let authorization = version?.value.authorization else { return request }
     var request = request
     request.fields[.authorization] = authorization
@@ -153,14 +153,14 @@ public final class TokenSource: ImmediateCredentialSource {
   }
 
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
-    let progress = call[progress]
-    guard refresh != nil, !progress.hasRenewed, Self.newTokenMayHelp(after: rejection.challenges) else { return false }
+    let state = call[states]
+    guard refresh != nil, !state.hasRenewed, Self.newTokenMayHelp(after: rejection.challenges) else { return false }
     if let running = renewal.current.running, Self.obtainsToken(rejection.request, for: running, in: call) {
       return false
     }
-    call[self.progress].hasRenewed = true
-    let isOurs = progress.used?.authorization == rejection.request.fields[.authorization]
-    let used = isOurs ? progress.used?.number : nil
+    call[states].hasRenewed = true
+    let isOurs = state.used?.authorization == rejection.request.fields[.authorization]
+    let used = isOurs ? state.used?.number : nil
     return try await renewal.value(insteadOf: { $0.number == used }, by: call, renew: renew).version != nil
   }
 

@@ -61,20 +61,11 @@ public struct DefaultFieldsInterceptor: ImmediateInterceptor {
   private func covers(_ origin: Origin, asked: URL?) -> Bool {
     guard let origins else { return asked.flatMap { Origin($0) } == origin }
     if origins.contains(origin) { return true }
-    guard subdomains == .included, !origin.isAddress else { return false }
+    guard subdomains == .included else { return false }
     return origins.contains { parent in
-      parent.scheme == origin.scheme && parent.port == origin.port && !parent.isAddress
-        && origin.host.hasSuffix("." + parent.host)
+      parent.scheme == origin.scheme && parent.port == origin.port
+        && HostName.matches(origin.host, domain: parent.host)
     }
-  }
-}
-
-extension Origin {
-  /// Whether the host is an IP address: its last label is a number (WHATWG URL §3.5), or it has colons.
-  fileprivate var isAddress: Bool {
-    guard let last = host.split(separator: ".").last?.utf8, let first = last.first else { return true }
-    return host.utf8.contains(UInt8(ascii: ":")) || last.allSatisfy(ASCII.isDigit)
-      || ASCII.isDigit(first) && last.dropFirst().first == UInt8(ascii: "x")
   }
 }
 

@@ -66,6 +66,10 @@ public struct RequestOptions: Sendable {
   /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default.
   /// If a request has a `Cookie` field, no other cookies are sent, but its responses may still set some.
   @Option public var handlesCookies: Bool = true
+  /// Whether the session's ``SessionConfiguration/credentials`` and the user information of the URL may authorize the
+  /// request. True by default. If it is false, the request is sent with the fields that it has, and a 401 is its
+  /// response.
+  @Option public var usesCredentials: Bool = true
   /// The circumstances besides the URL that affect cookies; see ``Cookie/Context``. By default the request is
   /// same-site. The method is always the request's.
   @Option public var cookieContext: Cookie.Context = Cookie.Context()
@@ -78,8 +82,8 @@ public struct RequestOptions: Sendable {
   /// challenges are likely, or if uploads are refused because of their size. A request with its own `Expect` field
   /// waits for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
   @Option public var continueTimeout: Duration? = nil
-  /// How often a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing was
-  /// received since the last resumption: one second, doubled each time, up to 30 seconds.
+  /// How many times a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing
+  /// was received since the last resumption: one second, doubled each time, up to 30 seconds.
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
   @Option public var downloadResumptions: Int = 0
@@ -172,6 +176,7 @@ extension RequestOptions {
     _collectLimit.inherit(defaults._collectLimit)
     _headerLimit.inherit(defaults._headerLimit)
     _handlesCookies.inherit(defaults._handlesCookies)
+    _usesCredentials.inherit(defaults._usesCredentials)
     _cookieContext.inherit(defaults._cookieContext)
     _continueTimeout.inherit(defaults._continueTimeout)
     _downloadResumptions.inherit(defaults._downloadResumptions)

@@ -29,7 +29,7 @@ extension HTTPSession {
     let request = try handshake.request(from: request, relativeTo: configuration.baseURL)
     let (body, response) = try await upgrade(for: request)
     guard response.opensWebSocket else {
-      throw await unexpected(response, to: request, "unexpected status \(response.status): no WebSocket was opened")
+      throw await unexpected(response, "unexpected status \(response.status): no WebSocket was opened")
     }
     _ = try? await body.collect(upTo: 0)  // It is empty, and ends the transport's part.
     guard let (agreement, call) = handshake.agreement,
@@ -54,8 +54,7 @@ extension HTTPSession {
       stream,
       FramedConnection.Terms(
         compression: agreement.compression, ratioLimit: ratioLimit, options: options, clock: configuration.clock,
-        reporter: MessageReporter(call), request: RequestHead(method: .get, url: response.url),
-        response: response.head))
+        reporter: MessageReporter(call), request: response.request, response: response.head))
     return connection
   }
 }

@@ -22,7 +22,7 @@ final class ResumedJobs: @unchecked Sendable {  // SAFETY: used by the thread al
 
   fileprivate func append(_ job: UnownedJob, on executor: LoopExecutor) { jobs.append((job, executor)) }
 
-  /// Runs them. Returns whether they have added others, which belong into the next turn.
+  /// Runs them. Returns whether they have added others, which belong to the next turn.
   func run() -> Bool {
     guard !jobs.isEmpty else { return false }
     var batch: [(job: UnownedJob, executor: LoopExecutor)] = []

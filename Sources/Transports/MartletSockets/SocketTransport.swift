@@ -154,7 +154,10 @@ public struct SocketTransport: Transport {
   }
 }
 
-@_spi(Transports) extension SocketTransport: DeadlineAware {}
+@_spi(Transports) extension SocketTransport: DeadlineAware {
+  /// True: its waits end at the deadline.
+  public var endsAtDeadline: Bool { true }
+}
 
 extension SocketTransport {
   /// Sends the request. The body of the response is delivered as it comes over the network.

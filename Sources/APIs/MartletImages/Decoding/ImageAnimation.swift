@@ -27,7 +27,7 @@ public struct ImageAnimation: Sendable, Hashable {
 
   /// The frames in their order; one for a still image.
   public var frames: [Frame]
-  /// How often to play all frames, 1 or more; nil for an endless loop.
+  /// How many times to play all frames, 1 or more; nil for an endless loop.
   public var plays: Int?
 
   /// Makes an animation.
@@ -67,7 +67,7 @@ extension ImageDecoder {
   ///   - data: the whole file.
   ///   - options: as for ``decode(_:options:)``.
   ///   - body: receives each frame; returns whether to continue.
-  /// - Returns: how often to play the animation; nil for an endless loop.
+  /// - Returns: how many times to play the animation; nil for an endless loop.
   /// - Throws: ``ImageError``, of any kind, possibly after some frames.
   @discardableResult
   public static func eachFrame(

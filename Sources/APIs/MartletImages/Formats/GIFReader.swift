@@ -46,7 +46,7 @@ final class GIFReader {
     }
   }
 
-  /// How often to play the animation, nil for an endless loop; known before the first frame.
+  /// How many times to play the animation, nil for an endless loop; known before the first frame.
   private(set) var plays: Int? = 1
   private let source: Source
   private let file: UnsafeMutablePointer<GifFileType>

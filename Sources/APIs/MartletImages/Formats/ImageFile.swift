@@ -26,7 +26,7 @@ protocol ImageFile {
 
   /// Composes all frames at full size, one after another, until `body` returns false; a still image has one.
   ///
-  /// - Returns: how often to play the animation, nil for an endless loop.
+  /// - Returns: how many times to play the animation, nil for an endless loop.
   func eachFrame(
     limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int?

@@ -47,10 +47,8 @@ extension HTTPSession {
   ///
   /// - Parameter message: the mismatch; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
-  package func unexpected(_ response: HTTPResponse, to request: HTTPRequest, _ message: String? = nil) async
-    -> HTTPError
-  {
-    let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response, to: request)
+  package func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
+    let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response)
     guard let body = response.body.source as? SessionBody else { return error }
     return await body.end(
       with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)

@@ -12,8 +12,9 @@ extension HTTPSession {
   ///
   /// Each page is requested on demand, like ``value(of:for:expecting:decoder:)``. Later pages are requested with a GET
   /// and with the request's fields and options. A link to another origin is followed like a redirect: without the
-  /// session's default fields, credentials, cookies and other fields with names of secrets, and only if the request's
-  /// ``RedirectPolicy`` follows such redirects. It is never followed from https to http unless the policy allows that.
+  /// session's default fields, credentials, cookies and other fields with names of secrets, and only if
+  /// ``RequestOptions/redirectPolicy`` follows such redirects. It is never followed from https to http unless the
+  /// policy allows that.
   ///
   /// The sequence ends after a page without a link to the next one. It throws the errors of
   /// ``value(of:for:expecting:decoder:)``, and an ``HTTPError`` of kind `.unexpectedResponse` if a link cannot be
@@ -29,8 +30,9 @@ extension HTTPSession {
     of type: Page.Type = Page.self, for request: HTTPRequest, limit: Int = 1000, expecting: StatusExpectation? = nil,
     decoder: JSONDecoder? = nil
   ) -> some AsyncSequence<Page, HTTPError> & Sendable {
-    ResponsePages<Page>(
-      session: self, request: resolved(askingForJSON(request, expecting)), limit: limit, decoder: decoder)
+    var first = resolved(askingForJSON(request, expecting))
+    first.options.redirectPolicy = sharedOptions(of: request).value.redirectPolicy
+    return ResponsePages<Page>(session: self, request: first, limit: limit, decoder: decoder)
   }
 }
 
@@ -73,7 +75,7 @@ private struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
       case .fail(let error): throw error
       case .request(let request):
         let (data, response) = try await pages.session.data(for: request, continuing: pages.request)
-        let page = try pages.session.decode(Page.self, from: data, of: response, to: request, by: pages.decoder)
+        let page = try pages.session.decode(Page.self, from: data, of: response, by: pages.decoder)
         self.step = self.step(after: response, to: request)
         return page
       }
@@ -91,11 +93,11 @@ private struct ResponsePages<Page: Decodable>: AsyncSequence, Sendable {
       } catch { return .fail(error) }
       if visited.contains(next.url.withoutFragment) {
         let message = "the link to the next page leads to one that was read, \(next.url.redacted)"
-        return .fail(.unexpected(message, response, to: request))
+        return .fail(.unexpected(message, response))
       }
       guard count < pages.limit else {
         let message = "there are more pages than the limit of \(pages.limit): raise the limit"
-        return .fail(.unexpected(message, response, to: request))
+        return .fail(.unexpected(message, response))
       }
       return .request(next)
     }
@@ -129,12 +131,12 @@ extension HTTPRequest {
     guard case .follow(let head, let keepsBody) = redirect else {
       throw .unexpected(
         "the link to the next page, '\(Redaction.strict.redacted(reference: link.target))', cannot be followed: it is no "
-          + "http or https URL, or leads from https to http", response, to: self)
+          + "http or https URL, or leads from https to http", response)
     }
     guard options.redirectPolicy.scope == .any || Origin(head.url) == Origin(asked.url) else {
       throw .unexpected(
         "the link to the next page, \(head.url.redacted), leads to another origin, which the redirect policy does not allow",
-        response, to: self)
+        response)
     }
     var next = self
     next.head = head

@@ -11,11 +11,7 @@ extension HTTPSession {
   /// - Throws: ``HTTPError``, as ``data(for:)`` and ``HTTPResponse/text(of:)``.
   @concurrent public func text(for request: HTTPRequest) async throws(HTTPError) -> (String, HTTPResponse) {
     let (data, response) = try await data(for: request)
-    do { return (try response.text(of: data), response) } catch {
-      throw error.addingContext(
-        request: RequestHead(method: request.method, url: response.url), response: response.head,
-        attempts: response.history)
-    }
+    do { return (try response.text(of: data), response) } catch { throw error.addingContext(of: response) }
   }
 }
 

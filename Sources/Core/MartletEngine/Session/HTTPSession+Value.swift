@@ -27,9 +27,8 @@ extension HTTPSession {
     of type: Value.Type = Value.self, for request: HTTPRequest, expecting: StatusExpectation? = nil,
     decoder: JSONDecoder? = nil
   ) async throws(HTTPError) -> (Value, HTTPResponse) {
-    let request = askingForJSON(request, expecting)
-    let (data, response) = try await data(for: request)
-    return (try decode(type, from: data, of: response, to: request, by: decoder), response)
+    let (data, response) = try await data(for: askingForJSON(request, expecting))
+    return (try decode(type, from: data, of: response, by: decoder), response)
   }
 
   /// Returns the request for a value, with an `Accept` field and the expected statuses.
@@ -43,7 +42,7 @@ extension HTTPSession {
 
   /// Decodes a response's body; by the session's decoder if none is given.
   func decode<Value: Decodable>(
-    _ type: Value.Type, from data: Data, of response: HTTPResponse, to request: HTTPRequest, by decoder: JSONDecoder?
+    _ type: Value.Type, from data: Data, of response: HTTPResponse, by decoder: JSONDecoder?
   ) throws(HTTPError) -> Value {
     do {
       return try (decoder ?? configuration.decoder).decode(type, body: data)
@@ -51,7 +50,7 @@ extension HTTPSession {
       let content = response.fields.mediaType.map { " (\($0.essence), \(data.count) bytes)" } ?? ""
       throw .unexpected(
         "the body\(content) cannot be decoded as \(type): \(CodingFailure(error: error, body: data).reason)", response,
-        to: request, data, underlying: error)
+        data, underlying: error)
     }
   }
 }

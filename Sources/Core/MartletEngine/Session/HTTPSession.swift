@@ -54,7 +54,7 @@ public struct HTTPSession: Sendable {
   func data(
     for request: HTTPRequest, continuing first: HTTPRequest
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
-    try await collect(request, Call.Use(isCollected: true, storesResponse: true, askedURL: resolved(first).url))
+    try await collect(request, Call.Use(isCollected: true, askedURL: resolved(first).url))
   }
 
   @inline(__always)  // Its own frame would be one more in every waiting call.
@@ -64,16 +64,15 @@ public struct HTTPSession: Sendable {
     let call = makeCall(for: request, until: deadline(request.options), use)
     var response: HTTPResponse
     do {
-      let method: HTTPMethod
-      (response, method) = try await run(request, in: call)
+      response = try await run(request, in: call)
       if request.options.accepts(response.status),
-        let data = try Self.receivedBody(of: response, to: method, limit: limit, in: call)
+        let data = try Self.receivedBody(of: response, limit: limit, in: call)
       {
         return (data, response)
       }
-      response = Self.response(response, to: method, limit: limit, in: call)
+      response = Self.response(response, limit: limit, in: call)
     } catch { throw Self.end(call, of: request, error) }
-    guard request.options.accepts(response.status) else { throw await unexpected(response, to: request) }
+    guard request.options.accepts(response.status) else { throw await unexpected(response) }
     return (try await response.body.collect(upTo: .max), response)
   }
 
@@ -99,9 +98,7 @@ public struct HTTPSession: Sendable {
   /// Sends a request like ``bytes(for:)`` that asks the server to switch protocols. If it does, the call lasts until
   /// the user of the connection ends it, and its deadline is removed.
   package func upgrade(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    var use = Call.Use()
-    use.opensConnection = true
-    return try await bytes(for: request, use)
+    try await bytes(for: request, Call.Use(opensConnection: true))
   }
 
   private func bytes(
@@ -192,15 +189,11 @@ extension HTTPSession {
     let call = makeCall(for: request, until: deadline, use)
     let answer: HTTPResponse
     do {
-      let (response, method) = try await run(request, in: call)
-      answer = Self.response(response, to: method, limit: limit, in: call)
+      answer = Self.response(try await run(request, in: call), limit: limit, in: call)
     } catch { throw Self.end(call, of: request, error) }
-    guard request.options.accepts(answer.status) else { throw await unexpected(answer, to: request) }
+    guard request.options.accepts(answer.status) else { throw await unexpected(answer) }
     return answer
   }
-
-  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not
-  // enlarge.
 
   private func makeCall(for request: HTTPRequest, until deadline: Deadline?, _ use: Call.Use) -> Call {
     let own = request.options.listeners
@@ -211,16 +204,14 @@ extension HTTPSession {
   }
 
   /// Returns the response with the body of the call.
-  @inline(never)
-  private static func response(
-    _ response: HTTPResponse, to method: HTTPMethod, limit: Int64?, in call: Call
-  ) -> HTTPResponse {
+  @inline(never)  // Every waiting call keeps the frame of `data` or `respond`, which these variables must not enlarge.
+  private static func response(_ response: HTTPResponse, limit: Int64?, in call: Call) -> HTTPResponse {
     if call.use.opensConnection, response.isUpgraded {
       call.releaseDeadline()
       return response
     }
     var response = response
-    let body = SessionBody(of: response, to: method, limit: limit, in: call)
+    let body = SessionBody(of: response, limit: limit, in: call)
     response.body = ResponseBody(length: response.body.length, from: body)
     return response
   }
@@ -229,7 +220,7 @@ extension HTTPSession {
   /// still to be read.
   @inline(never)
   private static func receivedBody(
-    of response: HTTPResponse, to method: HTTPMethod, limit: Int64, in call: Call
+    of response: HTTPResponse, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
     do {
       guard let data = try response.body.takeReceived() else { return nil }
@@ -239,8 +230,7 @@ extension HTTPSession {
       return data
     } catch {
       response.body.cancel()
-      throw error.addingContext(
-        request: RequestHead(method: method, url: response.url), response: response.head, attempts: response.history)
+      throw error.addingContext(of: response)
     }
   }
 
@@ -252,9 +242,7 @@ extension HTTPSession {
     return error
   }
 
-  private func run(
-    _ request: HTTPRequest, in call: Call
-  ) async throws -> (response: HTTPResponse, method: HTTPMethod) {
+  private func run(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await call.context.perform { try await core.loop.run(request, in: call) }
   }
 }

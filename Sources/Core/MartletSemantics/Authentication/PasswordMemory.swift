@@ -1,5 +1,5 @@
-/// The credentials of protection spaces: their scheme, their paths, and how often each nonce was used. Once a server
-/// has accepted a credential, it is sent without a challenge.
+/// The credentials of protection spaces: their scheme, their paths, and how many times each nonce was used. Once a
+/// server has accepted a credential, it is sent without a challenge.
 ///
 /// The last 100 are kept. A space can have several credentials at the same time, for user names in the URLs of
 /// requests.

@@ -58,8 +58,7 @@ public struct CacheKey: Sendable, Hashable {
     return origin.description + (target.utf8.first == UInt8(ascii: "/") ? target : "/" + target)
   }
 
-  /// Returns path and query, cut from the text of the URL: this runs for every request, and `URLComponents` takes ten
-  /// times as long.
+  /// Returns path and query as the URL's text has them.
   private static func target(of url: URL) -> String {
     var text = url.absoluteString
     return text.withUTF8 { bytes in

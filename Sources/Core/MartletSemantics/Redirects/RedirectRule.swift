@@ -18,9 +18,10 @@ package enum RedirectRule {
   ///   - response: the response.
   ///   - request: the request that was answered.
   ///   - allowsInsecure: whether a redirect from https to http may be followed; otherwise it is refused.
+  ///   - staysOnOrigin: whether a redirect elsewhere is the final response, wherever it leads.
   ///   - kept: fields that are sent to another origin although their names are those of secrets.
   package static func decide(
-    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false,
+    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false, staysOnOrigin: Bool = false,
     keeping kept: Set<FieldName> = []
   ) -> Redirect {
     guard isRedirect(response.status) else { return .none }
@@ -30,6 +31,8 @@ package enum RedirectRule {
       return refusal(of: response, "it names \(locations.count) different Locations")
     }
     switch RedirectTarget.resolve(location, against: request.url, opensWebSocket: request.fields.opensWebSocket) {
+    case .unusable where staysOnOrigin: return .none
+    case .url(let url) where staysOnOrigin && Origin(url) != Origin(request.url): return .none
     case .unusable(let reason):
       return refusal(of: response, reason)
     case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):

@@ -9,7 +9,7 @@ struct RedisBreaker: Sendable {
   /// The failures since the last timely answer.
   private var failures = 0
   private var firstFailure: Duration?
-  /// How often the server was avoided since the last timely answer.
+  /// How many times the server was avoided since the last timely answer.
   private var rests = 0
 
   /// How many consecutive failures it takes to avoid the server.

@@ -39,7 +39,7 @@ public final class RedisCookieStore: CookieStore {
     var removals = 0
   }
 
-  /// How often a change is tried while other processes change the same site.
+  /// How many times a change is tried while other processes change the same site.
   private static let attemptLimit = 200
 
   /// Makes a store.

@@ -116,7 +116,7 @@ struct SQLiteFailure: Error {
   }
 }
 
-/// Decides how often work is repeated after a failure, and whether the file is replaced.
+/// Decides how many times work is repeated after a failure, and whether the file is replaced.
 struct FailureCount {
   private var failures = 0
 

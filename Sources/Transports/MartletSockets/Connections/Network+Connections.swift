@@ -9,28 +9,27 @@ import MartletSemantics
 extension Network {
   /// Performs the pool's actions. Actions that follow from them are queued, because many openings that fail at once
   /// would exhaust the stack by recursion.
-  func perform(_ actions: [PoolState<ConnectionKey>.Action], failure: OpeningFailure? = nil) {
-    guard !isPerforming else { return pending += actions.map { ($0, failure) } }
-    if !actions.isEmpty { performInTurn(actions, failure) }
+  func perform(_ actions: [PoolState<ConnectionKey>.Action]) {
+    guard !isPerforming else { return pending += actions }
+    if !actions.isEmpty { performInTurn(actions) }
     // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
     if expiry.due == .max, pool.idleCount > 0 { watchIdleConnections() }
     finishPreconnects()
   }
 
-  private func performInTurn(_ actions: [PoolState<ConnectionKey>.Action], _ failure: OpeningFailure?) {
+  private func performInTurn(_ actions: [PoolState<ConnectionKey>.Action]) {
     isPerforming = true
-    for action in actions { carryOut(action, failure) }
+    for action in actions { carryOut(action) }
     var index = 0
     while index < pending.count {
-      let (action, failure) = pending[index]
       index += 1
-      carryOut(action, failure)
+      carryOut(pending[index - 1])
     }
     pending.removeAll(keepingCapacity: true)
     isPerforming = false
   }
 
-  private func carryOut(_ action: PoolState<ConnectionKey>.Action, _ failure: OpeningFailure?) {
+  private func carryOut(_ action: PoolState<ConnectionKey>.Action) {
     switch action {
     case .use(let connection, let waiter):
       guard let transfer = waiting.take(waiter) else {
@@ -44,8 +43,8 @@ extension Network {
       connections[id] = connection
       connection.open()
     case .close(let connection): connections.take(connection)?.close()
-    case .fail(let waiter, _): if let failure { failWaiting(waiter, failure) }
-    case .refuse(let waiter): failWaiting(waiter, OpeningFailure(error: Self.shutDownError))
+    case .refuse(let waiter):
+      failWaiting(waiter, OpeningFailure(error: HTTPError(.shutDown, Self.shutDownMessage, phase: .queued)))
     }
   }
 
@@ -93,8 +92,10 @@ extension Network {
     connections[connection.id] = nil
     checks.closed(connection.id)
     preconnects.fail(connection.key, failure)
-    let lacksDescriptor = failure.lacksDescriptor && waitForDescriptor(connection.id)
-    if !lacksDescriptor { perform(pool.failed(connection.id, now: loop.now), failure: failure) }
+    if failure.lacksDescriptor, waitForDescriptor(connection.id) { return }
+    let (waiter, actions) = pool.failed(connection.id, now: loop.now)
+    if let waiter { failWaiting(waiter, failure) }
+    perform(actions)
   }
 
   /// Returns a connection to the pool after a request and its response are complete.

@@ -47,9 +47,7 @@ extension Network {
 
   // MARK: - Other connections
 
-  static var shutDownError: HTTPError {
-    HTTPError(.shutDown, "the transport was shut down", phase: .receiving)
-  }
+  static let shutDownMessage = "the transport was shut down"
 
   /// Handles a lack of descriptors: the connection's requests wait for another connection, if there is one. Returns
   /// whether they do.

@@ -43,7 +43,7 @@ final class Network {
   @exclusivity(unchecked) private(set) var transfers: [Transfer] = []
   private var lastNumber = 0
   /// Actions of the pool that follow from the one in progress.
-  var pending: [(PoolState<ConnectionKey>.Action, OpeningFailure?)] = []
+  var pending: [PoolState<ConnectionKey>.Action] = []
   var isPerforming = false
   lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
   let security: ConnectionSecurity
@@ -51,9 +51,9 @@ final class Network {
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
   /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
-  private(set) var requiringHTTP1 = NotedOrigins()
+  private(set) var requiringHTTP1 = NotedOrigins(countLimit: 1000)
   /// The servers that do not open WebSockets over HTTP/2, although their SETTINGS say so.
-  var refusingHTTP2WebSockets = NotedOrigins()
+  var refusingHTTP2WebSockets = NotedOrigins(countLimit: 1000)
   /// The connections with bytes to send at the end of the turn.
   @exclusivity(unchecked) var sending: [Connection] = []
 
@@ -136,7 +136,7 @@ extension Network {
   func shutDown() {
     loop.stop()
     perform(pool.shutDown())  // first, so that no connection is opened for waiting requests
-    for transfer in Array(transfers) { transfer.fail(Self.shutDownError) }
+    for transfer in Array(transfers) { transfer.fail(.shutDown, Self.shutDownMessage) }
     preconnects.finish { _ in true }
     for connection in connections.values { connection.close() }
     for socket in lingering.values { socket.close() }
@@ -150,7 +150,7 @@ extension Network {
   func enqueue(_ transfer: Transfer) {
     if transfer.exchange.upgrade != nil {
       transfer.key = upgradeKey(of: transfer)
-    } else if !requiringHTTP1.isEmpty {
+    } else if requiringHTTP1.count > 0 {
       transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
     }
     if startImmediately(transfer) { return }
@@ -215,12 +215,12 @@ extension Network {
   /// Sends a request again, if that is allowed, after its reused connection ended before any byte of the response. Most
   /// likely the server had closed it before (RFC 9112 §9.3.1).
   func handleStaleConnection(of transfer: Transfer) {
-    let reason = "its reused connection ended before any byte of a response"
+    let reason = "the reused connection ended before any byte of a response"
     closeIdle(for: transfer.key)  // Most likely they are stale too.
     guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
       transfer.canBeginAgain
     else {
-      let message = "to be sent again on another connection: \(reason)"
+      let message = "\(reason): it is not known whether the server has acted on the request"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
     transfer.note("sent again on another connection: \(reason)")
@@ -234,7 +234,7 @@ extension Network {
     if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
       return sendOverHTTP1(transfer, failure.error)
     }
-    if failure.cause == .http11Required { requiringHTTP1.insert(transfer.exchange.origin) }
+    if failure.cause == .http11Required { requiringHTTP1.set((), for: transfer.exchange.origin) }
     if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")

@@ -15,7 +15,7 @@ struct UploadProgress {
   var isStopped = false
 }
 
-/// The chunk of a request's body that is being sent.
+/// A chunk that is being sent: of a request's body, or of the output of an upgraded connection.
 struct UploadChunk {
   private(set) var bytes = Data()
   private var offset = 0
@@ -57,9 +57,9 @@ struct ConnectionFailures {
     case unusable
   }
 
-  /// How often the request was sent over a connection that turned out to be stale.
+  /// How many times the request was sent over a connection that turned out to be stale.
   private(set) var stale = 0
-  /// How often it got a connection that did nothing for it.
+  /// How many times it got a connection that did nothing for it.
   private(set) var unsent = 0
 
   var isEmpty: Bool { stale + unsent == 0 }

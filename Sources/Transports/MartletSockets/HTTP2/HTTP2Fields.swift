@@ -84,13 +84,11 @@ struct HTTP2Fields: Sendable, Hashable {
     case secret
     case te
 
-    /// The names are sorted by length: comparing a name with all of them takes longer than sending it.
     init(of field: FieldName) {
-      let name = field.canonicalName
-      switch (name.utf8.count, name) {
-      case (2, "te"): self = .te
-      case (4, "host"), (7, "upgrade"), (10, "connection"), (10, "keep-alive"), (14, "content-length"),
-        (14, "http2-settings"), (16, "proxy-connection"), (17, "transfer-encoding"), (19, "proxy-authorization"):
+      switch field.canonicalName {
+      case "te": self = .te
+      case "host", "upgrade", "connection", "keep-alive", "content-length", "http2-settings", "proxy-connection",
+        "transfer-encoding", "proxy-authorization":
         self = .omitted
       default: self = field.isSecret ? .secret : .plain
       }

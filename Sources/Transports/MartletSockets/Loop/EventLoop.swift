@@ -27,7 +27,7 @@ final class EventLoop {
   private let epoll: Int32
   @exclusivity(unchecked) private var timers = TimerHeap()
   @exclusivity(unchecked) private var sockets: [Socket?] = []
-  /// How often each place in ``sockets`` was used: an event for an earlier user is recognized and dropped.
+  /// How many times each place in ``sockets`` was used: an event for an earlier user is recognized and dropped.
   private var generations: [UInt32] = []
   private var freeSlots: [Int] = []
   /// The sockets whose interest has changed since epoll was last updated.

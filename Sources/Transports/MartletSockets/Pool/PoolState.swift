@@ -51,8 +51,6 @@ struct PoolState<Key: PoolKey>: Sendable {
     indirect case open(connection: Int, key: Key)
     /// Close a connection, which may be one that is being opened. The pool has forgotten it already.
     case close(connection: Int)
-    /// Fail the waiter with the error that prevented the connection from opening.
-    case fail(waiter: Int, connection: Int)
     /// Fail the waiter, because the pool is shut down.
     case refuse(waiter: Int)
   }
@@ -233,19 +231,17 @@ extension PoolState {
     return actions
   }
 
-  /// Handles a connection that could not be opened.
-  mutating func failed(_ connection: Int, now: UInt64) -> [Action] {
-    guard let entry = connections[connection]?.entry else { return [] }
+  /// Handles a connection that could not be opened. Returns the waiter that gets the failure, if there is one.
+  mutating func failed(_ connection: Int, now: UInt64) -> (waiter: Int?, actions: [Action]) {
+    guard let entry = connections[connection]?.entry else { return (nil, []) }
     var actions: [Action] = []
     remove(connection)
     entries[entry].capacity = 1
     entries[entry].expected = 0  // The others would most likely fail too.
-    if let waiter = nextWaiterForNew(of: entry) ?? nextWaiter(of: entry) {
-      actions.append(.fail(waiter: waiter, connection: connection))
-    }
+    let waiter = nextWaiterForNew(of: entry) ?? nextWaiter(of: entry)
     serve(entry, now, &actions)
     settle(now, &actions)
-    return actions
+    return (waiter, actions)
   }
 
   /// Handles a connection for which the system has no room, such as no descriptor. Its requests wait as at a limit, and

@@ -8,9 +8,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   private let connection: Connection  // which releases its driver when it is closed
   private let upgrade: Upgrade
   /// The data that is being sent.
-  private var chunk = Data()
-  /// How many bytes of ``chunk`` were sent.
-  private var offset = 0
+  private var chunk = UploadChunk()
   private var hasInputEnded = false
   /// Whether the peer was notified that nothing follows the sent data.
   private var isFinishing = false
@@ -65,25 +63,23 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
     while !hasOutputEnded {
       guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0
-      if offset == chunk.count, !takeChunk() { return }
-      let sent = chunk.withUnsafeBytes { connection.send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
-      guard let sent else {
+      if chunk.isSent, !takeChunk() { return }
+      guard let sent = chunk.withUnsentBytes({ connection.send($0) }) else {
         upgrade.failWriting(lost("the peer takes no more bytes"))
         return endOutput()
       }
-      offset += sent
+      chunk.markSent(sent)
       sentCount += sent
       (lastSending, hasAnswer) = (connection.loop.now, false)
-      guard offset == chunk.count else { return }
+      guard chunk.isSent else { return }
     }
   }
 
   /// Takes the data to send next. Returns false if there is none now.
   private func takeChunk() -> Bool {
-    chunk = Data()
-    offset = 0
+    chunk = UploadChunk()
     switch upgrade.output.next() {
-    case .chunk(let data): chunk = data
+    case .chunk(let data): chunk = UploadChunk(data)
     case .nothingYet: return false
     case .end:
       isFinishing = true
@@ -99,8 +95,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
 
   private func endOutput() {
     hasOutputEnded = true
-    chunk = Data()
-    offset = 0
+    chunk = UploadChunk()
     if hasInputEnded { connection.close() }
   }
 

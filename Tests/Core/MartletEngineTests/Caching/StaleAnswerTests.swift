@@ -132,6 +132,34 @@ struct StaleAnswerTests {
     #expect(try await fixture.get().text == "one")
   }
 
+  @Test(arguments: [false, true])
+  func aValidationInTheBackgroundDoesNotCountAsARequest(succeeds: Bool) async throws {
+    let validations = Counter()
+    let fixture = CacheFixture { request in
+      guard request.fields.contains(.ifNoneMatch) else {
+        let directives = "max-age=5, stale-while-revalidate=60, stale-if-error=60"
+        return .cacheable("one", directives, [.eTag: "\"a\""])
+      }
+      _ = validations.next()
+      guard succeeds else { throw HTTPError(.cannotConnect, "no network") }
+      return MockResponse(status: .notModified, fields: [.eTag: "\"a\""])
+    }
+    _ = try await fixture.get()
+    fixture.wall.advance(10)
+
+    var answers = 0
+    // The next validation begins only after the one before has ended.
+    try await until {
+      answers += 1
+      let source = try await fixture.get().source
+      return succeeds ? source == .cache : validations.value == 2
+    }
+
+    let counts = fixture.cache.statistics
+    #expect((counts.misses, counts.revalidations) == (1, 0))
+    #expect(counts.staleHits + counts.hits == answers)
+  }
+
   @Test(arguments: [500, 502, 503, 504])
   func aStaleResponseIsUsedInsteadOfAServerError(status: Int) async throws {
     let fixture = CacheFixture(

@@ -15,6 +15,7 @@ struct CallDeadlineTests {
   /// A transport that ends its waits at the deadline.
   private struct AwareTransport: Transport, DeadlineAware {
     let answer: @Sendable (HTTPRequest, Call) async throws -> HTTPResponse
+    var endsAtDeadline: Bool { true }
 
     init(_ answer: @escaping @Sendable (HTTPRequest, Call) async throws -> HTTPResponse) { self.answer = answer }
 

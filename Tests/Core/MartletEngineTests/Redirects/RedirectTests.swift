@@ -122,15 +122,18 @@ struct RedirectTests {
   }
 
   @Test func policiesDecideWhatIsFollowed() async throws {
-    let table: [(RedirectPolicy, String, HTTPStatus)] = [
-      (.follow, "http://b.example/", .ok), (.manual, "/new", .found), (.sameOrigin, "/new", .ok),
-      (.sameOrigin, "http://b.example/", .found), (.sameOrigin, "http://a.example:81/", .found),
+    let (plain, secure) = ("http://a.example/", "https://a.example/")
+    let table: [(RedirectPolicy, from: String, String, HTTPStatus)] = [
+      (.follow, plain, "http://b.example/", .ok), (.manual, plain, "/new", .found), (.sameOrigin, plain, "/new", .ok),
+      (.sameOrigin, plain, "http://b.example/", .found), (.sameOrigin, plain, "http://a.example:81/", .found),
+      (.sameOrigin, secure, "/new", .ok), (.sameOrigin, secure, "http://a.example/", .found),
+      (.sameOrigin, secure, "http://b.example/", .found), (.sameOrigin, secure, "mailto:a@b.example", .found),
     ]
-    for (policy, location, status) in table {
-      var request = HTTPRequest(.get, origin)
+    for (policy, start, location, status) in table {
+      var request = HTTPRequest(.get, url(start))
       request.options.redirectPolicy = policy
       let (response, _) = try await run(request, .redirect(to: location), .text("there"))
-      #expect(response.status == status, "\(policy) \(location)")
+      #expect(response.status == status, "\(policy) \(start) \(location)")
     }
   }
 

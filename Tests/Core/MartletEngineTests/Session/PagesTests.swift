@@ -90,15 +90,22 @@ struct PagesTests {
     #expect(server.requests.first?.fields["X-Api-Key"] == "k")
   }
 
-  @Test(arguments: [RedirectPolicy.sameOrigin, .manual])
-  func linkToAnotherOriginIsAnErrorIfRedirectsToItAreNotFollowed(_ policy: RedirectPolicy) async throws {
+  @Test(arguments: [RedirectPolicy.sameOrigin, .manual], [false, true])
+  func linkToAnotherOriginIsAnErrorIfRedirectsToItAreNotFollowed(
+    _ policy: RedirectPolicy, inSession: Bool
+  ) async throws {
     let other = try LoopbackServer { _ in .json("2") }
     let server = try LoopbackServer { request in
       request.path == "/2"
         ? .json("1").with(.link, "<\(other.url("/next"))>; rel=next") : .json("1").with(.link, "</2>; rel=next")
     }
-    var request = HTTPRequest(.get, server.url)
-    request.options.redirectPolicy = policy
+    var request = HTTPRequest(.get, server.url), configuration = SessionConfiguration()
+    if inSession {
+      configuration.options.redirectPolicy = policy
+    } else {
+      request.options.redirectPolicy = policy
+    }
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
     var read = 0
     let error = await #expect(throws: HTTPError.self) {
       for try await _ in session.pages(of: Int.self, for: request) { read += 1 }

@@ -72,6 +72,48 @@ struct SessionTests {
     #expect(error?.request?.url.path == "/new")
   }
 
+  private typealias Verb = @Sendable (HTTPSession, HTTPRequest) async throws -> Void
+
+  private static let failingVerbs: [(name: String, run: Verb)] = [
+    ("expecting", { session, request in _ = try await session.data(for: request, expecting: .only([.created])) }),
+    ("value", { session, request in _ = try await session.value(of: Int.self, for: request) }),
+    ("text", { session, request in _ = try await session.text(for: request) }),
+    ("pages", { session, request in for try await _ in session.pages(of: Int.self, for: request) {} }),
+    (
+      "download",
+      { session, request in
+        var request = request
+        request.options.expecting = .only([.created])
+        _ = try await session.download(for: request, to: FileManager.default.temporaryDirectory.appending(path: "none"))
+      }
+    ),
+  ]
+
+  @Test(arguments: 0..<failingVerbs.count)
+  func anErrorAboutAResponseNamesTheRequestThatWasSent(_ index: Int) async throws {
+    let verb = Self.failingVerbs[index]
+    let transport = ScriptedTransport(
+      .redirect(to: "/new", status: 303),
+      MockResponse(fields: [.contentType: "text/plain; charset=none"], content: Data("no text".utf8)))
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [
+      TestInterceptor(prepare: { request in
+        var request = request
+        request.fields["X-Sent"] = "1"
+        return request
+      })
+    ]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await verb.run(session, HTTPRequest(.post, origin, body: .data(Data("a".utf8))))
+    }
+
+    #expect(error?.request?.method == .get, "\(verb.name): \(String(describing: error))")
+    #expect(error?.request?.url.path == "/new")
+    #expect(error?.request?.fields["X-Sent"] == "1")
+  }
+
   @Test(arguments: [nil, Duration.seconds(60)])
   func aBodyThatWasReceivedAtOnceIsLimitedReadOnceAndEndsItsCall(_ deadline: Duration?) async throws {
     let calls = Mutex<[Call]>([])

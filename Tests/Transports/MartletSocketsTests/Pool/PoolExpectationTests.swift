@@ -47,7 +47,7 @@ struct PoolExpectationTests {
     _ = pool.released(1, now: 0)
     #expect(pool.expect(2, for: "b", now: 1) == [.open(connection: 2, key: "b")])
     #expect(pool.isExpecting("b"))
-    #expect(pool.failed(2, now: 2) == [])
+    #expect(pool.failed(2, now: 2) == (nil, []))
     #expect(!pool.isExpecting("b"))
   }
 
@@ -74,7 +74,7 @@ struct PoolExpectationTests {
   @Test func aFailureEndsWhatIsOpenedAhead() {
     var pool = TestPool(.wide())
     _ = pool.expect(2, for: "a", now: 0)
-    #expect(pool.failed(1, now: 1) == [])
+    #expect(pool.failed(1, now: 1) == (nil, []))
     #expect(!pool.isExpecting("a"))
     #expect(pool.opened(2, capacity: 1, now: 2) == [])
   }

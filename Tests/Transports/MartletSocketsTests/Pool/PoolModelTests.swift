@@ -134,15 +134,28 @@ private struct PoolModel {
   private mutating func fail() -> String {
     guard let (connection, _) = opening else { return "nothing" }
     connections[connection] = nil
-    take(pool.failed(connection, now: now))
+    failOpening(connection)
     return "failed \(connection)"
   }
 
   private mutating func lackRoom() -> String {
     guard let (connection, _) = opening else { return "nothing" }
     connections[connection] = nil
-    take(pool.lacksDescriptor(for: connection, now: now) ?? pool.failed(connection, now: now))
+    if let actions = pool.lacksDescriptor(for: connection, now: now) {
+      take(actions)
+    } else {
+      failOpening(connection)
+    }
     return "no room for \(connection)"
+  }
+
+  private mutating func failOpening(_ connection: Int) {
+    let (waiter, actions) = pool.failed(connection, now: now)
+    if let waiter {
+      if case .waiting = states[waiter] {} else { actionProblems.append("\(waiter) gets a failure and does not wait") }
+      states[waiter] = nil
+    }
+    take(actions)
   }
 
   private mutating func cancel() -> String {
@@ -257,12 +270,6 @@ private struct PoolModel {
       case .close(let connection):
         if uses(of: connection) > 0 || connections[connection] == nil { actionProblems.append("\(action) in use") }
         connections[connection] = nil
-      case .fail(let waiter, _):
-        guard case .waiting = states[waiter] else {
-          actionProblems.append("\(action) of a waiter that does not wait")
-          continue
-        }
-        states[waiter] = nil
       case .refuse: actionProblems.append("\(action)")
       }
     }

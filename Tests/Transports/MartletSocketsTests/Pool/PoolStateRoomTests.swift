@@ -40,6 +40,6 @@ struct PoolStateRoomTests {
     #expect(pool.lacksDescriptor(for: 2, now: 1) == [.close(connection: 1), .open(connection: 3, key: "b")])
     // without any other connection the request fails
     #expect(pool.lacksDescriptor(for: 3, now: 1) == nil)
-    #expect(pool.failed(3, now: 1) == [.fail(waiter: 2, connection: 3)])
+    #expect(pool.failed(3, now: 1) == (2, []))
   }
 }

@@ -126,7 +126,7 @@ struct PoolStateTests {
     #expect(pool.cancelled(1, now: 0) == [.close(connection: 1)])
     for connection in [1, 9] {
       #expect(pool.opened(connection, capacity: 1, now: 1) == [])
-      #expect(pool.failed(connection, now: 1) == [])
+      #expect(pool.failed(connection, now: 1) == (nil, []))
       #expect(pool.released(connection, now: 1) == [])
       #expect(pool.changed(connection, capacity: 5, now: 1) == [])
       #expect(pool.drain(connection, now: 1) == [])
@@ -202,11 +202,8 @@ struct PoolStateTests {
   @Test func aFailureEndsTheLongestWaitAndTheOthersTryAtOnce() {
     var pool = TestPool(.wide())
     for waiter in 1...3 { _ = pool.request(waiter, for: "A", now: 0) }
-    #expect(
-      pool.failed(1, now: 1) == [
-        .fail(waiter: 1, connection: 1), .open(connection: 2, key: "A"), .open(connection: 3, key: "A"),
-      ])
-    #expect(pool.failed(3, now: 2) == [.fail(waiter: 2, connection: 3)])
+    #expect(pool.failed(1, now: 1) == (1, [.open(connection: 2, key: "A"), .open(connection: 3, key: "A")]))
+    #expect(pool.failed(3, now: 2) == (2, []))
     #expect(pool.opened(2, capacity: 100, now: 3) == [.use(connection: 2, waiter: 3)])
     #expect(pool.request(4, for: "A", now: 3) == [.use(connection: 2, waiter: 4)])
   }
@@ -217,7 +214,7 @@ struct PoolStateTests {
     _ = pool.opened(1, capacity: 1, now: 0)
     _ = pool.request(2, for: "a", now: 0)
     #expect(pool.released(1, now: 1) == [.use(connection: 1, waiter: 2)])
-    #expect(pool.failed(2, now: 2) == [])
+    #expect(pool.failed(2, now: 2) == (nil, []))
   }
 
   // MARK: - Limits
@@ -245,7 +242,7 @@ struct PoolStateTests {
     #expect(pool.request(3, for: "c", now: 3) == [.close(connection: 2), .open(connection: 3, key: "c")])
     #expect(pool.request(4, for: "a", now: 3) == [.use(connection: 1, waiter: 4)])
     #expect(pool.request(5, for: "d", now: 3) == [])
-    #expect(pool.failed(3, now: 4) == [.fail(waiter: 3, connection: 3), .open(connection: 4, key: "d")])
+    #expect(pool.failed(3, now: 4) == (3, [.open(connection: 4, key: "d")]))
   }
 
   @Test func idleConnectionsAreLimited() {
@@ -316,7 +313,7 @@ struct PoolStateTests {
           busy.append(connection)
         case .open(let connection, _): take(pool.opened(connection, capacity: 1, now: 0))
         case .close(let connection): busy.removeAll { $0 == connection }
-        case .fail, .refuse: Issue.record("\(action)")
+        case .refuse: Issue.record("\(action)")
         }
       }
     }

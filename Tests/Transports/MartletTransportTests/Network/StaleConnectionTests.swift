@@ -59,6 +59,7 @@ struct StaleConnectionTests {
 
     #expect(error?.kind == .connectionLost)
     #expect(error?.delivery == .staleConnection)
+    #expect(error?.message.hasSuffix("it is not known whether the server has acted on the request") == true)
     #expect(server.requests.map(\.method) == [.get, .post])
   }
 

@@ -12,11 +12,7 @@ extension CachingTransport {
     let part = await cache.attempt(in: flight.call) {
       try await PartOfBody(entry, around: response.head, to: joined, in: cache)
     }
-    guard let part else {
-      flight.finish(.unshared)
-      cache.count { $0.misses += 1 }
-      return response
-    }
+    guard let part else { return pass(response, for: flight, as: .unshared) }
     return await store(response, as: joined, for: flight, with: part)
   }
 
@@ -39,11 +35,7 @@ extension CachingTransport {
     combined.body = ResponseBody(
       length: part.size,
       from: JoinedBody(part.range.lowerBound == 0 ? [known, rest] : [rest, known], trailersOf: rest))
-    guard isStored, flight.call.use.storesResponse else {
-      flight.finish(.unshared)
-      cache.count { $0.misses += 1 }
-      return combined
-    }
+    guard isStored, flight.call.use.storesResponse else { return pass(combined, for: flight, as: .unshared) }
     return await store(combined, as: whole, for: flight, with: PartOfBody(replacing: entry, length: part.size))
   }
 }

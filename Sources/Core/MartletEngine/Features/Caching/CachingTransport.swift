@@ -164,7 +164,7 @@ struct CachingTransport: Transport, DeadlineAware {
     replacing received: HTTPResponse? = nil
   ) -> HTTPResponse {
     flight.call.emit(.cached(source))
-    cache.count { $0.add(source) }
+    flight.count { $0.add(source) }
     return HTTPResponse(
       url: flight.request.url, head: answer.head, body: body, networkHead: received?.networkHead, from: source)
   }
@@ -176,10 +176,13 @@ struct CachingTransport: Transport, DeadlineAware {
     // started it.
     let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
     call.takeLocals(of: flight.call)
-    let background = InFlightRequest(flight.request, in: call, of: cache)
+    let background = InFlightRequest(flight.request, in: call, of: cache, isBackground: true)
     background.register()  // now, so that a later removal includes its response
     Task {
-      defer { cache.endRevalidation(of: entry.id) }
+      defer {
+        cache.endRevalidation(of: entry.id)
+        call.end(nil)
+      }
       guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
       guard let response = try? await fetch(sent, for: background) else { return }
       await storeBody(of: response, for: background)
@@ -217,10 +220,12 @@ struct CachingTransport: Transport, DeadlineAware {
     return try await apply(update, of: response, to: sent, for: flight)
   }
 
-  /// Returns a response that the rules forbid to store.
-  private func pass(_ response: HTTPResponse, for flight: InFlightRequest) -> HTTPResponse {
-    flight.finish(.unstorable, afterStatus: response.status)
-    cache.count { $0.misses += 1 }
+  /// Returns a response that is not stored.
+  func pass(
+    _ response: HTTPResponse, for flight: InFlightRequest, as outcome: InFlightRequest.Outcome
+  ) -> HTTPResponse {
+    flight.finish(outcome, afterStatus: response.status)
+    flight.count { $0.misses += 1 }
     return response
   }
 
@@ -230,7 +235,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
     flight.fail(with: failure)
-    guard let entry, let use = flight.staleUse(of: entry, after: failure),
+    guard !flight.isBackground, let entry, let use = flight.staleUse(of: entry, after: failure),
       let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight)
     else { throw error }
     return stale
@@ -242,7 +247,7 @@ struct CachingTransport: Transport, DeadlineAware {
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
     switch update {
-    case .ignore: return pass(response, for: flight)
+    case .ignore: return pass(response, for: flight, as: .unstorable)
     case .select(let index, let merged):
       return try await confirm(sent.offered[index], as: merged, by: response, for: flight)
     case .repeatWithoutConditions:
@@ -254,10 +259,9 @@ struct CachingTransport: Transport, DeadlineAware {
         await cache.remove(.entry(known.id), for: flight)
       }
       if mayStore { return await store(response, as: stored, for: flight) }
-      flight.finish(.unshared)
-      return pass(response, for: flight)
+      return pass(response, for: flight, as: .unshared)
     case .known(let change):
-      guard let known = sent.known else { return pass(response, for: flight) }
+      guard let known = sent.known else { return pass(response, for: flight, as: .unstorable) }
       return try await apply(change, to: known, by: response, for: flight)
     }
   }
@@ -271,18 +275,22 @@ struct CachingTransport: Transport, DeadlineAware {
     case .serveStale(let use):
       flight.finish(.unshared, afterStatus: response.status)
       let source = HTTPResponse.Source(use)
-      if let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) { return stale }
+      if !flight.isBackground,
+        let stale = await readableResponse(from: known, as: source, to: flight, replacing: response)
+      {
+        return stale
+      }
     case .extend(let joined):
       if flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
-      flight.finish(.unshared)
     case .complete(let whole, let isStored):
       return try await complete(known, by: response, to: whole, isStored: isStored, for: flight)
     case .update(let updated):
       await cache.update(known, to: updated, for: flight)
-      flight.finish(.unshared)
-    case .remove: await cache.remove(.entry(known.id), for: flight)
+    case .remove:
+      await cache.remove(.entry(known.id), for: flight)
+      return pass(response, for: flight, as: .unstorable)
     }
-    return pass(response, for: flight)
+    return pass(response, for: flight, as: .unshared)
   }
 
   /// Returns the stored response that the origin has validated, updated with this one.
@@ -308,7 +316,7 @@ struct CachingTransport: Transport, DeadlineAware {
   func store(
     _ response: HTTPResponse, as stored: StoredResponse, for flight: InFlightRequest, with part: PartOfBody? = nil
   ) async -> HTTPResponse {
-    cache.count { $0.misses += 1 }
+    flight.count { $0.misses += 1 }
     let entry = CacheEntry(key: flight.key, response: stored, length: part?.length ?? response.body.length)
     let base = await cache.attempt(in: flight.call) { try await cache.store.begin(entry) }
     guard let writer = part?.writer(around: base, of: entry, in: cache.store) ?? base else {

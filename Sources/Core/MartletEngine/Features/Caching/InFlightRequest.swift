@@ -29,6 +29,8 @@ final class InFlightRequest: Sendable {
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
+  /// Whether it only renews a stored response: nobody gets its response, and it does not count as a request.
+  let isBackground: Bool
   /// Whether stored responses can answer the request. The key contains neither the body nor a `Host` other than the
   /// URL's, and a connection that changes its protocol belongs to one caller.
   let isCacheable: Bool
@@ -61,16 +63,20 @@ final class InFlightRequest: Sendable {
     }
   }
 
-  init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
+  init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache, isBackground: Bool = false) {
     self.request = request
     self.call = call
     self.cache = cache
+    self.isBackground = isBackground
     key = request.cacheKey(in: request.options.partition)
     isCacheable = Self.isCacheable(request)
     isShareable = Self.isShareable(request, in: call)
   }
 
   deinit { finish(.abandoned) }
+
+  /// Changes the counts of the requests.
+  func count(_ change: (inout HTTPCache.Statistics) -> Void) { if !isBackground { cache.count(change) } }
 
   var policy: CachePolicy { request.options.cachePolicy }
 
@@ -159,7 +165,7 @@ final class InFlightRequest: Sendable {
       state.withLock { $0.stage = .joinable(registration, identity) }
       return cache.inFlight.storedCount == storedCount ? .started : .outdated
     case .joined(let result):
-      cache.count { $0.collapsed += 1 }
+      count { $0.collapsed += 1 }
       call.emit(.note("waiting for the response to an identical request"))
       return .joined(result)
     }

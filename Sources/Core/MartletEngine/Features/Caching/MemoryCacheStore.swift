@@ -102,7 +102,10 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
   }
 }
 
-@_spi(Transports) extension MemoryCacheStore: DeadlineAware {}
+@_spi(Transports) extension MemoryCacheStore: DeadlineAware {
+  /// True: it does not wait.
+  public var endsAtDeadline: Bool { true }
+}
 
 extension HTTPError {
   fileprivate static func notStored(limit: Int64) -> HTTPError {

@@ -19,12 +19,12 @@ struct RedirectInterceptor: ImmediateInterceptor {
     let policy = attempt.request.options.redirectPolicy
     let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
     let redirect = RedirectRule.decide(
-      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure, keeping: policy.crossOriginFields)
+      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure,
+      staysOnOrigin: policy.scope == .sameOrigin, keeping: policy.crossOriginFields)
     switch redirect {
     case .none: return .accept
     case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
     case .follow(let head, let keepsBody):
-      if policy.scope == .sameOrigin, Origin(head.url) != Origin(asked.url) { return .accept }
       if let reason = RedirectRule.tooMany(visited: attempt.visited + [head.url], limit: policy.limit) {
         throw HTTPError(.tooManyRedirects, reason)
       }

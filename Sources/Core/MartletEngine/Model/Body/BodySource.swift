@@ -50,6 +50,7 @@ protocol FinishableBody: BodySource {
 /// A source of bytes in memory.
 package final class DataSource: BodySource, DeadlineAware {
   private let rest: Mutex<Data?>
+  package var endsAtDeadline: Bool { true }
 
   package init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
 

@@ -15,9 +15,8 @@ final class SessionBody: BodySource {
 
   /// - Parameters:
   ///   - response: the response that the loop returned.
-  ///   - method: the method of the request that it answers: after a 303, it differs from the caller's.
   ///   - limit: the maximum number of bytes; nil for no limit.
-  init(of response: HTTPResponse, to method: HTTPMethod, limit: Int64?, in call: Call) {
+  init(of response: HTTPResponse, limit: Int64?, in call: Call) {
     let source = response.body.source
     base =
       if let deadline = call.activeDeadline, !Deadline.ends(source) {
@@ -28,7 +27,7 @@ final class SessionBody: BodySource {
     length = response.body.length
     self.limit = limit
     self.call = call
-    self.request = RequestHead(method: method, url: response.url)
+    request = response.request
     self.response = response.head
     history = response.history
   }

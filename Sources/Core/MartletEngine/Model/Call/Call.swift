@@ -243,20 +243,19 @@ extension Call {
   /// What the caller does with the response.
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
-    package var isCollected: Bool
+    package var isCollected = false
     /// Whether the response may open a connection, which its user ends by ``Call/end(_:)``.
-    var opensConnection = false
+    package var opensConnection = false
     /// Whether the response may be stored in the cache.
-    var storesResponse: Bool
+    package var storesResponse = true
     /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.
-    var askedURL: URL?
+    package var askedURL: URL?
 
-    package init(isCollected: Bool = false) { self.init(isCollected: isCollected, storesResponse: true) }
-
-    init(isCollected: Bool = false, storesResponse: Bool, askedURL: URL? = nil) {
-      self.isCollected = isCollected
-      self.storesResponse = storesResponse
-      self.askedURL = askedURL
+    package init(
+      isCollected: Bool = false, opensConnection: Bool = false, storesResponse: Bool = true, askedURL: URL? = nil
+    ) {
+      (self.isCollected, self.opensConnection) = (isCollected, opensConnection)
+      (self.storesResponse, self.askedURL) = (storesResponse, askedURL)
     }
   }
 

@@ -133,11 +133,6 @@ extension OneShot: FailableWait {
   var endsAtDeadline: Bool { get }
 }
 
-@_spi(Transports) extension DeadlineAware {
-  /// True.
-  public var endsAtDeadline: Bool { true }
-}
-
 extension Deadline {
   /// Whether a transport, a store or a body's source is known to end its waits at the deadline of its call.
   static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }

@@ -275,6 +275,11 @@ extension HTTPError {
     if error.attempts.isEmpty { error.attempts = attempts }
     return error
   }
+
+  /// Returns the error with the context of its call, whose response is known.
+  package func addingContext(of response: HTTPResponse) -> HTTPError {
+    addingContext(request: response.request, response: response.head, attempts: response.history)
+  }
 }
 
 extension HTTPError {
@@ -283,14 +288,11 @@ extension HTTPError {
 
   /// Makes an error about a response that was received.
   static func unexpected(
-    _ message: String, _ response: HTTPResponse, to request: HTTPRequest, _ body: Data? = nil,
-    underlying: (any Error)? = nil
+    _ message: String, _ response: HTTPResponse, _ body: Data? = nil, underlying: (any Error)? = nil
   ) -> HTTPError {
     var error = HTTPError(.unexpectedResponse, message, phase: .receiving, underlying: underlying)
     error.body = body.map { Data($0.prefix(bodyPrefix)) }
-    return error.addingContext(
-      request: RequestHead(method: request.method, url: response.url, fields: request.fields), response: response.head,
-      attempts: response.history)
+    return error.addingContext(of: response)
   }
 }
 

@@ -4,10 +4,16 @@ public import MartletSemantics
 public struct HTTPResponse: Sendable {
   private var content: Shared<Parts>
 
+  /// The head of the request that this response answers, as its attempt sent it: after redirects, the last one. A
+  /// response that no session has returned yet knows only the URL.
+  public package(set) var request: RequestHead {
+    get { content.value.request }
+    set { content.value.request = newValue }
+  }
   /// The URL of the request that this response answers: after redirects, the last one.
   public var url: URL {
-    get { content.value.url }
-    set { content.value.url = newValue }
+    get { content.value.request.url }
+    set { content.value.request.url = newValue }
   }
   /// The status and the fields. If the body was decoded, `Content-Encoding` and `Content-Length` are removed, because
   /// they do not describe ``body``; see ``DecodingTransport``.
@@ -58,7 +64,7 @@ public struct HTTPResponse: Sendable {
 
   /// Makes a response that was not received over a network: by a mock, a cache or an interceptor.
   public init(status: HTTPStatus = .ok, fields: HTTPFields = [:], body: ResponseBody = .empty, url: URL) {
-    content = Shared(Parts(url: url, head: ResponseHead(status: status, fields: fields), body: body))
+    content = Shared(Parts(to: url, head: ResponseHead(status: status, fields: fields), body: body))
   }
 
   /// Makes a response of a cache.
@@ -67,12 +73,12 @@ public struct HTTPResponse: Sendable {
   init(
     url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead?, from source: HTTPResponse.Source
   ) {
-    content = Shared(Parts(url: url, head: head, body: body, networkHead: networkHead, source: source))
+    content = Shared(Parts(to: url, head: head, body: body, networkHead: networkHead, source: source))
   }
 
   /// Makes a response that a transport received over a network.
   public init(url: URL, networkHead: ResponseHead, body: ResponseBody) {
-    content = Shared(Parts(url: url, head: networkHead, body: body, networkHead: networkHead))
+    content = Shared(Parts(to: url, head: networkHead, body: body, networkHead: networkHead))
   }
 
   /// Makes the response for a transport that does not decode bodies.
@@ -86,6 +92,12 @@ public struct HTTPResponse: Sendable {
     let isUnknown = networkHead.fields.contains(.transferEncoding)
     let length = hasNoBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)
     self.init(url: request.url, networkHead: networkHead, body: ResponseBody(length: length, from: source))
+  }
+
+  /// Notes the request that was sent for this response, and the attempts before it.
+  mutating func answer(_ sent: RequestHead, after attempts: [AttemptRecord]) {
+    (request.method, request.fields) = (sent.method, sent.fields)
+    if !attempts.isEmpty { history = attempts + history }
   }
 
   /// The status.
@@ -106,15 +118,23 @@ public struct HTTPResponse: Sendable {
 
 /// What a response consists of.
 private struct Parts: Sendable {
-  var url: URL
+  var request: RequestHead
   var head: ResponseHead
   var body: ResponseBody
   var networkHead: ResponseHead?
-  var source = HTTPResponse.Source.network
+  var source: HTTPResponse.Source
   var stream: (any DuplexStream)?
   var messages: (any MessageChannel)?
   var history: [AttemptRecord] = []
   var cookieLine: HTTPFields?
+
+  init(
+    to url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead? = nil,
+    source: HTTPResponse.Source = .network
+  ) {
+    request = RequestHead(method: .get, url: url)
+    (self.head, self.body, self.networkHead, self.source) = (head, body, networkHead, source)
+  }
 }
 
 extension HTTPResponse: CustomStringConvertible {

@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// Which failed requests are sent again, how often, and after which delay.
+/// Which failed requests are sent again, how many times, and after which delay.
 ///
 /// There are two cases:
 /// - A request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is

@@ -6,8 +6,8 @@
 /// yields allocates memory where it is not.
 @usableFromInline
 struct Shared<Value: Sendable>: Sendable {
-  // SAFETY: only a `Shared` that is the only one to refer to the box changes it, and who changes that has exclusive
-  // access to it. So the value needs no check of exclusivity of its own.
+  // SAFETY: only a `Shared` that is the only one to refer to the box changes it, and a change of
+  // that `Shared` has exclusive access to it. So the value needs no check of exclusivity of its own.
   @usableFromInline
   final class Box: @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked) var value: Value
@@ -30,6 +30,6 @@ struct Shared<Value: Sendable>: Sendable {
     }
   }
 
-  /// Whether both are the same value without a look at it: copies of one, neither of which was changed.
+  /// Whether both are copies of one value that neither has changed. The values themselves are not compared.
   func isSame(as other: Shared) -> Bool { box === other.box }
 }

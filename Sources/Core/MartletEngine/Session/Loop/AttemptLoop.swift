@@ -26,10 +26,8 @@ final class AttemptLoop: Sendable {
     chain = InterceptorChain(interceptors.session + interceptors.engine)
   }
 
-  /// Returns the accepted response, and the method of the request that it answers.
-  func run(
-    _ original: HTTPRequest, in call: Call
-  ) async throws(HTTPError) -> (response: HTTPResponse, method: HTTPMethod) {
+  /// Returns the accepted response.
+  func run(_ original: HTTPRequest, in call: Call) async throws(HTTPError) -> HTTPResponse {
     let own = original.options.interceptors
     let chain = own.isEmpty ? chain : InterceptorChain(interceptors.session + own + interceptors.engine)
     var request = original
@@ -47,10 +45,8 @@ final class AttemptLoop: Sendable {
         call.emit(.attempt(attempt.number, sent))
         var outcome = await outcome(of: sent, or: answer?.response, in: call)
         let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
-        if pending == nil, case .success(let response) = outcome { return (response.adding(history), sent.method) }
-        guard let resend = try await review(&outcome, of: attempt, by: chain, after: pending, in: call) else {
-          return (try outcome.get().adding(history), sent.method)
-        }
+        guard let pending, let resend = try await review(&outcome, of: attempt, by: chain, after: pending, in: call)
+        else { return try Self.response(outcome, to: sent.head, after: history) }
         history.append(AttemptRecord(request: sent.head, response: outcome.head, reason: resend.reason))
         guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: resend.reason) }
         try await wait(for: resend, in: call)
@@ -62,6 +58,17 @@ final class AttemptLoop: Sendable {
   }
 
   // `@inline(never)`: every waiting call keeps the frame of `run`, which these variables must not enlarge.
+
+  /// Returns the accepted response with the request that it answers and the attempts before it: earlier ones, and the
+  /// slower of two simultaneous ones.
+  @inline(never)
+  private static func response(
+    _ outcome: consuming Outcome, to request: RequestHead, after history: [AttemptRecord]
+  ) throws -> HTTPResponse {
+    var response = try outcome.get()
+    response.answer(request, after: history)
+    return response
+  }
 
   @inline(never)
   private static func failure(
@@ -102,9 +109,8 @@ final class AttemptLoop: Sendable {
   /// next request or an error, the response of this attempt is discarded.
   private func review(
     _ outcome: inout Outcome, of attempt: Attempt, by chain: InterceptorChain,
-    after first: InterceptorChain.Pending<Verdict>?, in call: Call
+    after first: InterceptorChain.Pending<Verdict>, in call: Call
   ) async throws -> InterceptorChain.Resend? {
-    guard let first else { return nil }
     do {
       let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
       if resend != nil { await outcome.discard(on: clock, in: call) }
@@ -113,14 +119,6 @@ final class AttemptLoop: Sendable {
       await outcome.discard(on: clock, in: call)
       throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])
     }
-  }
-}
-
-extension HTTPResponse {
-  /// Returns the response with the attempts before it: earlier ones, and the slower of two simultaneous ones.
-  fileprivate consuming func adding(_ history: [AttemptRecord]) -> HTTPResponse {
-    if !history.isEmpty { self.history = history + self.history }
-    return self
   }
 }
 

@@ -28,6 +28,8 @@ import Synchronization
   private let state: Mutex<State>
   /// The latest metrics from the loop thread, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
+  /// True: its waits end at the deadline.
+  public var endsAtDeadline: Bool { true }
 
   private enum State {
     /// It keeps the transport's thread, which a response that was read to its end does not.

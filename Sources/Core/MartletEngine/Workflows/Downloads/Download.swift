@@ -210,13 +210,13 @@ struct Download {
     var response = try await session.respond(
       to: part, limit: request.options.bodyLimit, until: deadline,
       Call.Use(storesResponse: request.options.storesDownloads))
-    context = context(of: response)
+    context = (response.request, response.head, response.history)
     switch decision(on: response, after: point) {
     case .append(let size):
       self.size = size
       sentDigest = FileDigest.named(by: response) ?? sentDigest
     case .whole:
-      guard expecting.accepts(response.status) else { throw await session.unexpected(response, to: request) }
+      guard expecting.accepts(response.status) else { throw await session.unexpected(response) }
       try begin(response)
     case .complete:
       response.body.endUnread()
@@ -231,10 +231,8 @@ struct Download {
       return nil
     case .other:
       if loss == nil, response.status != .partialContent {
-        guard expecting.accepts(response.status) else {
-          throw await session.unexpected(response, to: request)
-        }
-        _ = keptPoint()
+        guard expecting.accepts(response.status) else { throw await session.unexpected(response) }
+        keepFile()
         return response
       }
       response.body.cancel()
@@ -243,11 +241,6 @@ struct Download {
     }
     try await receive(response)
     return response
-  }
-
-  private func context(of response: HTTPResponse) -> ErrorContext {
-    let head = RequestHead(method: request.method, url: response.url, fields: request.fields)
-    return (head, response.head, response.history)
   }
 
   private func part(from point: ResumePoint?) -> HTTPRequest {
@@ -313,8 +306,9 @@ struct Download {
     if let deadline { try await deadline.limiting(sleep) } else { try await sleep() }
   }
 
-  /// Returns where a later download can continue. Keeps the file for it if the caller wants that.
-  private func keptPoint() -> ResumePoint? {
+  /// Keeps the file if the caller wants that and a later download can continue it. Returns where.
+  @discardableResult
+  private func keepFile() -> ResumePoint? {
     let kept = keeps && size.map { file.count <= $0 } ?? true ? point : nil
     file.keep(kept != nil)
     return kept
@@ -325,7 +319,7 @@ struct Download {
       file.keep(false)  // These bytes cannot be continued.
       return error
     }
-    guard let point = keptPoint() else { return error }
+    guard let point = keepFile() else { return error }
     var error = error
     error.resumption = DownloadResumption(
       url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator,

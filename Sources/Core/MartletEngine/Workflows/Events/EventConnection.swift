@@ -39,7 +39,7 @@ struct EventConnection: Sendable {
     let (body, response) = try await events.session.bytes(for: request)
     if response.status == .noContent { return false }
     guard response.status == .ok, response.fields.mediaType?.matches(.eventStream) == true else {
-      throw await events.session.unexpected(response, to: request, Self.refusal(response))
+      throw await events.session.unexpected(response, Self.refusal(response))
     }
     failures = 0
     parser.restart()

@@ -96,7 +96,10 @@ struct InspectorAccessTests {
   @Test(arguments: ["0", "-1", "9223372036854775807", "-9223372036854775808", "x"])
   func aNumberOfNoAttemptIsNotFound(_ number: String) async throws {
     let run = try InspectorRun()
-    #expect(try await run.status(run.request("/calls/1/\(number)/response")) == .notFound)
+    await run.call(HTTPRequest(.get, "http://a.example/"), MockTransport { _ in .text("hello") })
+    let id = try #require(run.ids.first)
+    #expect(try await run.text("/calls/\(id)/1/response") == "hello")
+    #expect(try await run.status(run.request("/calls/\(id)/\(number)/response")) == .notFound)
     #expect(try await run.status(run.request("/calls/\(number)")) == .notFound)
   }
 

@@ -88,7 +88,7 @@ struct CallMetricsTests {
     }
     let session = session(transport, metrics)
     async let answer = session.data(for: HTTPRequest(.get, origin))
-    while metrics.snapshot()["martlet_calls_active"]?.sum() != 1 { await Task.yield() }
+    try await until { metrics.snapshot()["martlet_calls_active"]?.sum() == 1 }
     gate.open()
     _ = try await answer
     #expect(metrics.snapshot()["martlet_calls_active"]?.sum() == 0)

@@ -68,7 +68,7 @@ struct CutConversationTests {
         #expect(try await ask(transport, .get, server) == "ok")
         #expect(await transport.statistics().values.map(\.opened) == [isInScript ? 1 : 2], "\(place)")
       }
-      while await transport.statistics().values.contains(where: { $0.active > 0 }) { await Task.yield() }
+      try await until { await !transport.statistics().values.contains(where: { $0.active > 0 }) }
     }
   }
 
@@ -111,7 +111,7 @@ struct CutConversationTests {
       await socket.close()
       return nil
     } catch {
-      while channel != nil { await Task.yield() }  // nothing keeps it
+      try? await until { channel == nil }  // nothing keeps it
       return error
     }
   }

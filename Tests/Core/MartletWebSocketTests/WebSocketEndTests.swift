@@ -196,7 +196,7 @@ struct WebSocketEndTests {
     let socket = try await bed.open(server)
     #expect(try await socket.receive() == .data(Data(count: 1 << 20)))
     let connection = try #require(socket.channel as? FramedConnection)
-    while !connection.isFull { await Task.yield() }
+    try await until { connection.isFull }
     #expect(!gate.isOpen)
     for _ in 1..<64 { #expect(try await socket.receive() == .data(Data(count: 1 << 20))) }
     #expect(try await socket.next() == nil)
@@ -270,7 +270,7 @@ struct WebSocketEndTests {
     }
     #expect(await codes.value == .goingAway)
     try await server.end(ofConnection: 1)
-    while connection != nil { await Task.yield() }
+    try await until { connection == nil }
   }
 }
 

@@ -1,6 +1,7 @@
 import Martlet
 import MartletImages
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("Image cache", .timeLimit(.minutes(5)))
@@ -163,7 +164,7 @@ struct ImageCacheTests {
     let trimming = Task { await cache.trim(on: signals) }
 
     inject.yield(.warning)
-    await until { cache.count <= 4 }
+    try await until { cache.count <= 4 }
     #expect(try (4..<8).allSatisfy { cache[try key("\($0)")] != nil })
 
     inject.yield(.critical)

@@ -4,6 +4,7 @@ import MartletImages
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Images that need other images: an interceptor of the session uses the loader of the session.
@@ -93,7 +94,7 @@ struct CircularLoadTests {
     let a = Task { try await loader.image(for: first) }
     try await reviewing.wait()
     let b = Task { try await loader.image(for: second) }
-    await until { loader.queueLengths.loads >= 1 }
+    try await until { loader.queueLengths.loads >= 1 }
     queued.open()
 
     let widths = try await [a.value.bitmap.size.width, b.value.bitmap.size.width]

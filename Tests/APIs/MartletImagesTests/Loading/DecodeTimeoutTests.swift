@@ -2,6 +2,7 @@ import Dispatch
 import MartletImages
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Decoding that does not end", .timeLimit(.minutes(5)))
@@ -38,9 +39,9 @@ struct DecodeTimeoutTests {
   /// Starts a load whose decoder blocks, and returns when it is blocked.
   private func begin(
     _ target: String, in fixture: LoadingFixture, _ stuck: Stuck, count: Int
-  ) async -> Task<LoadedImage, any Error> {
+  ) async throws -> Task<LoadedImage, any Error> {
     let task = Task { try await fixture.loader.image(for: fixture.picture(target)) }
-    await until { stuck.active.withLock { $0.now } == count }
+    try await until { stuck.active.withLock { $0.now } == count }
     return task
   }
 
@@ -48,7 +49,7 @@ struct DecodeTimeoutTests {
     let (stuck, clock) = (Stuck(), ManualClock())
     let fixture = try fixture(stuck, clock)
     defer { stuck.released.signal() }
-    let task = await begin("/stuck", in: fixture, stuck, count: 1)
+    let task = try await begin("/stuck", in: fixture, stuck, count: 1)
     try await clock.sleepers(1)
 
     clock.advance(by: .seconds(60))
@@ -64,14 +65,14 @@ struct DecodeTimeoutTests {
     let (stuck, clock) = (Stuck(), ManualClock())
     let fixture = try fixture(stuck, clock)
     for number in 1...2 {
-      let task = await begin("/stuck/\(number)", in: fixture, stuck, count: number)
+      let task = try await begin("/stuck/\(number)", in: fixture, stuck, count: number)
       try await clock.sleepers(1)
       clock.advance(by: .seconds(60))
       _ = await #expect(throws: ImageLoadError.self) { try await task.value }
     }
 
     let third = fixture.begin(fixture.picture("/stuck/3"))
-    await until { fixture.loader.queueLengths.decodes == 1 }
+    try await until { fixture.loader.queueLengths.decodes == 1 }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(60))
     let error = await #expect(throws: ImageLoadError.self) { try await third.value }
@@ -87,7 +88,7 @@ struct DecodeTimeoutTests {
     let (stuck, clock) = (Stuck(), ManualClock())
     let fixture = try fixture(stuck, clock)
     defer { stuck.released.signal() }
-    let task = await begin("/stuck", in: fixture, stuck, count: 1)
+    let task = try await begin("/stuck", in: fixture, stuck, count: 1)
 
     task.cancel()
 

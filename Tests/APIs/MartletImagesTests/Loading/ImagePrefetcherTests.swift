@@ -1,6 +1,7 @@
 import Martlet
 import MartletImages
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("Image prefetcher", .timeLimit(.minutes(5)))
@@ -16,7 +17,7 @@ struct ImagePrefetcherTests {
 
     prefetcher.prefetch(window)
 
-    for request in window { await until { fixture.loader.cachedImage(for: request) != nil } }
+    for request in window { try await until { fixture.loader.cachedImage(for: request) != nil } }
     #expect(Set(fixture.server.requests.map(\.path)) == ["/0", "/1", "/2", "/3"])
     #expect(fixture.server.requests.count == 4)
 
@@ -32,7 +33,7 @@ struct ImagePrefetcherTests {
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
 
     prefetcher.prefetch([post, fixture.picture()])
-    await until { fixture.loader.cachedImage(for: fixture.picture()) != nil }
+    try await until { fixture.loader.cachedImage(for: fixture.picture()) != nil }
 
     #expect(fixture.server.requests.map(\.path) == ["/a.jpg"])
     withExtendedLifetime(prefetcher) {}
@@ -50,10 +51,10 @@ struct ImagePrefetcherTests {
 
     prefetcher.prefetch(requests.suffix(2))
 
-    await fixture.ended(requests[0])
+    try await fixture.ended(requests[0])
     gate.open()
     for request in requests.suffix(2) {
-      await until { fixture.loader.cachedImage(for: request) != nil }
+      try await until { fixture.loader.cachedImage(for: request) != nil }
     }
     #expect(fixture.server.requests.filter { $0.path == "/1" }.count == 1)
   }
@@ -67,7 +68,7 @@ struct ImagePrefetcherTests {
     let caller = fixture.begin(fixture.picture())
 
     prefetcher.prefetch([])
-    await until { fixture.loader.waiterCount(for: fixture.picture()) <= 1 }
+    try await until { fixture.loader.waiterCount(for: fixture.picture()) <= 1 }
     gate.open()
 
     #expect(try await caller.value.bitmap.size.width == 40)
@@ -85,9 +86,9 @@ struct ImagePrefetcherTests {
     _ = try await fixture.server.request(1)
     let prefetcher = ImagePrefetcher(loader: fixture.loader)
     prefetcher.prefetch([fixture.picture("/ahead")])
-    await until { fixture.loader.queueLengths.loads >= 1 }
+    try await until { fixture.loader.queueLengths.loads >= 1 }
     let seen = fixture.begin(fixture.picture("/seen"))
-    await until { fixture.loader.queueLengths.loads >= 2 }
+    try await until { fixture.loader.queueLengths.loads >= 2 }
 
     gate.open()
 

@@ -3,6 +3,7 @@ import MartletEngine
 import MartletImages
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 /// A server and a loader. The session has no cache, unless a test sets one.
@@ -35,18 +36,12 @@ struct LoadingFixture {
   }
 
   /// Returns when the load of an image has no more waiters.
-  func ended(_ request: ImageRequest) async { await until { loader.waiterCount(for: request) == 0 } }
+  func ended(_ request: ImageRequest) async throws { try await until { loader.waiterCount(for: request) == 0 } }
 }
 
 /// Runs a task on the thread that starts or resumes it: a new task runs until it waits for something.
 private final class InlineExecutor: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
-}
-
-/// Returns when a condition of a loader is met, or when the test is cancelled. A loader reports no changes of its
-/// queues, so the condition is checked each millisecond. In between, the processor is free for other threads.
-func until(_ condition: () -> Bool) async {
-  while !condition(), !Task.isCancelled { try? await Task.sleep(for: .milliseconds(1)) }
 }
 
 extension Reply {

@@ -2,6 +2,7 @@ import Martlet
 import MartletCombine
 import MartletImages
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite("Phases of a load", .timeLimit(.minutes(5)))
@@ -41,7 +42,7 @@ struct PhaseTests {
     var request = fixture.picture(fitting: 20)
     request.processors = [Cut(width: 10)]
     var phases = fixture.loader.phases(for: request).makeAsyncIterator()
-    await until { fixture.loader.waiterCount(for: request) >= 1 }
+    try await until { fixture.loader.waiterCount(for: request) >= 1 }
     let plain = fixture.begin(request)
     head.open()
 
@@ -103,7 +104,7 @@ struct PhaseTests {
         log.append("\($0.bitmap.size)")
       }
     }
-    await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
+    try await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
 
     gate.open()
     try await log.waitForEntries(4)
@@ -120,7 +121,7 @@ struct PhaseTests {
     } receiveValue: { _ in
     }
     let phases = fixture.loader.phasePublisher(for: fixture.picture()).sink { _ in }
-    await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
+    try await until { fixture.loader.waiterCount(for: fixture.picture()) >= 2 }
     _ = try await fixture.server.request(1)
 
     image.cancel()

@@ -3,6 +3,7 @@ import Martlet
 import MartletImages
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Limits and priorities of loads", .timeLimit(.minutes(5)))
@@ -15,7 +16,7 @@ struct PrioritySemaphoreTests {
     _ = try await fixture.server.request(1)
     for (index, request) in requests.enumerated() {
       tasks.append(fixture.begin(request))
-      await until { fixture.loader.queueLengths.loads >= index + 1 }
+      try await until { fixture.loader.queueLengths.loads >= index + 1 }
     }
     return tasks
   }
@@ -91,7 +92,7 @@ struct PrioritySemaphoreTests {
 
     tasks[1].cancel()
     _ = try? await tasks[1].value
-    await until { fixture.loader.queueLengths.loads <= 1 }
+    try await until { fixture.loader.queueLengths.loads <= 1 }
     gate.open()
 
     _ = try await tasks[2].value
@@ -111,7 +112,7 @@ struct PrioritySemaphoreTests {
     }
     var tasks: [Task<LoadedImage, any Error>] = []
     for number in 0..<10 { tasks.append(fixture.begin(fixture.picture("/\(number)"))) }
-    await until { fixture.loader.queueLengths.loads >= 7 && active.withLock({ $0.now }) >= 3 }
+    try await until { fixture.loader.queueLengths.loads >= 7 && active.withLock({ $0.now }) >= 3 }
 
     gate.open()
 
@@ -134,7 +135,7 @@ struct PrioritySemaphoreTests {
     }
 
     // more threads are blocked than are available for tasks, but this task continues
-    await until { fixture.loader.queueLengths.decodes >= 2 && worker.active.withLock({ $0.now }) >= 4 }
+    try await until { fixture.loader.queueLengths.decodes >= 2 && worker.active.withLock({ $0.now }) >= 4 }
     for _ in 0..<6 { worker.released.signal() }
 
     for task in tasks { _ = try await task.value }

@@ -6,6 +6,7 @@ import Testing
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
+import TestSupport
 #endif
 
 /// A session retains an unregistered observer only as long as its tasks need it, and a sign-out still deletes the data
@@ -65,7 +66,7 @@ struct ObserverLifetimeTests {
     }
     await session.callbacksHaveReturned()
 
-    try await waitUntilReleased(references)
+    try await until { references.allSatisfy { $0.object == nil } }
     session.clearCredentials()
   }
 
@@ -82,7 +83,7 @@ struct ObserverLifetimeTests {
       await session.callbacksHaveReturned()
     }
 
-    try await waitUntilReleased([reference])
+    try await until { reference.object == nil }
   }
 
   #if os(Linux)
@@ -102,7 +103,7 @@ struct ObserverLifetimeTests {
       session.register(observer)
       session.unregister(observer)
     }
-    try await waitUntilReleased(references)
+    try await until { references.allSatisfy { $0.object == nil } }
   }
   #endif
 
@@ -136,14 +137,6 @@ struct ObserverLifetimeTests {
       try await page.closed.wait()
       let outcome = await waiting
       #expect(outcome.code == .userAuthenticationRequired)
-    }
-  }
-
-  /// Another task may retain an object until it ends.
-  private func waitUntilReleased(_ references: [WeakReference]) async throws {
-    while references.contains(where: { $0.object != nil }) {
-      try Task.checkCancellation()
-      await Task.yield()
     }
   }
 }

@@ -51,13 +51,15 @@ struct AlarmTests {
 
   @Test func aCancelledAlarmReleasesItsAction() {
     final class Owner: Sendable {}
-    weak var released: Owner?
     for clock in [ContinuousClock(), ManualClock()] as [any Clock<Duration>] {
-      let owner = Owner()
-      released = owner
-      let alarm = Alarm(after: .seconds(3600), on: clock) { [owner] in _ = owner }
-      alarm.cancel()
+      weak var released: Owner?
+      do {
+        let owner = Owner()
+        released = owner
+        let alarm = Alarm(after: .seconds(3600), on: clock) { [owner] in _ = owner }
+        alarm.cancel()
+      }
+      #expect(released == nil, "\(type(of: clock))")
     }
-    #expect(released == nil)
   }
 }

@@ -84,7 +84,7 @@ struct CircuitBreakerTests {
     for _ in 0..<3 { _ = try await get(session) }
     clock.advance(by: .seconds(5))
     async let probe = get(session)
-    while sent.value < 4 { await Task.yield() }
+    try await until { sent.value >= 4 }
     #expect(await refusal(session)?.message.contains("until the requests that are sent now have succeeded") == true)
     gate.open()
     #expect(try await probe == .ok)

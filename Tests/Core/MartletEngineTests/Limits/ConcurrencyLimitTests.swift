@@ -31,10 +31,8 @@ struct ConcurrencyLimitTests {
   }
 
   /// Waits until this number of requests have been queued.
-  private func queued(_ count: Int) async {
-    while log.lines.filter({ $0.contains("limit: http://a.example: waits for one") }).count < count {
-      await Task.yield()
-    }
+  private func queued(_ count: Int) async throws {
+    try await until { log.lines.count { $0.contains("limit: http://a.example: waits for one") } >= count }
   }
 
   private func get(_ session: HTTPSession, _ path: String) async throws -> HTTPResponse {
@@ -45,11 +43,11 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     var waiting: [Task<HTTPResponse, any Error>] = []
     for number in 1...4 {
       waiting.append(Task { try await get(session, "/\(number)") })
-      await queued(number)
+      try await queued(number)
     }
     #expect(order.entries == ["/held"])
     gate.open()
@@ -70,7 +68,7 @@ struct ConcurrencyLimitTests {
     }
     let session = session(ConcurrencyLimit(3), transport)
     let tasks = (0..<20).map { _ in Task { try await get(session, "/held").status } }
-    await queued(17)
+    try await queued(17)
     let givenUp = Set(tasks.indices.filter { _ in Bool.random(using: &random) })
     for index in givenUp.sorted().shuffled(using: &random) {
       tasks[index].cancel()
@@ -83,7 +81,7 @@ struct ConcurrencyLimitTests {
     for index in givenUp { _ = await tasks[index].result }
     // all places are free: three requests are in progress at the same time
     let next = (0..<3).map { _ in Task { try await get(session, "/again").status } }
-    while order.entries.count(where: { $0 == "/again" }) < 3 { await Task.yield() }
+    try await until { order.entries.count(where: { $0 == "/again" }) >= 3 }
     again.open()
     for task in next { #expect(try await task.value == .ok) }
   }
@@ -92,7 +90,7 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     #expect(try await session.data(for: HTTPRequest(.get, url("http://b.example/"))).1.status == .ok)
     gate.open()
     _ = try await held
@@ -133,7 +131,7 @@ struct ConcurrencyLimitTests {
     configuration.clock = clock
     let session = HTTPSession(transport: holding(gate, order), configuration: configuration)
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     let late = (0..<30).map { _ in
       Task {
         var request = HTTPRequest(.get, url("http://a.example/"))
@@ -141,7 +139,7 @@ struct ConcurrencyLimitTests {
         return try await session.data(for: request)
       }
     }
-    await queued(30)
+    try await queued(30)
     clock.advance(by: .seconds(1))
     for task in late {
       let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
@@ -156,7 +154,7 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1, waitLimit: .seconds(2)), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     let waiting = Task { try await get(session, "/late") }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(2))
@@ -176,9 +174,9 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1, queue: 1), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     async let waiting = get(session, "/waiting")
-    await queued(1)
+    try await queued(1)
     let error = await #expect(throws: HTTPError.self) { try await get(session, "/third") }
     #expect(error?.message.contains("1 others wait already, which is the limit") == true)
     gate.open()
@@ -189,14 +187,14 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1, queue: 1), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     let cancelled = Task { try await get(session, "/cancelled") }
-    await queued(1)
+    try await queued(1)
     cancelled.cancel()
     let error = await #expect(throws: HTTPError.self) { try await cancelled.value }
     #expect(error?.isCancelled == true)
     async let next = get(session, "/next")
-    await queued(2)
+    try await queued(2)
     gate.open()
     _ = try await (held, next)
     #expect(order.entries == ["/held", "/next"])
@@ -206,7 +204,7 @@ struct ConcurrencyLimitTests {
     let gate = Gate(), order = Log<String>()
     let session = session(ConcurrencyLimit(1, waitLimit: nil), holding(gate, order))
     async let held = get(session, "/held")
-    while order.entries.isEmpty { await Task.yield() }
+    try await until { !order.entries.isEmpty }
     var request = HTTPRequest(.get, url("http://a.example/late"))
     request.options.deadline = .seconds(1)
     let waiting = Task { [request] in try await session.data(for: request) }

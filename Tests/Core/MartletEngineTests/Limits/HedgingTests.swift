@@ -50,7 +50,7 @@ struct HedgingTests {
   ) async throws -> Task<(Data, HTTPResponse), any Error> {
     let task = Task { try await session.data(for: request) }
     try await clock.sleepers(alarms)
-    while sent.entries.isEmpty { await Task.yield() }
+    try await until { !sent.entries.isEmpty }
     clock.advance(by: .milliseconds(1))
     return task
   }
@@ -98,7 +98,7 @@ struct HedgingTests {
         }))
     try await warmUp(session)
     let task = try await begin(session, request)
-    while sent.entries.count < 2 { await Task.yield() }
+    try await until { sent.entries.count >= 2 }
     first.open()
     let (data, response) = try await task.value
     #expect(data == Data("first".utf8))
@@ -124,11 +124,11 @@ struct HedgingTests {
     let holders = (0..<2).map { _ in
       Task { try await session.data(for: HTTPRequest(.post, url("http://a.example/held"))) }
     }
-    while sent.entries.filter({ $0 == "/held" }).count < 2 { await Task.yield() }
+    try await until { sent.entries.filter({ $0 == "/held" }).count >= 2 }
     let others = (0..<10).map { _ in
       Task { try await session.data(for: HTTPRequest(.get, url("http://a.example/warm"))) }
     }
-    while !log.lines.contains(where: { $0.contains("behind 9 others") }) { await Task.yield() }
+    try await until { log.lines.contains(where: { $0.contains("behind 9 others") }) }
     clock.advance(by: .seconds(10))
     held.open()
     for task in holders + others { _ = try await task.value }
@@ -136,7 +136,7 @@ struct HedgingTests {
 
     // so the origin is still known to answer at once
     let task = Task { try await session.data(for: request) }
-    while !sent.entries.contains("/slow") { await Task.yield() }
+    try await until { sent.entries.contains("/slow") }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(1))
     _ = try await task.value
@@ -165,7 +165,7 @@ struct HedgingTests {
         }))
     try await warmUp(session)
     let task = try await begin(session, request)
-    while sent.entries.count < 2 { await Task.yield() }
+    try await until { sent.entries.count >= 2 }
     first.open()
     second.open()
     #expect(try await task.value.0 == Data("second".utf8))
@@ -200,11 +200,11 @@ struct HedgingTests {
     let session = session(transport(first: wait, second: wait))
     try await warmUp(session)
     let task = try await begin(session, request)
-    while sent.entries.count < 2 { await Task.yield() }
+    try await until { sent.entries.count >= 2 }
     task.cancel()
     let error = await #expect(throws: HTTPError.self) { try await task.value }
     #expect(error?.isCancelled == true)
-    while ended.value < 2 { await Task.yield() }
+    try await until { ended.value >= 2 }
   }
 
   @Test func theDeadlineEndsBoth() async throws {
@@ -219,11 +219,11 @@ struct HedgingTests {
     var request = request
     request.options.deadline = .seconds(1)
     let task = try await begin(session, request, alarms: 2)
-    while sent.entries.count < 2 { await Task.yield() }
+    try await until { sent.entries.count >= 2 }
     clock.advance(by: .seconds(1))
     let error = await #expect(throws: HTTPError.self) { try await task.value }
     #expect(error?.kind == .deadlineExceeded)
-    while ended.value < 2 { await Task.yield() }
+    try await until { ended.value >= 2 }
   }
 
   /// If an origin refuses the second request, it still has the first one.
@@ -272,7 +272,7 @@ struct HedgingTests {
         })
       try await warmUp(session)
       let task = Task { try await session.data(for: request) }
-      while count.value == 0 { await Task.yield() }
+      try await until { count.value != 0 }
       clock.advance(by: .seconds(10))
       gate.open()
       #expect(try await task.value.0 == Data("only".utf8))
@@ -301,7 +301,7 @@ struct HedgingTests {
     let task = Task { try await session.data(for: request) }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(1))
-    while slow.value < 5 { await Task.yield() }
+    try await until { slow.value >= 5 }
     task.cancel()
     _ = try? await task.value
     #expect(slow.value == 5 && hedges.count == 2)
@@ -346,7 +346,7 @@ struct HedgingTests {
     let session = session(SocketTransport())
     for _ in 0..<20 { _ = try await session.data(for: HTTPRequest(.get, server.url("/warm"))) }
     let task = Task { try await session.data(for: HTTPRequest(.get, server.url("/slow"))) }
-    while count.value == 0 { await Task.yield() }
+    try await until { count.value != 0 }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(60))
     let (data, response) = try await task.value

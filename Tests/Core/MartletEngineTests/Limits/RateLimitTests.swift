@@ -133,7 +133,7 @@ struct RateLimitTests {
       $0.limits.concurrency = ConcurrencyLimit(1, queue: 0)
     }
     let first = Task { try await session.data(for: HTTPRequest(.get, origin)).1.status }
-    while sent.entries.isEmpty { await Task.yield() }
+    try await until { !sent.entries.isEmpty }
     for _ in 0..<5 { #expect(await failure(session)?.kind == .concurrencyLimit) }
     gate.open()
     #expect(try await first.value == .ok)

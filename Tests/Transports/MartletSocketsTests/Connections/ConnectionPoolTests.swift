@@ -44,11 +44,6 @@ struct ConnectionPoolTests {
     return SocketTransport(configuration, options: options)
   }
 
-  /// Waits for a state that the other side causes.
-  private func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() { await Task.yield() }
-  }
-
   // MARK: - Idle connections
 
   /// Without the hint the second request would find the first one's connection.
@@ -137,7 +132,7 @@ struct ConnectionPoolTests {
     let first = Task { try await text(transport, HTTPRequest(.get, server.url), in: call) }
     _ = try await server.request(1)
     let second = Task { try await text(transport, HTTPRequest(.get, server.url), in: call) }
-    try await eventually { await transport.statistics().values.first?.queued == 1 }
+    try await until { await transport.statistics().values.first?.queued == 1 }
     gate.open()
     _ = try await (first.value, second.value)
 
@@ -154,7 +149,7 @@ struct ConnectionPoolTests {
     let origin = try #require(Origin(server.url))
     let transport = transport { $0.idleLifetime = .seconds(1) }
     #expect(try await text(transport, HTTPRequest(.get, server.url)) == "ok")
-    try await eventually { await transport.statistics()[origin] == PoolStatistics(opened: 1) }
+    try await until { await transport.statistics()[origin] == PoolStatistics(opened: 1) }
   }
 
   // MARK: - Numbers
@@ -171,7 +166,7 @@ struct ConnectionPoolTests {
 
     let tasks = (0..<3).map { _ in Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) } }
     let busy = PoolStatistics(active: 2, queued: 1, opened: 2, reused: 3)
-    try await eventually { await transport.statistics()[origin] == busy }
+    try await until { await transport.statistics()[origin] == busy }
     gate.open()
     for task in tasks { _ = try await task.value }
     #expect(await transport.statistics() == [origin: PoolStatistics(idle: 2, opened: 2, reused: 4)])
@@ -238,7 +233,7 @@ struct ConnectionPoolTests {
       try await transport.preconnect(to: address, requests: 5)
       return await transport.statistics()[origin]
     }
-    try await eventually { await transport.statistics()[origin]?.opening == 2 }
+    try await until { await transport.statistics()[origin]?.opening == 2 }
     gate.open()
     #expect(try await ahead.value == PoolStatistics(idle: 2, opened: 2))
   }
@@ -251,11 +246,11 @@ struct ConnectionPoolTests {
     let address = url("http://a.example:\(server.port)/")
     let origin = try #require(Origin(address))
     let ahead = Task { try await transport.preconnect(to: address, requests: 2) }
-    try await eventually { await transport.statistics()[origin]?.opening == 2 }
+    try await until { await transport.statistics()[origin]?.opening == 2 }
     let requests = (0..<3).map { _ in Task { try await text(transport, HTTPRequest(.get, address)) } }
-    try await eventually { await transport.statistics()[origin] == PoolStatistics(queued: 3, opening: 3) }
+    try await until { await transport.statistics()[origin] == PoolStatistics(queued: 3, opening: 3) }
     for request in requests { request.cancel() }
-    try await eventually { await transport.statistics()[origin]?.queued == 0 }
+    try await until { await transport.statistics()[origin]?.queued == 0 }
     gate.open()
     try await ahead.value
     for request in requests { await #expect(throws: (any Error).self) { try await request.value } }
@@ -306,7 +301,7 @@ struct ConnectionPoolTests {
     let context = try await transport.identity.context(in: nil)
     let peer = try TLSPeer(host: origin.host, port: origin.port)
     let key = ResumableSessions.Key(peer: peer, protocols: ["h2", "http/1.1"])
-    try await eventually { context.resumable.take(for: key, pins: context.verification) != nil }
+    try await until { context.resumable.take(for: key, pins: context.verification) != nil }
     #expect(await transport.statistics()[origin] == PoolStatistics(idle: 1, opened: 1))
     #expect(try await text(transport, HTTPRequest(.get, server.url)) == "1")
     #expect(await transport.statistics()[origin]?.opened == 1)

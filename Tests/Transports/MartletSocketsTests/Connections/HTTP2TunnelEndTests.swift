@@ -45,7 +45,7 @@ struct HTTP2TunnelEndTests: TunnelTests {
     #expect(try await ask(transport, server) == "ok")
     #expect(await opened(transport) == [2])
     try await expectEcho(stream, hello: "")
-    while await transport.statistics().values.map({ $0.active + $0.idle }) != [1] { await Task.yield() }
+    try await until { await transport.statistics().values.map({ $0.active + $0.idle }) == [1] }
   }
 
   @Test func closingResetsTheStream() async throws {
@@ -91,7 +91,7 @@ struct HTTP2TunnelEndTests: TunnelTests {
     stream.close()
     #expect(try await event(transport, server) == "end")
     #expect(try await event(transport, server) == String(repeating: "a", count: 300_000))
-    while await transport.statistics().values.map(\.active) != [0] { await Task.yield() }
+    try await until { await transport.statistics().values.map(\.active) == [0] }
     #expect(try await ask(transport, server) == "ok")
   }
 
@@ -104,7 +104,7 @@ struct HTTP2TunnelEndTests: TunnelTests {
     #expect(try await event(transport, server) == "end")
     #expect(try await event(transport, server) == "reset 8")
     #expect(try await ask(transport, server) == "ok")
-    while await transport.statistics().values.map(\.active) != [0] { await Task.yield() }
+    try await until { await transport.statistics().values.map(\.active) == [0] }
   }
 
   @Test func aStreamOutlivesItsTransport() async throws {

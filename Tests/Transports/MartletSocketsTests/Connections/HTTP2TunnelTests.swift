@@ -40,7 +40,7 @@ struct HTTP2TunnelTests: TunnelTests {
     let server = try TunnelServer()
     let transport = transport(server)
     async let connected: Void = transport.preconnect(to: server.url)
-    while await transport.statistics().values.allSatisfy({ $0.opening + $0.idle == 0 }) { await Task.yield() }
+    try await until { await !transport.statistics().values.allSatisfy({ $0.opening + $0.idle == 0 }) }
     let response = try await transport.send(handshake(server), in: Call())
     #expect(response.head.version == .http2)
     try await connected
@@ -97,7 +97,7 @@ struct HTTP2TunnelTests: TunnelTests {
     #expect(await transport.statistics().values.map(\.active) == [1])
     stream.close()
     #expect(try await event(transport, server) == "reset 8")
-    while await transport.statistics().values.map(\.active) != [0] { await Task.yield() }
+    try await until { await transport.statistics().values.map(\.active) == [0] }
   }
 
   // MARK: - Answers
@@ -178,7 +178,7 @@ struct HTTP2TunnelTests: TunnelTests {
     stream.finish()
     #expect(try await event(transport, server) == "end")
     #expect(try await event(transport, server) == "late words")
-    while await transport.statistics().values.map(\.active) != [0] { await Task.yield() }
+    try await until { await transport.statistics().values.map(\.active) == [0] }
     #expect(await opened(transport) == [1])
   }
 
@@ -188,7 +188,7 @@ struct HTTP2TunnelTests: TunnelTests {
     let transport = transport(server)
     let stream = try await open(.flood, transport, server)
     let upgrade = try #require(stream as? UpgradedStream).upgrade
-    while !upgrade.input.isPaused { await Task.yield() }
+    try await until { upgrade.input.isPaused }
     for _ in 0..<20 { #expect(try await ask(transport, server) == "ok") }
     try await expectEcho(open(.echo, transport, server))
     var data = Data()
@@ -206,7 +206,7 @@ struct HTTP2TunnelTests: TunnelTests {
     let transport = transport(server) { $0.readAhead = 64 << 10 }
     let stream = try await open(.crumbs, transport, server)
     let upgrade = try #require(stream as? UpgradedStream).upgrade
-    while !upgrade.input.isPaused { await Task.yield() }
+    try await until { upgrade.input.isPaused }
     for _ in 0..<20 { #expect(try await ask(transport, server) == "ok") }
     #expect(try await rest(of: stream) == Data(String(repeating: "ab", count: 25_000).utf8))
   }

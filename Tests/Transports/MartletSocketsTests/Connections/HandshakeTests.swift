@@ -56,15 +56,8 @@ struct HandshakeTests {
   /// Occupies the thread.
   private func hold() async throws -> Hold {
     let hold = Hold(threads)
-    try await eventually { hold.hasBegun }
+    try await until { hold.hasBegun }
     return hold
-  }
-
-  private func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() {
-      try Task.checkCancellation()  // the test's time is up
-      await Task.yield()
-    }
   }
 
   // MARK: - Other requests
@@ -80,7 +73,7 @@ struct HandshakeTests {
           return try await text(transport, nginx.tls("/hello.txt"))
         }
       }
-      try await eventually { threads.waiting == 64 || finished.value > 0 }
+      try await until { threads.waiting == 64 || finished.value > 0 }
       for _ in 0..<10 { #expect(try await text(transport, server.url) == "plain") }
       #expect(finished.value == 0)
       #expect(server.requests.map(\.connection).max() == 1)
@@ -107,13 +100,13 @@ struct HandshakeTests {
     let error = await #expect(throws: HTTPError.self) { _ = try await text(transport, nginx.tls("/hello.txt")) }
     #expect(error?.kind == .connectTimeout)
     held.release()
-    try await eventually { threads.waiting == 0 }  // the step of the closed connection
+    try await until { threads.waiting == 0 }  // the step of the closed connection
   }
 
   @Test func aRequestIsCancelledDuringAStep() async throws {
     let transport = transport(), held = try await hold()
     let task = Task { try await text(transport, nginx.tls("/hello.txt")) }
-    try await eventually { threads.waiting == 1 }
+    try await until { threads.waiting == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { _ = try await task.value }
     held.release()
@@ -124,12 +117,12 @@ struct HandshakeTests {
     let server = try HandshakeServer(), held = try await hold()
     let (target, authority) = (server.url, server.authority)
     let task = Task { try await text(transport(trusting: authority), target) }
-    try await eventually { threads.waiting == 1 && server.accept() }
+    try await until { threads.waiting == 1 && server.accept() }
     task.cancel()
     _ = try? await task.value
-    try await eventually { server.hasEnded() }
+    try await until { server.hasEnded() }
     held.release()
-    try await eventually { threads.waiting == 0 }
+    try await until { threads.waiting == 0 }
   }
 
   @Test func aConnectionThatEndsDuringTheFirstStepFailsAfterIt() async throws {
@@ -138,7 +131,7 @@ struct HandshakeTests {
     let transport = transport(), held = try await hold()
     let target = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
     let task = Task { try await text(transport, target) }
-    try await eventually { threads.waiting == 1 }
+    try await until { threads.waiting == 1 }
     _ = try await server.end(ofConnection: 1)
     _ = try await text(transport, other.url)  // the loop has received the end
     held.release()
@@ -155,7 +148,7 @@ struct HandshakeTests {
     try server.send(server.rest)
     try await passTurn(of: transport)
     held.release()
-    try await eventually { try server.receivesRequest() }
+    try await until { try server.receivesRequest() }
     try server.respond("over two pieces")
     #expect(try await task.value == "over two pieces")
   }
@@ -196,7 +189,7 @@ struct HandshakeTests {
       }
       for try await texts in group { for (text, expected) in texts { #expect(text == expected) } }
     }
-    try await eventually { threads.waiting == 0 }
+    try await until { threads.waiting == 0 }
   }
 
   /// A request whose handshake has got a half of the server's part, with the step that computes it held back.
@@ -206,14 +199,14 @@ struct HandshakeTests {
     let server = try HandshakeServer(), first = try await hold()
     let transport = transport(trusting: server.authority), target = server.url
     let task = Task { try await text(transport, target) }
-    try await eventually { threads.waiting == 1 }
+    try await until { threads.waiting == 1 }
     let second = Hold(threads)
     first.release()
-    try await eventually { server.accept() }
-    try await eventually { try server.receivesHello() }
-    try await eventually { second.hasBegun }
+    try await until { server.accept() }
+    try await until { try server.receivesHello() }
+    try await until { second.hasBegun }
     try server.send(server.half)
-    try await eventually { threads.waiting == 1 }
+    try await until { threads.waiting == 1 }
     return (server, transport, second, task)
   }
 

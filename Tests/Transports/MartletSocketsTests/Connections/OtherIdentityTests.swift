@@ -63,14 +63,6 @@ struct OtherIdentityTests {
     try User(try await text(transport, nginx.user("/user")))
   }
 
-  /// Waits for a state that the other side causes.
-  private func eventually(_ condition: () async throws -> Bool) async throws {
-    while try await !condition() {
-      try Task.checkCancellation()  // the test's time is up
-      await Task.yield()
-    }
-  }
-
   // MARK: - Isolation
 
   @Test(arguments: [(ConnectionConfiguration.Versions.http1, "HTTP/1.1"), (.automatic, "HTTP/2.0")])
@@ -196,8 +188,8 @@ struct OtherIdentityTests {
 
     other = nil
 
-    try await eventually { try await base.statistics()[origin]?.idle == 1 }
-    try await eventually { context == nil }  // and with it the key
+    try await until { try await base.statistics()[origin]?.idle == 1 }
+    try await until { context == nil }  // and with it the key
     #expect(try await user(base).name == "")
     #expect(await base.statistics()[try origin]?.opened == 2)
   }
@@ -212,7 +204,7 @@ struct OtherIdentityTests {
 
     #expect(try await response?.body.collect(upTo: 1 << 24).count == 1_000_000)
     response = nil
-    try await eventually { try await base.statistics()[origin] == PoolStatistics(opened: 1) }
+    try await until { try await base.statistics()[origin] == PoolStatistics(opened: 1) }
   }
 
   @Test func anUpgradedConnectionIsUsedOn() async throws {
@@ -229,7 +221,7 @@ struct OtherIdentityTests {
     #expect(identity != nil)
 
     other = nil
-    try await eventually { identity == nil }
+    try await until { identity == nil }
     _ = await base.statistics()  // after the job that closes connections
 
     try await stream.write(Data("again".utf8))
@@ -238,7 +230,7 @@ struct OtherIdentityTests {
     while let bytes = try await stream.read() { text += String(decoding: bytes, as: UTF8.self) }
     #expect(text == "hello again bye")
     let upgraded = try #require(Origin(server.secure))
-    try await eventually { await base.statistics()[upgraded]?.active == 0 }
+    try await until { await base.statistics()[upgraded]?.active == 0 }
   }
 }
 #endif

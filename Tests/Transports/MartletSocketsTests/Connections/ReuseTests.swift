@@ -4,6 +4,7 @@ import Foundation
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -58,7 +59,7 @@ struct ReuseTests {
     let connection = await peer.accept()
     await peer.receive(on: connection)
     let second = Task { try await text("/second") }
-    while await transport.statistics().values.first?.queued != 1 { await Task.yield() }
+    try await until { await transport.statistics().values.first?.queued == 1 }
 
     // one turn brings the response to the first, and ends only when there are more bytes
     let before = try stopLoop()
@@ -81,7 +82,7 @@ struct ReuseTests {
     await peer.receive(on: connection)
     await peer.send(response("first"), on: connection)
     #expect(try await first.value == "first")
-    while await transport.statistics().values.first?.idle != 1 { await Task.yield() }
+    try await until { await transport.statistics().values.first?.idle == 1 }
 
     // one turn takes the second request before there are bytes, or the end, and starts it afterwards
     let before = try stopLoop()

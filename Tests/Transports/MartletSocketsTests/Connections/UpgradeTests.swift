@@ -195,7 +195,7 @@ struct UpgradeTests {
     let stream = try await open("flood", secure: secure)
     let upgrade = try #require(stream as? UpgradedStream).upgrade
     // a condition: the server sends more than the reader's room
-    while !upgrade.input.isPaused { await Task.yield() }
+    try await until { upgrade.input.isPaused }
     var data = Data()
     while data.count < 32 << 20, let bytes = try await stream.read() {
       #expect(bytes.count <= 128 << 10)

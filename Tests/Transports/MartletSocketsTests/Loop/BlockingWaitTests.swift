@@ -97,9 +97,7 @@ struct BlockingWaitTests {
       _ = try await server.end(ofConnection: 1)
       // The server has closed it, and the system's notification may still be in transit. A table that changes while it
       // is read may lack a row, but not three times.
-      while try (0..<3).contains(where: { _ in try Self.hasEstablishedConnection(to: server.port) }) {
-        await Task.yield()
-      }
+      try await until { try !(0..<3).contains { _ in try Self.hasEstablishedConnection(to: server.port) } }
       let (data, _) = try await session.data(for: HTTPRequest(.post, server.url))
       #expect(data == Data("ok".utf8))
     }

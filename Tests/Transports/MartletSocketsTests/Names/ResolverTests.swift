@@ -216,7 +216,7 @@ struct ResolverTests {
     resolver = nil
     held.releaseOne()
     _ = try await done.wait { $0 ? true : nil }
-    while released != nil { await Task.yield() }
+    try await until { released == nil }
   }
 
   // MARK: - The caller's resolver

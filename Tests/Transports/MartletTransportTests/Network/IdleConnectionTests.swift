@@ -4,6 +4,7 @@ import MartletSockets
 import MartletTesting
 import Synchronization
 import TestServers
+import TestSupport
 import Testing
 
 /// Bytes on an idle connection are not a response (RFC 9112 §9.2).
@@ -135,7 +136,7 @@ struct IdleConnectionTests {
     _ = try await session.data(for: HTTPRequest(.get, server.url))
     gate.open()
     try await server.end(ofConnection: 1)
-    while !openConnections(to: server.port).isEmpty { await Task.yield() }
+    try await until { openConnections(to: server.port).isEmpty }
 
     let request = HTTPRequest(.post, server.url, body: .data(Data("order".utf8)))
     #expect(try await session.data(for: request).0 == Data("ok".utf8))

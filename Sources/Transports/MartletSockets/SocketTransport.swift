@@ -149,7 +149,7 @@ public struct SocketTransport: Transport {
   public func statistics() async -> [Origin: PoolStatistics] {
     guard let thread = try? thread.get() else { return [:] }
     return await withCheckedContinuation { continuation in
-      thread.jobs.submit { continuation.resume(returning: $0.statistics) }
+      thread.jobs.submit { continuation.resume(returning: $0.pool.statistics) }
     }
   }
 }

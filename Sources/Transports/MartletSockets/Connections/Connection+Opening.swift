@@ -147,7 +147,7 @@ extension Connection {
       do throws(HTTPError) { token = .success(try await server.token(by: tokens, for: origin)) } catch {
         token = .failure(error)
       }
-      jobs.submit { $0.connections[id]?.received(token) }
+      jobs.submit { $0.pool.connections[id]?.received(token) }
     }
   }
 

@@ -95,14 +95,10 @@ extension Connection {
   /// Sends a request over the open connection.
   func start(_ transfer: Transfer) {
     guard let driver else { return network.sendElsewhere(transfer) }
-    transfer.connection = self
-    transfer.phase = .sending
     if facts.secured != nil, facts.tls == nil, transfer.exchange.settings.events.contains(.metrics) {
       facts.tls = socket?.innermost?.description
     }
-    transfer.timing.connection = facts
-    transfer.timing.reusedConnection = requestCount > 0 || facts.opened < loop.now
-    transfer.timing.requestStart = loop.now
+    transfer.begin(on: self, isReused: requestCount > 0 || facts.opened < loop.now)
     if let note = note.take() { transfer.note(note) }
     requestCount += 1
     lastStart = loop.now
@@ -163,7 +159,7 @@ extension Connection {
     lastDuration = loop.now - lastStart
     isReading = true
     isIdle = true
-    network.released(self)
+    network.pool.released(self)
   }
 
   /// Whether bytes are received. Otherwise the peer has to wait.
@@ -236,7 +232,7 @@ extension Connection {
 extension Connection: LayeredSocketHandler {
   func run(_ step: HandshakeStep) {
     network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
-      if step.run() { jobs.submit { $0.connections[id]?.socket?.ended(step) } }
+      if step.run() { jobs.submit { $0.pool.connections[id]?.socket?.ended(step) } }
     }
   }
 

@@ -104,7 +104,7 @@ extension HTTP1Driver {
     case .sending: break
     case .over:
       state.sentRequest()
-      if transfer.phase == .sending { transfer.phase = .waiting }
+      transfer.sentRequest()
     }
   }
 
@@ -189,7 +189,7 @@ extension HTTP1Driver {
     let loss = state.loss
     if state.receivedBytes() == .close { return lose(loss, with: nil) }
     guard let transfer else { return }
-    if transfer.timing.firstByte == nil { transfer.timing.firstByte = loop.now }
+    transfer.noteFirstByte()
     var position = 0
     do throws(HTTP1Failure) {
       while let event = try parser?.next(in: bytes.bytes, from: &position) {
@@ -223,16 +223,16 @@ extension HTTP1Driver {
   ) -> Bool {
     switch event {
     case .informational(let lines, let status):
-      transfer.timing.headerBytesReceived += Int64(lines.count)
+      transfer.count(headBytes: lines.count)
       transfer.receive(informational: lines)
       if status == 100 { beginUpload() }
     case .head(let lines, let status, let framing):
-      transfer.timing.headerBytesReceived += Int64(lines.count)
+      transfer.count(headBytes: lines.count)
       if parser?.hasUpgraded == true, !state.hasSentRequest { return refuseUpgrade() }
       receiveHead(lines, status: status, framing, for: transfer)
     case .body(let range): return transfer.receive(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
     case .end(let trailers):
-      transfer.timing.headerBytesReceived += Int64(trailers.count)
+      transfer.count(headBytes: trailers.count)
       transfer.receiveEnd(trailers: trailers)
     }
     return true
@@ -268,7 +268,7 @@ extension HTTP1Driver {
     stopUpload()
     let upgrade = transfer?.exchange.upgrade
     if action == .reuse, let seconds = parser?.idleSeconds {
-      connection.network.limitIdling(of: connection, to: seconds)
+      connection.network.pool.limitIdling(of: connection, to: seconds)
     }
     transfer = nil
     parser = nil
@@ -329,7 +329,7 @@ extension HTTP1Driver {
   /// were idle at that time are probably dead too.
   func suspectDeath(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
-    connection.network.closeIdle(for: connection.key, since: transfer.timing.requestStart ?? 0)
+    connection.network.pool.closeIdle(for: connection.key, since: transfer.timing.requestStart ?? 0)
   }
 
   func abandon(_ transfer: Transfer) {

@@ -71,8 +71,8 @@ extension HTTP2Driver {
       transfer.wrote(head.lines)
     } catch {
       // The session takes no more requests.
-      network.drain(connection)
-      network.released(connection)
+      network.pool.drain(connection)
+      network.pool.released(connection)
       network.sendElsewhere(transfer)
     }
     connection.noteOutput()
@@ -179,8 +179,8 @@ extension HTTP2Driver {
     case .holdsRequests:
       examination = .isSuspended
       network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationTimeout)
-      network.suspend(connection)
-      for _ in held { network.released(connection) }
+      network.pool.suspend(connection)
+      for _ in held { network.pool.released(connection) }
       sendHeldElsewhere()
     case .isSuspended:
       let message = "\(connection.peer): the connection is dead: the server did not even answer a PING"
@@ -191,7 +191,7 @@ extension HTTP2Driver {
   private func foundAlive() {
     let wasSuspended = if case .isSuspended = examination { true } else { false }
     endExamination()
-    if wasSuspended { network.resume(connection) }
+    if wasSuspended { network.pool.resume(connection) }
     submitHeld()
   }
 
@@ -262,15 +262,15 @@ extension HTTP2Driver {
     if session.hasNewCapacity {
       session.hasNewCapacity = false
       if session.isDraining {
-        network.drain(connection)
+        network.pool.drain(connection)
       } else {
-        network.changed(connection, capacity: session.streamLimit)
+        network.pool.changed(connection, capacity: session.streamLimit)
       }
       if session.hasSettings, !isExamined { submitHeld() }
     }
     let count = endedCount
     endedCount = 0
-    for _ in 0..<count { network.released(connection) }
+    for _ in 0..<count { network.pool.released(connection) }
     let again = failed
     failed = []
     for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }

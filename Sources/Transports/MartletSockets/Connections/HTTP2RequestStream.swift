@@ -69,8 +69,8 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   private static let refusals = [405, 501]
 
   private func noteHead(_ count: Int) {
-    if transfer.timing.firstByte == nil { transfer.timing.firstByte = driver.loop.now }
-    transfer.timing.headerBytesReceived += Int64(count)
+    transfer.noteFirstByte()
+    transfer.count(headBytes: count)
   }
 
   func received(body: UnsafeRawBufferPointer) {
@@ -88,7 +88,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
 
   func ended(trailers: [UInt8]) {
     stopTimer()
-    transfer.timing.headerBytesReceived += Int64(trailers.count)
+    transfer.count(headBytes: trailers.count)
     transfer.receiveEnd(trailers: trailers)
     driver.ended(self)
   }
@@ -128,6 +128,6 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
     return .failed
   }
 
-  func sentRequest() { if transfer.phase == .sending { transfer.phase = .waiting } }
+  func sentRequest() { transfer.sentRequest() }
 }
 #endif

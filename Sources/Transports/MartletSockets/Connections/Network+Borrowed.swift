@@ -11,9 +11,8 @@ extension Network {
   /// - Parameter interrupt: a descriptor that becomes readable to end the wait.
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> Bool {
     guard transfers.isEmpty,
-      let number = pool.available(for: usableKey(exchange.destination.key, of: exchange.origin), now: loop.now)?
-        .connection,
-      let connection = connections[number], let socket = connection.socket, socket.isReading, socket.isQuiet
+      let connection = pool.readyConnection(for: usableKey(exchange.destination.key, of: exchange.origin)),
+      let socket = connection.socket, socket.isReading, socket.isQuiet
     else { return false }
     let waits =
       connection.lastDuration < options.blockingWait && exchange.bodyLength == 0 && loop.now >= nextWait

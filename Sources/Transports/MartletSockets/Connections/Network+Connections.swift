@@ -2,56 +2,33 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// The pool decides what happens to connections; their changes are reported to it.
-
-// MARK: - The pool's actions
+// What the connections report, apart from what concerns the pool alone.
 
 extension Network {
-  /// Performs the pool's actions. Actions that follow from them are queued, because many openings that fail at once
-  /// would exhaust the stack by recursion.
-  func perform(_ actions: [PoolState<ConnectionKey>.Action]) {
-    guard !isPerforming else { return pending += actions }
-    if !actions.isEmpty { performInTurn(actions) }
-    // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
-    if expiry.due == .max, pool.idleCount > 0 { watchIdleConnections() }
-    finishPreconnects()
+  /// Opens connections ahead of this many requests, within the limits. The caller gets the result when they are open.
+  func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
+    keep(destination.identity)
+    pool.preconnect(usableKey(destination.key, of: destination.origin), of: destination.origin, for: requests, result)
   }
 
-  private func performInTurn(_ actions: [PoolState<ConnectionKey>.Action]) {
-    isPerforming = true
-    for action in actions { carryOut(action) }
-    var index = 0
-    while index < pending.count {
-      index += 1
-      carryOut(pending[index - 1])
+  /// Adds an open connection to the pool.
+  func opened(_ connection: Connection) {
+    let isHTTP2 = connection.facts.version == .http2
+    if connection.key.versions == .negotiated, let origin = connection.key.origin {
+      http1Servers.note(origin, isHTTP2: isHTTP2)
     }
-    pending.removeAll(keepingCapacity: true)
-    isPerforming = false
+    pool.opened(connection, capacity: isHTTP2 ? HTTP2Session.assumedStreamLimit : 1)
   }
 
-  private func carryOut(_ action: PoolState<ConnectionKey>.Action) {
-    switch action {
-    case .use(let connection, let waiter):
-      guard let transfer = waiting.take(waiter) else {
-        return perform(pool.released(connection, now: loop.now))  // It has ended.
-      }
-      transfer.waiter = nil
-      // An earlier action may have closed it.
-      if let connection = connections[connection] { connection.start(transfer) } else { enqueue(transfer) }
-    case .open(let id, let key):
-      let connection = Connection(id, to: key, on: self)
-      connections[id] = connection
-      connection.open()
-    case .close(let connection): connections.take(connection)?.close()
-    case .refuse(let waiter):
-      failWaiting(waiter, OpeningFailure(error: HTTPError(.shutDown, Self.shutDownMessage, phase: .queued)))
-    }
+  /// Handles a connection that could not be opened.
+  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
+    checks.closed(connection.id)
+    pool.failed(connection, failure)
   }
 
-  private func failWaiting(_ waiter: Int, _ failure: OpeningFailure) {
-    guard let transfer = waiting.take(waiter) else { return }
-    transfer.waiter = nil
-    transfer.timing.connection = failure.facts
+  /// Fails a transfer because the connection for which it waited could not be opened.
+  func fail(_ transfer: Transfer, _ failure: OpeningFailure) {
+    transfer.noteConnection(failure.facts)
     // The caller's check is also called for a server that the system refuses, and may throw another error.
     if transfer.exchange.destination.identity.settings.serverTrustCheck != nil, let certificates = failure.refused {
       var refusal = failure.error(for: transfer.exchange.origin)
@@ -61,61 +38,14 @@ extension Network {
       transfer.fail(failure.error(for: transfer.exchange.origin))
     }
   }
-}
-
-// MARK: - Connections
-
-extension Network {
-  /// Adds an open connection to the pool.
-  func opened(_ connection: Connection) {
-    let isHTTP2 = connection.facts.version == .http2
-    if connection.key.versions == .negotiated, let origin = connection.key.origin {
-      http1Servers.note(origin, isHTTP2: isHTTP2)
-    }
-    let capacity = isHTTP2 ? HTTP2Session.assumedStreamLimit : 1
-    perform(pool.opened(connection.id, capacity: capacity, now: loop.now))
-  }
-
-  /// Updates how many requests a connection serves at once.
-  func changed(_ connection: Connection, capacity: Int) {
-    perform(pool.changed(connection.id, capacity: capacity, now: loop.now))
-  }
-
-  /// Gives a connection no further requests.
-  func drain(_ connection: Connection) { perform(pool.drain(connection.id, now: loop.now)) }
 
   /// Notes that a connection has bytes to send at the end of the turn.
   func noteOutput(of connection: Connection) { sending.append(connection) }
 
-  /// Handles a connection that could not be opened.
-  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
-    connections[connection.id] = nil
-    checks.closed(connection.id)
-    preconnects.fail(connection.key, failure)
-    if failure.lacksDescriptor, waitForDescriptor(connection.id) { return }
-    let (waiter, actions) = pool.failed(connection.id, now: loop.now)
-    if let waiter { failWaiting(waiter, failure) }
-    perform(actions)
-  }
-
-  /// Returns a connection to the pool after a request and its response are complete.
-  func released(_ connection: Connection) {
-    perform(pool.released(connection.id, now: loop.now))
-  }
-
-  /// Closes the connections whose idle lifetime has expired.
-  func closeExpired() {
-    perform(pool.expire(now: loop.now))
-    watchIdleConnections()
-  }
-
-  private func watchIdleConnections() { loop.set(expiry, to: pool.nextExpiry ?? .max) }
-
   /// Removes a closed connection.
   func closed(_ connection: Connection) {
     checks.closed(connection.id)
-    guard connections.take(connection.id) != nil else { return }
-    perform(pool.closed(connection.id, now: loop.now))
+    pool.closed(connection)
   }
 
   // MARK: - The caller's check of servers
@@ -135,9 +65,8 @@ extension Network {
 
   /// Requests the caller's check for a connection, unless it is already running for the same certificates.
   func askAbout(_ id: Int) {
-    guard let check = checks.undecided(id), let connection = connections[id] else { return }
-    let waiter = waiting.filter { $0.value.key == connection.key }.min { $0.number < $1.number }
-    guard let transfer = waiter?.value else { return connection.close() }
+    guard let check = checks.undecided(id), let connection = pool.connections[id] else { return }
+    guard let transfer = pool.transfers(waitingFor: connection.key).first else { return connection.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
     ask(transfer, check)
   }

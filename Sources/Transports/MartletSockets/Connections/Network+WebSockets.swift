@@ -17,7 +17,7 @@ extension Network {
     else { return key }
     var shared = key
     shared.versions = .negotiated
-    return connections.values.contains { $0.key == shared && $0.mayOpenWebSockets } ? shared : key
+    return pool.connections.values.contains { $0.key == shared && $0.mayOpenWebSockets } ? shared : key
   }
 
   /// Sends a handshake over HTTP/1.1, and all later ones to this origin, because the server did not accept it over

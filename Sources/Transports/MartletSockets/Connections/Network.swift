@@ -4,7 +4,8 @@ import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// The state of a transport that belongs to its loop's thread: the connections, their pool, and the transfers.
+/// The state of a transport that belongs to its loop's thread: the transfers, what is known of servers, and the pool of
+/// connections.
 ///
 /// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
 /// program runs (`@exclusivity(unchecked)`), because that takes 6 % of a request's instructions. One thread at a time
@@ -25,27 +26,13 @@ final class Network {
   /// The transfers with something to deliver at the end of the loop's turn.
   @exclusivity(unchecked) var dirty: [Transfer] = []
 
-  @exclusivity(unchecked) var pool: PoolState<ConnectionKey>
-  @exclusivity(unchecked) var connections = NumberTable<Connection>()
+  let pool: ConnectionPool
   /// The sockets of closed connections, by their numbers.
   var lingering = NumberTable<LingeringSocket>()
-  /// The callers that wait for connections opened ahead of requests.
-  var preconnects = Preconnects()
-  /// The deadlines of the requests that wait for a connection.
-  var poolTimeouts = PoolTimeouts()
-  private(set) lazy var poolTimer = HeapTimer { [weak self] in self?.checkPoolTimeouts() }
-  private(set) lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
   /// Until this time, no caller's thread waits for a response: another request arrived during such a wait.
   var nextWait: UInt64 = 0
-  /// The transfers that wait for a connection, by their number.
-  @exclusivity(unchecked) var waiting = NumberTable<Transfer>()
   /// All transfers that have not ended.
   @exclusivity(unchecked) private(set) var transfers: [Transfer] = []
-  private var lastNumber = 0
-  /// Actions of the pool that follow from the one in progress.
-  var pending: [PoolState<ConnectionKey>.Action] = []
-  var isPerforming = false
-  lazy var expiry = HeapTimer { [weak self] in self?.closeExpired() }
   let security: ConnectionSecurity
   /// The identities of requests besides the transport's own, by their numbers.
   var otherIdentities = NumberTable<OtherIdentity>()
@@ -78,10 +65,8 @@ final class Network {
     (http1Servers, authentications) = (parts.http1Servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
-    pool = PoolState(
-      PoolState.Limits(
-        perHost: configuration.connectionsPerHost, total: configuration.connections,
-        idle: configuration.idleConnections, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
+    pool = ConnectionPool(configuration, on: loop)
+    pool.network = self
   }
 
   /// Works until ``shutDown()``.
@@ -119,15 +104,15 @@ extension Network {
 
   /// Passes the addresses of a host to the connection that waits for them.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
-    connections[connection]?.resolved(addresses)
+    pool.connections[connection]?.resolved(addresses)
   }
 
   /// Continues the connections whose server the caller's check has accepted.
   func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
     exchange.transfer.get(on: loop)?.resumeWait(answered: true)
     let accepted = checks.accepted(check, of: origin, for: exchange.destination.identity)
-    for connection in accepted.compactMap({ connections[$0] }) {
-      for transfer in waiting.values where transfer.key == connection.key { transfer.resumeWait(answered: false) }
+    for connection in accepted.compactMap({ pool.connections[$0] }) {
+      for transfer in pool.transfers(waitingFor: connection.key) { transfer.resumeWait(answered: false) }
       connection.accept(refused: check.canBeAccepted)
     }
   }
@@ -135,12 +120,13 @@ extension Network {
   /// Ends everything after the last reference to the transport is released.
   func shutDown() {
     loop.stop()
-    perform(pool.shutDown())  // first, so that no connection is opened for waiting requests
+    pool.shutDown()  // first, so that no connection is opened for waiting requests
     for transfer in Array(transfers) { transfer.fail(.shutDown, Self.shutDownMessage) }
-    preconnects.finish { _ in true }
-    for connection in connections.values { connection.close() }
+    pool.closeAll()
     for socket in lingering.values { socket.close() }
   }
+
+  static let shutDownMessage = "the transport was shut down"
 }
 
 // MARK: - Transfers
@@ -153,29 +139,7 @@ extension Network {
     } else if requiringHTTP1.count > 0 {
       transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
     }
-    if startImmediately(transfer) { return }
-    lastNumber += 1
-    let number = lastNumber
-    transfer.waiter = number
-    waiting[number] = transfer
-    perform(
-      pool.request(
-        number, for: transfer.key, isAgain: !transfer.failures.isEmpty,
-        needsNew: transfer.failures.requireNewConnection, now: loop.now))
-    if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
-  }
-
-  /// Starts a transfer on a ready connection. Returns false if it has to wait.
-  private func startImmediately(_ transfer: Transfer) -> Bool {
-    guard !isPerforming, !transfer.failures.requireNewConnection,
-      let number = pool.useAvailable(for: transfer.key, now: loop.now)
-    else { return false }
-    if let connection = connections[number] {
-      connection.start(transfer)
-      return true
-    }
-    perform(pool.closed(number, now: loop.now))
-    return false
+    pool.assign(transfer)
   }
 
   /// The key of the connections that an origin's requests may use, given what is known about the origin.
@@ -206,9 +170,7 @@ extension Network {
       last.index = transfer.index
     }
     transfer.exchange.transfer.set(nil, on: loop)
-    if let number = transfer.waiter, waiting.take(number) != nil {
-      perform(pool.cancelled(number, now: loop.now))
-    }
+    pool.withdraw(transfer)
     for connection in checks.ended(ObjectIdentifier(transfer)) { askAbout(connection) }
   }
 
@@ -216,7 +178,7 @@ extension Network {
   /// likely the server had closed it before (RFC 9112 §9.3.1).
   func handleStaleConnection(of transfer: Transfer) {
     let reason = "the reused connection ended before any byte of a response"
-    closeIdle(for: transfer.key)  // Most likely they are stale too.
+    pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
     guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
       transfer.canBeginAgain
     else {

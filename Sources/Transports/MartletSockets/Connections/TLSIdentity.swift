@@ -199,12 +199,12 @@ extension Network {
   /// upgraded one, after its use.
   func forgetIdentity(_ number: Int) {
     otherIdentities[number] = nil
-    for connection in connections.values where connection.key.identity == number { drain(connection) }
+    for connection in pool.connections.values where connection.key.identity == number { pool.drain(connection) }
   }
 
   /// Passes the caller's TLS settings to the connection that waits for them.
   func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
-    connections[connection]?.choseIdentity(context)
+    pool.connections[connection]?.choseIdentity(context)
   }
 
   /// Makes the TLS session with an origin.

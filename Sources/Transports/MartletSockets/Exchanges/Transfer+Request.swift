@@ -133,17 +133,6 @@ extension Transfer {
 
   private static let unsentLimit = 5
 
-  /// Prepares for another connection; nothing of a response was received.
-  func beginAgain(because cause: ConnectionFailures.Cause) {
-    connection = nil
-    streamID = nil
-    phase = .resolving
-    timing = TransferTiming(start: timing.start)
-    failures.add(cause)
-    chunk = UploadChunk()
-    (uploaded.taken, uploaded.sent) = (0, 0)
-  }
-
   /// Asks the reading task to do something before the request continues.
   ///
   /// - Parameter isLast: whether the request ends with it.

@@ -9,7 +9,7 @@ final class Transfer: HeapTimer {
   let exchange: Exchange
   let network: Network
   /// The connection that sends the request; nil while it waits for one.
-  var connection: Connection?
+  private(set) var connection: Connection?
   /// The number of its stream on the connection; nil over HTTP/1.
   var streamID: Int?
   /// Its number while it waits for a connection.
@@ -17,7 +17,7 @@ final class Transfer: HeapTimer {
   /// The key of the connection that it uses or waits for.
   var key: ConnectionKey
   /// The current phase, for errors.
-  var phase = HTTPError.Phase.resolving
+  private(set) var phase = HTTPError.Phase.resolving
   /// Whether the final response's head was received.
   private(set) var hasHead = false
   private(set) var isEnded = false
@@ -27,7 +27,7 @@ final class Transfer: HeapTimer {
   var uploaded = UploadProgress()
   var chunk = UploadChunk()
   // SAFETY: as for `Network`.
-  @exclusivity(unchecked) var timing: TransferTiming
+  @exclusivity(unchecked) private(set) var timing: TransferTiming
 
   /// Its place among the network's transfers.
   var index = 0
@@ -39,31 +39,8 @@ final class Transfer: HeapTimer {
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private var body = BodyProgress()
   @exclusivity(unchecked) private var buffer: BodyBuffer
-  @exclusivity(unchecked) private var undelivered = Undelivered()
+  @exclusivity(unchecked) private var undelivered = UndeliveredSignals()
   private var isDirty = false
-
-  /// How much of the response's body was received.
-  private struct BodyProgress {
-    /// The length; nil if it is not known.
-    var length: Int64?
-    var received: Int64 = 0
-    /// The size of the previous chunk, which shows whether the body arrives fast.
-    var lastChunkSize = 0
-    /// How many bytes may still be read and dropped after the reader has stopped, so that the connection stays usable;
-    /// nil before.
-    var discarding: Int?
-  }
-
-  /// The signals of this turn.
-  private struct Undelivered {
-    /// The final head, while the rest of a small response may still be delivered with it.
-    var head: [UInt8]?
-    var signals: [TransferSignal] = []
-    /// How many bytes of the body the signals have.
-    var bytes = 0
-    /// The last signal, after the others.
-    var last: TransferSignal?
-  }
 
   init(_ exchange: Exchange, on network: Network) {
     self.exchange = exchange
@@ -81,9 +58,47 @@ final class Transfer: HeapTimer {
   deinit { buffer.release() }
 }
 
+// MARK: - The request
+
+extension Transfer {
+  /// Begins to use a connection.
+  ///
+  /// - Parameter isReused: whether it was open before, or has already sent a request.
+  func begin(on connection: Connection, isReused: Bool) {
+    self.connection = connection
+    phase = .sending
+    noteConnection(connection.facts)
+    timing.reusedConnection = isReused
+    timing.requestStart = network.loop.now
+  }
+
+  /// Notes what is known of the connection that it uses, or for which it waits in vain.
+  func noteConnection(_ facts: ConnectionFacts?) { timing.connection = facts }
+
+  /// Notes that the whole request was sent.
+  func sentRequest() { if phase == .sending { phase = .waiting } }
+
+  /// Prepares for another connection; nothing of a response was received.
+  func beginAgain(because cause: ConnectionFailures.Cause) {
+    connection = nil
+    streamID = nil
+    phase = .resolving
+    timing = TransferTiming(start: timing.start)
+    failures.add(cause)
+    chunk = UploadChunk()
+    (uploaded.taken, uploaded.sent) = (0, 0)
+  }
+}
+
 // MARK: - The response
 
 extension Transfer {
+  /// Notes that the response has begun.
+  func noteFirstByte() { if timing.firstByte == nil { timing.firstByte = network.loop.now } }
+
+  /// Counts received bytes of heads and trailers.
+  func count(headBytes: Int) { timing.headerBytesReceived += Int64(headBytes) }
+
   /// Reports the head of the request, which was written.
   func wrote(_ lines: @autoclosure () -> [UInt8]) {
     if exchange.settings.events.contains(.written) { add(.written(lines())) }
@@ -377,7 +392,7 @@ extension Transfer {
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
     let (phase, reason) =
       connection == nil
-      ? network.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
+      ? network.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
     let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
     network.abort(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }

@@ -25,8 +25,9 @@ struct HeadQueueTests {
     queue.append(1)
     queue.append(2)
     queue.replaceLast(with: 3)
-    #expect(queue.last == 3)
+    #expect((queue.head, queue.last) == (1, 3))
     #expect(queue.popFirst() == 1)
+    #expect(queue.head == 3)
     #expect(queue.popFirst() == 3)
 
     queue.replaceLast(with: 4)

@@ -15,6 +15,10 @@
   @inlinable
   public var isEmpty: Bool { first == elements.count }
 
+  /// The first element; nil if the queue is empty.
+  @inlinable
+  public var head: Element? { isEmpty ? nil : elements[first] }
+
   /// The element that was added last; nil if the queue is empty.
   @inlinable
   public var last: Element? { isEmpty ? nil : elements[elements.count - 1] }

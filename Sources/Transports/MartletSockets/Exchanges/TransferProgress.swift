@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// The times of a transfer's phases, in nanoseconds on the loop's clock.
@@ -44,4 +44,27 @@ struct TransferTiming {
   private func time(_ point: UInt64) -> Duration {
     .nanoseconds(point > start ? Int64(clamping: point - start) : 0)
   }
+}
+
+/// How much of the response's body was received.
+struct BodyProgress {
+  /// The length; nil if it is not known.
+  var length: Int64?
+  var received: Int64 = 0
+  /// The size of the previous chunk, which shows whether the body arrives fast.
+  var lastChunkSize = 0
+  /// How many bytes may still be read and dropped after the reader has stopped, so that the connection stays usable;
+  /// nil before.
+  var discarding: Int?
+}
+
+/// The signals of a transfer in this turn.
+struct UndeliveredSignals {
+  /// The final head, while the rest of a small response may still be delivered with it.
+  var head: [UInt8]?
+  var signals: [TransferSignal] = []
+  /// How many bytes of the body the signals have.
+  var bytes = 0
+  /// The last signal, after the others.
+  var last: TransferSignal?
 }

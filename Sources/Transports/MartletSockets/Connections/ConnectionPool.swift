@@ -1,0 +1,305 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+/// The connections of a transport, and the transfers that wait for one. It carries out what ``PoolState`` decides, and
+/// reports to it what happens to the connections. It belongs to the loop's thread.
+final class ConnectionPool {
+  private typealias Action = PoolState<ConnectionKey>.Action
+
+  /// Its owner, which opens the connections.
+  unowned var network: Network?
+  private let loop: EventLoop
+  private let configuration: ConnectionConfiguration
+  // SAFETY: as for `Network`.
+  @exclusivity(unchecked) private var state: PoolState<ConnectionKey>
+  @exclusivity(unchecked) private(set) var connections = NumberTable<Connection>()
+  /// The transfers that wait for a connection, by their number.
+  @exclusivity(unchecked) private var waiting = NumberTable<Transfer>()
+  private var lastNumber = 0
+  /// The callers that wait for connections opened ahead of requests.
+  private var preconnects = Preconnects()
+  /// The limits of the waits. All are usually equally long, so the first to begin is the first to end.
+  private var waitLimits = HeadQueue<WaitLimit>()
+  /// The actions that follow from the one in progress.
+  private var pending: [Action] = []
+  private var isPerforming = false
+  private lazy var expiryTimer = HeapTimer { [weak self] in self?.closeExpired() }
+  private lazy var waitTimer = HeapTimer { [weak self] in self?.checkWaits() }
+  private lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
+
+  private struct WaitLimit {
+    let waiter: Int
+    let due: UInt64
+    /// Whether no connection was being opened for the waiter when the limit began, so that its time counts.
+    let isQueued: Bool
+  }
+
+  init(_ configuration: ConnectionConfiguration, on loop: EventLoop) {
+    self.configuration = configuration
+    self.loop = loop
+    state = PoolState(
+      PoolState.Limits(
+        perHost: configuration.connectionsPerHost, total: configuration.connections,
+        idle: configuration.idleConnections, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
+  }
+
+  /// The numbers of each origin, and of each proxy that forwards requests.
+  var statistics: [Origin: PoolStatistics] {
+    var numbers: [Origin: PoolStatistics] = [:]
+    for (key, statistics) in state.statistics {
+      guard let origin = key.origin ?? key.route.server?.origin(isSecure: key.route.isSecure) else { continue }
+      numbers[origin] = (numbers[origin] ?? PoolStatistics()) + statistics
+    }
+    return numbers
+  }
+
+  /// Fails the transfers that wait for a connection, and opens no more connections.
+  func shutDown() { perform(state.shutDown()) }
+
+  /// Closes all connections.
+  func closeAll() {
+    preconnects.finish { _ in true }
+    for connection in connections.values { connection.close() }
+  }
+}
+
+// MARK: - Transfers
+
+extension ConnectionPool {
+  /// Starts a transfer on a ready connection, or on the first one that becomes ready.
+  func assign(_ transfer: Transfer) {
+    if startImmediately(transfer) { return }
+    lastNumber += 1
+    let number = lastNumber
+    transfer.waiter = number
+    waiting[number] = transfer
+    perform(
+      state.request(
+        number, for: transfer.key, isAgain: !transfer.failures.isEmpty,
+        needsNew: transfer.failures.requireNewConnection, now: loop.now))
+    if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
+  }
+
+  /// Starts a transfer on a ready connection. Returns false if it has to wait.
+  private func startImmediately(_ transfer: Transfer) -> Bool {
+    guard !isPerforming, !transfer.failures.requireNewConnection,
+      let number = state.useAvailable(for: transfer.key, now: loop.now)
+    else { return false }
+    if let connection = connections[number] {
+      connection.start(transfer)
+      return true
+    }
+    perform(state.closed(number, now: loop.now))
+    return false
+  }
+
+  /// Returns the connection on which a transfer with this key would start at once; nil if it would have to wait.
+  func readyConnection(for key: ConnectionKey) -> Connection? {
+    state.available(for: key, now: loop.now).flatMap { connections[$0.connection] }
+  }
+
+  /// The transfers that wait for a connection with this key, in the order of their arrival.
+  func transfers(waitingFor key: ConnectionKey) -> [Transfer] {
+    waiting.filter { $0.value.key == key }.sorted { $0.number < $1.number }.map(\.value)
+  }
+
+  /// Ends the wait of a transfer that no longer needs a connection, if it waits for one.
+  func withdraw(_ transfer: Transfer) {
+    if let number = transfer.waiter, waiting.take(number) != nil { perform(state.cancelled(number, now: loop.now)) }
+  }
+
+  private func endWait(of waiter: Int) -> Transfer? {
+    guard let transfer = waiting.take(waiter) else { return nil }
+    transfer.waiter = nil
+    return transfer
+  }
+}
+
+// MARK: - The limit of waiting
+
+extension ConnectionPool {
+  /// Returns why a transfer has no connection yet, and the phase of a connection that is being opened. Records the
+  /// known facts about that connection.
+  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
+    guard let waiter = transfer.waiter, !state.isQueued(waiter),
+      let opening = connections.values.first(where: { $0.key == transfer.key && $0.isOpening })
+    else {
+      return (.queued, "all of \(exhausted(for: transfer.key)) were in use")
+    }
+    transfer.noteConnection(opening.facts)
+    return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
+  }
+
+  /// Limits how long a transfer waits while all connections are in use.
+  private func limitWait(of waiter: Int, to limit: Duration) {
+    let due = loop.now &+ max(1, limit.nanoseconds)
+    waitLimits.append(WaitLimit(waiter: waiter, due: due, isQueued: state.isQueued(waiter)))
+    watchWaits()
+  }
+
+  private func watchWaits() { loop.set(waitTimer, to: waitLimits.head?.due ?? .max) }
+
+  private func checkWaits() {
+    guard let limit = configuration.poolTimeout else { return }
+    while let wait = waitLimits.head, wait.due <= loop.now {
+      _ = waitLimits.popFirst()
+      guard let transfer = waiting[wait.waiter] else { continue }
+      guard wait.isQueued, state.isQueued(wait.waiter) else {
+        // A connection was or is being opened for it, with a limit of its own: that time does not count.
+        limitWait(of: wait.waiter, to: max(limit, Self.shortestLimitAgain))
+        continue
+      }
+      let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
+      transfer.fail(HTTPError(.poolTimeout, message, phase: .queued))
+    }
+    watchWaits()
+  }
+
+  /// A very short limit must not keep the loop busy while connections are being opened.
+  private static var shortestLimitAgain: Duration { .milliseconds(10) }
+
+  /// Describes the connections that fill the limit.
+  private func exhausted(for key: ConnectionKey) -> String {
+    if state.isFull(key.host), let most = configuration.connectionsPerHost {
+      return "\(max(1, most)) connections to \(key.host)"
+    }
+    return "\(state.connections.count) connections of the transport"
+  }
+}
+
+// MARK: - Connections
+
+extension ConnectionPool {
+  /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
+  func preconnect(_ key: ConnectionKey, of origin: Origin, for requests: Int, _ result: OneShot<Void>) {
+    preconnects.add(result, for: key, of: origin)
+    perform(state.expect(requests, for: key, now: loop.now))
+  }
+
+  /// Adds an open connection.
+  ///
+  /// - Parameter capacity: how many requests it serves at once.
+  func opened(_ connection: Connection, capacity: Int) {
+    perform(state.opened(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// Removes a connection that could not be opened. One waiting transfer fails with it, unless the process lacks
+  /// descriptors and other connections are there to wait for.
+  func failed(_ connection: Connection, _ failure: OpeningFailure) {
+    connections[connection.id] = nil
+    preconnects.fail(connection.key, failure)
+    if failure.lacksDescriptor, let actions = state.lacksDescriptor(for: connection.id, now: loop.now) {
+      perform(actions)
+      return loop.set(descriptorTimer, to: loop.now &+ 1_000_000_000)
+    }
+    let (waiter, actions) = state.failed(connection.id, now: loop.now)
+    if let transfer = waiter.flatMap(endWait) { network?.fail(transfer, failure) }
+    perform(actions)
+  }
+
+  /// Tries again: the process may have closed other descriptors in the meantime.
+  private func tryDescriptorsAgain() { perform(state.forgetDescriptorLimit(now: loop.now)) }
+
+  /// Takes a connection back after a request and its response are complete.
+  func released(_ connection: Connection) { perform(state.released(connection.id, now: loop.now)) }
+
+  /// Updates how many requests a connection serves at once.
+  func changed(_ connection: Connection, capacity: Int) {
+    perform(state.changed(connection.id, capacity: capacity, now: loop.now))
+  }
+
+  /// Gives a connection no further requests.
+  func drain(_ connection: Connection) { perform(state.drain(connection.id, now: loop.now)) }
+
+  /// Gives a connection, which may be dead, no requests until ``resume(_:)``.
+  func suspend(_ connection: Connection) { perform(state.suspend(connection.id, now: loop.now)) }
+
+  /// Resumes a suspended connection that has proved to be alive.
+  func resume(_ connection: Connection) { perform(state.resume(connection.id, now: loop.now)) }
+
+  /// Removes a closed connection.
+  func closed(_ connection: Connection) {
+    guard connections.take(connection.id) != nil else { return }
+    perform(state.closed(connection.id, now: loop.now))
+  }
+
+  // MARK: - Idle connections
+
+  /// Notes after how many idle seconds the server closes a connection. A request sent at that moment would be lost, so
+  /// the connection is not used in the last second, or in the second half of a shorter time.
+  func limitIdling(of connection: Connection, to seconds: Int) {
+    let time = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    guard !time.overflow else { return }
+    let usable = time.partialValue - min(1_000_000_000, time.partialValue / 2)
+    state.limitIdling(of: connection.id, to: usable)
+    // The timer may be set for connections that may stay idle longer.
+    if expiryTimer.due > loop.now &+ usable { loop.set(expiryTimer, to: loop.now &+ usable) }
+  }
+
+  /// Closes the idle connections of a key over HTTP/1, or only those that became idle before a time.
+  func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
+    for connection in connections.values where connection.key == key && connection.isIdle {
+      if connection.idleSince <= time { connection.close() }
+    }
+  }
+
+  /// Closes the connections whose idle lifetime has expired.
+  private func closeExpired() {
+    perform(state.expire(now: loop.now))
+    watchIdleConnections()
+  }
+
+  private func watchIdleConnections() { loop.set(expiryTimer, to: state.nextExpiry ?? .max) }
+}
+
+// MARK: - Actions
+
+extension ConnectionPool {
+  /// Performs actions. Those that follow from them are queued, because many openings that fail at once would exhaust
+  /// the stack by recursion.
+  private func perform(_ actions: [Action]) {
+    guard !isPerforming else { return pending += actions }
+    if !actions.isEmpty { performInTurn(actions) }
+    // Needed without actions too: a connection may have become idle, or be the last one opened ahead of requests.
+    if expiryTimer.due == .max, state.idleCount > 0 { watchIdleConnections() }
+    if !preconnects.isEmpty { preconnects.finish { !state.isExpecting($0) } }
+  }
+
+  private func performInTurn(_ actions: [Action]) {
+    isPerforming = true
+    for action in actions { carryOut(action) }
+    var index = 0
+    while index < pending.count {
+      index += 1
+      carryOut(pending[index - 1])
+    }
+    pending.removeAll(keepingCapacity: true)
+    isPerforming = false
+  }
+
+  private func carryOut(_ action: Action) {
+    switch action {
+    case .use(let connection, let waiter):
+      guard let transfer = endWait(of: waiter) else {
+        return perform(state.released(connection, now: loop.now))  // It has ended.
+      }
+      // An earlier action may have closed it.
+      if let connection = connections[connection] {
+        connection.start(transfer)
+      } else {
+        network?.enqueue(transfer)
+      }
+    case .open(let id, let key):
+      guard let network else { return }
+      let connection = Connection(id, to: key, on: network)
+      connections[id] = connection
+      connection.open()
+    case .close(let connection): connections.take(connection)?.close()
+    case .refuse(let waiter):
+      let error = HTTPError(.shutDown, Network.shutDownMessage, phase: .queued)
+      if let transfer = endWait(of: waiter) { transfer.fail(error) }
+    }
+  }
+}
+#endif

@@ -1,7 +1,7 @@
 package import Testing
 
-/// Returns when the condition is true, for states whose changes nothing reports. It looks each millisecond, and leaves the
-/// processor to others in between.
+/// Returns when the condition is true, for states whose changes nothing reports. It looks each millisecond, and leaves
+/// the processor to others in between.
 ///
 /// - Throws: `CancellationError` when the time of the test is up. The issue then names the line that waited.
 package func until(

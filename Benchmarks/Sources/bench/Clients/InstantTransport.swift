@@ -4,6 +4,7 @@ import Martlet
 
 /// A transport that answers at once, from memory, with 1 KiB.
 struct InstantTransport: Transport, DeadlineAware {
+  var endsAtDeadline: Bool { true }
   private let answer = Data(count: 1024)
   private let head: ResponseHead
 

@@ -41,7 +41,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package var count: Int { places.count }
 
   /// Whether there is a value for a key. It does not count as use.
-  package func contains(_ key: Key) -> Bool { places[key] != nil }
+  package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
 
   /// Returns the value of a key, without marking it as used.
   package func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }

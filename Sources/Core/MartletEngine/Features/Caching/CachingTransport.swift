@@ -131,12 +131,13 @@ struct CachingTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// Returns the stored response, after a wait for its body if necessary; nil if it cannot be read. The body of the
-  /// response that it replaces is discarded.
+  /// Returns the stored response, after a wait for its body if necessary; nil if it cannot be read, or if nobody would
+  /// get it. The body of the response that it replaces is discarded.
   private func readableResponse(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil
   ) async -> HTTPResponse? {
+    if flight.call.use.onlyRenewsCache, source != .revalidated { return nil }
     let answer = storedAnswer(from: entry, as: source, to: flight)
     let body: ResponseBody
     if let immediate = immediateBody(of: entry, in: answer.range) {
@@ -174,9 +175,10 @@ struct CachingTransport: Transport, DeadlineAware {
     guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
     // A separate call: for listeners, the first one ends with its response. Its response is stored even if a download
     // started it.
-    let call = Call(runner: flight.call.runner, asked: nil, listeners: [], deadline: nil)
+    let use = Call.Use(onlyRenewsCache: true)
+    let call = Call(runner: flight.call.runner, asked: nil, use, listeners: [], deadline: nil)
     call.takeLocals(of: flight.call)
-    let background = InFlightRequest(flight.request, in: call, of: cache, isBackground: true)
+    let background = InFlightRequest(flight.request, in: call, of: cache)
     background.register()  // now, so that a later removal includes its response
     Task {
       defer {
@@ -235,7 +237,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
     flight.fail(with: failure)
-    guard !flight.isBackground, let entry, let use = flight.staleUse(of: entry, after: failure),
+    guard let entry, let use = flight.staleUse(of: entry, after: failure),
       let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight)
     else { throw error }
     return stale
@@ -275,11 +277,7 @@ struct CachingTransport: Transport, DeadlineAware {
     case .serveStale(let use):
       flight.finish(.unshared, afterStatus: response.status)
       let source = HTTPResponse.Source(use)
-      if !flight.isBackground,
-        let stale = await readableResponse(from: known, as: source, to: flight, replacing: response)
-      {
-        return stale
-      }
+      if let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) { return stale }
     case .extend(let joined):
       if flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
     case .complete(let whole, let isStored):

@@ -29,8 +29,6 @@ final class InFlightRequest: Sendable {
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
-  /// Whether it only renews a stored response: nobody gets its response, and it does not count as a request.
-  let isBackground: Bool
   /// Whether stored responses can answer the request. The key contains neither the body nor a `Host` other than the
   /// URL's, and a connection that changes its protocol belongs to one caller.
   let isCacheable: Bool
@@ -63,11 +61,10 @@ final class InFlightRequest: Sendable {
     }
   }
 
-  init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache, isBackground: Bool = false) {
+  init(_ request: HTTPRequest, in call: Call, of cache: HTTPCache) {
     self.request = request
     self.call = call
     self.cache = cache
-    self.isBackground = isBackground
     key = request.cacheKey(in: request.options.partition)
     isCacheable = Self.isCacheable(request)
     isShareable = Self.isShareable(request, in: call)
@@ -75,8 +72,8 @@ final class InFlightRequest: Sendable {
 
   deinit { finish(.abandoned) }
 
-  /// Changes the counts of the requests.
-  func count(_ change: (inout HTTPCache.Statistics) -> Void) { if !isBackground { cache.count(change) } }
+  /// Changes the counts of the requests, of which a validation in the background is none.
+  func count(_ change: (inout HTTPCache.Statistics) -> Void) { if !call.use.onlyRenewsCache { cache.count(change) } }
 
   var policy: CachePolicy { request.options.cachePolicy }
 

@@ -248,14 +248,17 @@ extension Call {
     package var opensConnection = false
     /// Whether the response may be stored in the cache.
     package var storesResponse = true
+    /// Whether the response only renews a stored one, and nobody gets it.
+    var onlyRenewsCache = false
     /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.
     package var askedURL: URL?
 
     package init(
-      isCollected: Bool = false, opensConnection: Bool = false, storesResponse: Bool = true, askedURL: URL? = nil
+      isCollected: Bool = false, opensConnection: Bool = false, storesResponse: Bool = true,
+      onlyRenewsCache: Bool = false, askedURL: URL? = nil
     ) {
       (self.isCollected, self.opensConnection) = (isCollected, opensConnection)
-      (self.storesResponse, self.askedURL) = (storesResponse, askedURL)
+      (self.storesResponse, self.onlyRenewsCache, self.askedURL) = (storesResponse, onlyRenewsCache, askedURL)
     }
   }
 

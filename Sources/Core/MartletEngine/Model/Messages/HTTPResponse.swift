@@ -95,9 +95,8 @@ public struct HTTPResponse: Sendable {
   }
 
   /// Notes the request that was sent for this response, and the attempts before it.
-  mutating func answer(_ sent: RequestHead, after attempts: [AttemptRecord]) {
-    (request.method, request.fields) = (sent.method, sent.fields)
-    if !attempts.isEmpty { history = attempts + history }
+  mutating func answer(_ sent: HTTPRequest, after attempts: [AttemptRecord]) {
+    content.value.answer(sent, after: attempts)
   }
 
   /// The status.
@@ -134,6 +133,11 @@ private struct Parts: Sendable {
   ) {
     request = RequestHead(method: .get, url: url)
     (self.head, self.body, self.networkHead, self.source) = (head, body, networkHead, source)
+  }
+
+  mutating func answer(_ sent: HTTPRequest, after attempts: [AttemptRecord]) {
+    (request.method, request.fields) = (sent.method, sent.fields)
+    if !attempts.isEmpty { history = attempts + history }
   }
 }
 

@@ -46,7 +46,7 @@ final class AttemptLoop: Sendable {
         var outcome = await outcome(of: sent, or: answer?.response, in: call)
         let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
         guard let pending, let resend = try await review(&outcome, of: attempt, by: chain, after: pending, in: call)
-        else { return try Self.response(outcome, to: sent.head, after: history) }
+        else { return try Self.response(consume outcome, to: sent, after: history) }
         history.append(AttemptRecord(request: sent.head, response: outcome.head, reason: resend.reason))
         guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: resend.reason) }
         try await wait(for: resend, in: call)
@@ -61,13 +61,15 @@ final class AttemptLoop: Sendable {
 
   /// Returns the accepted response with the request that it answers and the attempts before it: earlier ones, and the
   /// slower of two simultaneous ones.
-  @inline(never)
   private static func response(
-    _ outcome: consuming Outcome, to request: RequestHead, after history: [AttemptRecord]
+    _ outcome: consuming Outcome, to request: HTTPRequest, after history: [AttemptRecord]
   ) throws -> HTTPResponse {
-    var response = try outcome.get()
-    response.answer(request, after: history)
-    return response
+    switch consume outcome {
+    case .success(var response):
+      response.answer(request, after: history)
+      return response
+    case .failure(let error): throw error
+    }
   }
 
   @inline(never)

@@ -203,8 +203,11 @@ extension HTTPSession {
     return call
   }
 
+  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not
+  // enlarge.
+
   /// Returns the response with the body of the call.
-  @inline(never)  // Every waiting call keeps the frame of `data` or `respond`, which these variables must not enlarge.
+  @inline(never)
   private static func response(_ response: HTTPResponse, limit: Int64?, in call: Call) -> HTTPResponse {
     if call.use.opensConnection, response.isUpgraded {
       call.releaseDeadline()

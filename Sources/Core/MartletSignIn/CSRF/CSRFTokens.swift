@@ -5,7 +5,7 @@ import Synchronization
 /// The tokens of one interceptor and partition. It reads them from the store, fetches each once for all requests that
 /// need it, takes newer ones from responses, and does not return a refused token.
 final class CSRFTokens: Sendable {
-  /// What is known of the tokens that a URL returns.
+  /// The tokens of one URL, and what its server has said about them.
   private struct Knowledge {
     /// The token in use, in case the store fails.
     var token: String?

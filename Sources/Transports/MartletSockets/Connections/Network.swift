@@ -4,7 +4,7 @@ import Glibc
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// The state of a transport that belongs to its loop's thread: the transfers, what is known of servers, and the pool of
+/// The state of a transport that belongs to its loop's thread: the transfers, the facts about servers, and the pool of
 /// connections.
 ///
 /// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
@@ -136,7 +136,7 @@ extension Network {
   func enqueue(_ transfer: Transfer) {
     if transfer.exchange.upgrade != nil {
       transfer.key = upgradeKey(of: transfer)
-    } else if requiringHTTP1.count > 0 {
+    } else if !requiringHTTP1.isEmpty {
       transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
     }
     pool.assign(transfer)

@@ -72,7 +72,7 @@ extension Transfer {
     timing.requestStart = network.loop.now
   }
 
-  /// Notes what is known of the connection that it uses, or for which it waits in vain.
+  /// Records the facts about the connection that it uses or waits for.
   func noteConnection(_ facts: ConnectionFacts?) { timing.connection = facts }
 
   /// Notes that the whole request was sent.

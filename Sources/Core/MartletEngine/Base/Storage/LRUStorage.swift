@@ -40,6 +40,8 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The number of values.
   package var count: Int { places.count }
 
+  package var isEmpty: Bool { places.isEmpty }
+
   /// Whether there is a value for a key. It does not count as use.
   package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
 

@@ -131,8 +131,8 @@ struct CachingTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// Returns the stored response, after a wait for its body if necessary; nil if it cannot be read, or if nobody would
-  /// get it. The body of the response that it replaces is discarded.
+  /// Returns the stored response, after a wait for its body if necessary. The body of the response that it replaces is
+  /// discarded. nil if the stored body cannot be read, or if it is stale and the call only renews it.
   private func readableResponse(
     from entry: CacheEntry, as source: HTTPResponse.Source, to flight: InFlightRequest,
     replacing received: HTTPResponse? = nil

@@ -49,7 +49,7 @@ final class InFlightTable: Sendable {
 
   /// Whether the responses of a key cannot be stored, so that waiting for one is useless.
   func isUnstorable(_ key: CacheKey) -> Bool {
-    state.withLock { $0.unstorable.count > 0 && $0.unstorable.contains(key) }
+    state.withLock { !$0.unstorable.isEmpty && $0.unstorable.contains(key) }
   }
 
   /// Registers a request that no other can wait for.
@@ -95,7 +95,7 @@ final class InFlightTable: Sendable {
 
   /// Notes that a response to a key is being stored.
   func removeUnstorable(_ key: CacheKey) {
-    state.withLock { if $0.unstorable.count > 0 { $0.unstorable.remove(key) } }
+    state.withLock { if !$0.unstorable.isEmpty { $0.unstorable.remove(key) } }
   }
 
   /// Ends the waits for a request, whose registration remains.

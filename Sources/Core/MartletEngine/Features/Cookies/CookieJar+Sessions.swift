@@ -30,7 +30,7 @@ extension CookieJar {
     return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
       if self.memory.hasSignedOut(self.partitionSuffix, since: begun) { return { _ in true } }
       let paired = self.memory.paired.withLock { $0 }
-      guard !mayBeLogin, paired.count > 0, let line, let request = CookieRequest(url) else { return { _ in false } }
+      guard !mayBeLogin, !paired.isEmpty, let line, let request = CookieRequest(url) else { return { _ in false } }
       let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
       let foreign = list.cookies(for: request, in: context, now: moment)
         .filter { paired.value(for: self.key(of: $0)) == $0.value && !carried.contains($0.pair) }

@@ -243,13 +243,13 @@ extension Call {
   /// What the caller does with the response.
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
-    package var isCollected = false
+    package var isCollected: Bool
     /// Whether the response may open a connection, which its user ends by ``Call/end(_:)``.
-    package var opensConnection = false
+    package var opensConnection: Bool
     /// Whether the response may be stored in the cache.
-    package var storesResponse = true
-    /// Whether the response only renews a stored one, and nobody gets it.
-    var onlyRenewsCache = false
+    package var storesResponse: Bool
+    /// Whether the call only renews a stored response, and has no caller.
+    package var onlyRenewsCache: Bool
     /// The URL that the caller requested, for a request that continues another one; nil if it is the request's own.
     package var askedURL: URL?
 

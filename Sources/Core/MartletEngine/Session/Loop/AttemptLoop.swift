@@ -57,8 +57,6 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  // `@inline(never)`: every waiting call keeps the frame of `run`, which these variables must not enlarge.
-
   /// Returns the accepted response with the request that it answers and the attempts before it: earlier ones, and the
   /// slower of two simultaneous ones.
   private static func response(
@@ -71,6 +69,8 @@ final class AttemptLoop: Sendable {
     case .failure(let error): throw error
     }
   }
+
+  // `@inline(never)`: every waiting call keeps the frame of `run`, which these variables must not enlarge.
 
   @inline(never)
   private static func failure(

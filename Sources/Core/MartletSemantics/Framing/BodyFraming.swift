@@ -1,7 +1,6 @@
 /// How the length of a response body is determined (RFC 9112 §6.3).
 package enum BodyFraming: Sendable, Hashable {
-  /// There is no body: the response to a HEAD request, every 1xx, 204 and 304 (rule 1), and every 2xx to CONNECT (rule
-  /// 2).
+  /// There is no body: see ``hasBody(status:answering:)``.
   case none
   /// The number of bytes is known (rule 6).
   case length(Int64)
@@ -10,6 +9,16 @@ package enum BodyFraming: Sendable, Hashable {
   /// The body ends with the connection (rule 8).
   case untilClose
 
+  /// Whether a response has a body, by its status and the method of its request (RFC 9110 §6.4.1). A response to HEAD
+  /// has none, nor has a 1xx, a 204 or a 304 (rule 1). A 2xx to CONNECT is followed by a tunnel (rule 2).
+  package static func hasBody(status: Int, answering method: HTTPMethod) -> Bool {
+    switch status {
+    case ..<200, 204, 304: false
+    case ..<300: method != .head && method != .connect
+    default: method != .head
+    }
+  }
+
   /// Determines the framing from the fields that frame a message.
   ///
   /// - If a message has no body by its status or method, its length is not validated (rules 1 and 2).
@@ -17,10 +26,8 @@ package enum BodyFraming: Sendable, Hashable {
   ///   whose connection must then be closed (§6.1).
   /// - Chunks take precedence over a `Content-Length` (rule 3), which must still be valid.
   /// - A `Content-Length` that repeats the same number, in one line or several, counts as that number (rule 5).
-  ///
-  /// - Parameter neverHasBody: whether it is the response to HEAD, or a successful one to CONNECT.
-  package init(status: Int, neverHasBody: Bool, fields: FramingFields) throws(MessageFault) {
-    if neverHasBody || status < 200 || status == 204 || status == 304 {
+  package init(status: Int, answering method: HTTPMethod, fields: FramingFields) throws(MessageFault) {
+    guard Self.hasBody(status: status, answering: method) else {
       self = .none
       return
     }
@@ -33,11 +40,13 @@ package enum BodyFraming: Sendable, Hashable {
   }
 
   /// Determines the framing from the values of the fields that frame a message.
-  package init(status: Int, neverHasBody: Bool, lengths: [String], codings: [String]) throws(MessageFault) {
+  package init(
+    status: Int, answering method: HTTPMethod, lengths: [String], codings: [String]
+  ) throws(MessageFault) {
     var fields = FramingFields()
     for value in lengths { Array(value.utf8).withUnsafeBytes { fields.take($0, of: .contentLength) } }
     for value in codings { Array(value.utf8).withUnsafeBytes { fields.take($0, of: .transferEncoding) } }
-    try self.init(status: status, neverHasBody: neverHasBody, fields: fields)
+    try self.init(status: status, answering: method, fields: fields)
   }
 }
 

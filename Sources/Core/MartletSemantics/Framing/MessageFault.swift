@@ -28,7 +28,7 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   case chunkExtension
   /// No line break follows a chunk's data (§7.1).
   case chunkEnd
-  /// More than 100 informational heads come before the final one (RFC 9110 §15.2).
+  /// More than ``ResponseHeadReader/informationalLimit`` heads come before the final one (RFC 9110 §15.2).
   case informationalHeads
   /// A 101 was received for a request without `Upgrade` (RFC 9110 §7.8).
   case unaskedUpgrade
@@ -50,7 +50,9 @@ extension MessageFault: CustomStringConvertible {
     case .chunkSize: "a chunk's size is not a hexadecimal number of 1 to 16 digits (RFC 9112 §7.1)"
     case .chunkExtension: "the extensions of a chunk are invalid or too long (RFC 9112 §7.1.1)"
     case .chunkEnd: "a chunk does not end where its size says (RFC 9112 §7.1)"
-    case .informationalHeads: "more than 100 informational responses come before the response (RFC 9110 §15.2)"
+    case .informationalHeads:
+      "more than \(ResponseHeadReader.informationalLimit) informational responses come before the response "
+        + "(RFC 9110 §15.2)"
     case .unaskedUpgrade: "the response switches to a protocol that the request did not ask for (RFC 9110 §7.8)"
     }
   }

@@ -19,8 +19,10 @@ package struct ResponseHeadReader: Sendable {
     case trailers
   }
 
-  private let isAnswerToHead: Bool
-  private let isAnswerToConnect: Bool
+  /// The maximum number of informational heads before the final one.
+  package static let informationalLimit = 100
+
+  private let method: HTTPMethod
   private let allowsUpgrade: Bool
   private var stage = Stage.statusLine
   private var block: [UInt8] = []
@@ -43,8 +45,7 @@ package struct ResponseHeadReader: Sendable {
   ///   - method: the method of the request.
   ///   - allowsUpgrade: whether the request has an `Upgrade` field, so that a 101 is a valid response.
   package init(answering method: HTTPMethod, allowsUpgrade: Bool = false) {
-    isAnswerToHead = method == .head
-    isAnswerToConnect = method == .connect
+    self.method = method
     self.allowsUpgrade = allowsUpgrade
   }
 
@@ -144,8 +145,7 @@ package struct ResponseHeadReader: Sendable {
       stage = .statusLine
       return .informational(block, status: status)
     }
-    let hasNoBody = isAnswerToHead || isAnswerToConnect && status < 300
-    let body = try BodyFraming(status: status, neverHasBody: hasNoBody, fields: framing)
+    let body = try BodyFraming(status: status, answering: method, fields: framing)
     stage = .trailers
     return .final(block, status: status, body)
   }

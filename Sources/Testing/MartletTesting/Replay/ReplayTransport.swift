@@ -168,9 +168,10 @@ struct RecordedResponse: Sendable {
   func response(to request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
     guard (100...999).contains(recorded.status) else { throw failure ?? incomplete("there was no response") }
     let status = HTTPStatus(Int(recorded.status))
-    let hasNoBody = request.method == .head || status == .noContent || status == .notModified
     var fields = fields
-    guard !hasNoBody else { return response(to: request, status, fields, body: .empty) }
+    guard BodyFraming.hasBody(status: status.code, answering: request.method) else {
+      return response(to: request, status, fields, body: .empty)
+    }
     let bytes = recorded.content.bytes ?? Data()
     if let error = ending {
       return response(to: request, status, fields, body: ResponseBody(from: InterruptedBody(bytes, then: error)))

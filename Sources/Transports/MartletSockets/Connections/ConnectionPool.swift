@@ -237,8 +237,8 @@ extension ConnectionPool {
     if expiryTimer.due > loop.now &+ usable { loop.set(expiryTimer, to: loop.now &+ usable) }
   }
 
-  /// Closes the idle connections of a key over HTTP/1, or only those that became idle before a time.
-  func closeIdle(for key: ConnectionKey, since time: UInt64 = .max) {
+  /// Closes the idle connections of a key over HTTP/1, or only those that were already idle at a time.
+  func closeIdle(for key: ConnectionKey, idleBefore time: UInt64 = .max) {
     for connection in connections.values where connection.key == key && connection.isIdle {
       if connection.idleSince <= time { connection.close() }
     }

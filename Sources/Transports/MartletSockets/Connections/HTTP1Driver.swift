@@ -11,7 +11,8 @@ final class HTTP1Driver: ConnectionDriver {
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
   @exclusivity(unchecked) private var state = HTTP1ConnectionState()
-  private var upload = BodySending.over
+  /// Whether the request has a body of which parts are still to be taken.
+  private var hasMoreBody = false
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
   @exclusivity(unchecked) private var turnLimit = TurnLimit()
@@ -19,16 +20,6 @@ final class HTTP1Driver: ConnectionDriver {
   private var sentCount = 0
   /// Whether the connection becomes idle at the end of the turn.
   private var becomesIdle = false
-  private lazy var expectation = HeapTimer { [weak self] in self?.beginUpload() }
-
-  /// The state of a request's body.
-  private enum BodySending {
-    /// It waits for a 100 response.
-    case held
-    case sending
-    /// It was sent or abandoned, or there is none.
-    case over
-  }
 
   init(_ connection: Connection) { self.connection = connection }
 
@@ -60,23 +51,7 @@ extension HTTP1Driver {
       headerLimit: exchange.settings.headerBytes)
     outgoing.append(head.bytes)
     transfer.wrote(head.bytes)
-    if case .none = exchange.upload {
-      upload = .over
-    } else if let time = exchange.settings.expectation {
-      upload = .held
-      loop.set(expectation, to: loop.now &+ time)
-    } else {
-      upload = .sending
-    }
-    send()
-  }
-
-  /// Begins to send the request's body: the server wants it, or did not respond in time.
-  private func beginUpload() {
-    guard case .held = upload else { return }
-    loop.set(expectation, to: .max)
-    guard state.continueBody() else { return }
-    upload = .sending
+    hasMoreBody = exchange.upload.hasBody
     send()
   }
 
@@ -99,12 +74,11 @@ extension HTTP1Driver {
       guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0
     }
-    switch upload {
-    case .held: if state.heldBody() == .stopSending { stopUpload() }
-    case .sending: break
-    case .over:
+    if !hasMoreBody {
       state.sentRequest()
       transfer.sentRequest()
+    } else if transfer.holdsBody {
+      if state.heldBody() == .stopSending { stopUpload() }
     }
   }
 
@@ -114,7 +88,7 @@ extension HTTP1Driver {
   /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
-    while case .sending = upload, transfer.chunk.isSent, outgoing.count <= Self.copiedChunk {
+    while hasMoreBody, transfer.chunk.isSent, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.head.framing == .unknownLength
       if isChunked, !transfer.chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
       transfer.chunk = UploadChunk()
@@ -122,7 +96,7 @@ extension HTTP1Driver {
       case .nothingYet: return false
       case .end(let trailers):
         if isChunked { outgoing.append(ChunkedWriter.end(trailers: trailers)) }
-        upload = .over
+        hasMoreBody = false
       case .chunk(let data):
         if data.count > Self.copiedChunk {
           if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
@@ -131,11 +105,10 @@ extension HTTP1Driver {
           data.withUnsafeBytes { isChunked ? ChunkedWriter.append($0, to: &outgoing) : outgoing.append($0) }
           transfer.noteSent(data.count)
         }
-        if !isChunked, transfer.hasTakenBody { upload = .over }
+        if !isChunked, transfer.hasTakenBody { hasMoreBody = false }
       }
     }
-    if case .sending = upload { return true }
-    return false
+    return hasMoreBody
   }
 
   /// Sends the waiting bytes. Returns whether all of them were sent.
@@ -175,8 +148,7 @@ extension HTTP1Driver {
   }
 
   private func stopUpload() {
-    if case .held = upload { loop.set(expectation, to: .max) }
-    upload = .over
+    hasMoreBody = false
     if !outgoing.isEmpty { outgoing = SendBuffer() }
     transfer?.stopUpload()
   }
@@ -224,8 +196,7 @@ extension HTTP1Driver {
     switch event {
     case .informational(let lines, let status):
       transfer.count(headBytes: lines.count)
-      transfer.receive(informational: lines)
-      if status == 100 { beginUpload() }
+      transfer.receive(informational: lines, status: status)
     case .head(let lines, let status, let framing):
       transfer.count(headBytes: lines.count)
       if parser?.hasUpgraded == true, !state.hasSentRequest { return refuseUpgrade() }
@@ -286,9 +257,7 @@ extension HTTP1Driver {
     guard let transfer, var parser else { return }
     do throws(HTTP1Failure) {
       if case .failed = end { throw parser.cutOff }
-      if case .end(let trailers) = try parser.endOfInput(isClean: end == .clean) {
-        transfer.receiveEnd(trailers: trailers)
-      }
+      transfer.receiveEnd(trailers: try parser.endOfInput(isClean: end == .clean))
       self.transfer = nil
     } catch {
       lose(loss, with: Self.describe(error, end))
@@ -299,7 +268,6 @@ extension HTTP1Driver {
   private func lose(_ loss: HTTP1ConnectionState.Loss, with failure: HTTP1Failure?) {
     let transfer = transfer
     self.transfer = nil
-    loop.set(expectation, to: .max)
     connection.close()
     guard let transfer else { return }
     switch loss {
@@ -318,7 +286,9 @@ extension HTTP1Driver {
   }
 
   func continueUpload(of transfer: Transfer) {
-    if transfer === self.transfer { send() }
+    guard transfer === self.transfer else { return }
+    if !transfer.holdsBody { state.continueBody() }
+    send()
   }
 
   func resumeReading(for transfer: Transfer) {
@@ -329,7 +299,7 @@ extension HTTP1Driver {
   /// were idle at that time are probably dead too.
   func suspectDeath(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
-    connection.network.pool.closeIdle(for: connection.key, since: transfer.timing.requestStart ?? 0)
+    connection.network.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)
   }
 
   func abandon(_ transfer: Transfer) {
@@ -342,7 +312,6 @@ extension HTTP1Driver {
   func fail(_ error: HTTPError) {
     let transfer = transfer
     self.transfer = nil
-    loop.set(expectation, to: .max)
     transfer?.fail(error)
   }
 }

@@ -224,7 +224,7 @@ extension HTTP2Driver {
         try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
         // Replies are sent early, so that a peer that reads never has to take more than this at the end of the turn.
-        if session.replyCount >= Self.replyLimit {
+        if session.replyCount >= Self.heldReplyLimit {
           try session.pull(into: &outgoing)
           _ = flush()
         }
@@ -238,8 +238,8 @@ extension HTTP2Driver {
 
   /// How many bytes the session gets at once. A PING frame has 17, so that a piece causes at most 964 replies.
   private static let pieceSize = 16 << 10
-  /// How many replies to PING and SETTINGS wait for the end of the turn.
-  private static let replyLimit = 256
+  /// The maximum number of replies to PING and SETTINGS that wait for the end of the turn: more are sent early.
+  private static let heldReplyLimit = 256
 
   func receiveEnd(_ end: InputEnd) {
     var error: HTTPError?

@@ -7,47 +7,23 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   let transfer: Transfer
   private(set) var id: Int32 = 0
   private unowned let driver: HTTP2Driver
-  /// Whether the body waits for a 100 response.
-  private var isExpecting = false
   /// How many received bytes still occupy the window.
   private var unread = 0
-  /// Sends the body without a 100 response when its time is up; nil if the body does not wait for one.
-  private var expectation: HeapTimer?
 
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
     self.transfer = transfer
     self.driver = driver
-    isExpecting = transfer.exchange.settings.expectation != nil
   }
 
   /// Notes the stream of the request.
   func begin(_ id: Int32) {
     self.id = id
     transfer.streamID = Int(id)
-    guard let time = transfer.exchange.settings.expectation else { return }
-    let timer = HeapTimer { [weak self] in self?.beginUpload() }
-    expectation = timer
-    driver.loop.set(timer, to: driver.loop.now &+ time)
   }
-
-  /// Begins to send the body: the server wants it, or did not respond in time.
-  private func beginUpload() {
-    guard isExpecting else { return }
-    stopExpecting()
-    driver.resume(id)
-  }
-
-  private func stopExpecting() {
-    isExpecting = false
-    stopTimer()
-  }
-
-  private func stopTimer() { if let expectation { driver.loop.set(expectation, to: .max) } }
 
   func received(informational head: [UInt8], status: Int) {
     noteHead(head.count)
-    transfer.receive(informational: head)
-    if status == 100 { beginUpload() }
+    transfer.receive(informational: head, status: status)
   }
 
   func received(head: [UInt8], status: Int, contentLength: Int64?) {
@@ -58,10 +34,8 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
         return driver.refuse(self, "it answered with the status \(status)")
       }
     }
-    // Without a preceding 100 response, the server does not need the body.
-    if isExpecting { stopTimer() }
-    let hasNoBody = transfer.exchange.request.method == .head || status == 204 || status == 304
-    transfer.receive(head: head, length: hasNoBody ? 0 : contentLength)
+    let hasBody = BodyFraming.hasBody(status: status, answering: transfer.exchange.request.method)
+    transfer.receive(head: head, length: hasBody ? contentLength : 0)
   }
 
   /// The statuses of servers that do not know the method CONNECT, or the protocol of an extended one (RFC 9110 §15.5.6,
@@ -87,19 +61,15 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   }
 
   func ended(trailers: [UInt8]) {
-    stopTimer()
     transfer.count(headBytes: trailers.count)
     transfer.receiveEnd(trailers: trailers)
     driver.ended(self)
   }
 
-  func failed(_ failure: HTTP2Failure) {
-    stopTimer()
-    driver.ended(self, failure)
-  }
+  func failed(_ failure: HTTP2Failure) { driver.ended(self, failure) }
 
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
-    guard !isExpecting, transfer.exchange.upgrade == nil else { return .later }
+    guard !transfer.holdsBody, transfer.exchange.upgrade == nil else { return .later }
     var count = 0
     while count < room.count {
       let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
@@ -123,7 +93,6 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
 
   private func failTrailers() -> HTTP2BodyPart {
     transfer.fail(.invalidRequest, "the request's trailers are larger than \(HTTP2RequestHead.listLimit >> 10) KiB")
-    stopTimer()
     driver.ended(self)
     return .failed
   }

@@ -78,6 +78,7 @@ struct ConnectionFailures {
 extension Transfer {
   /// Returns the next part of the request's body and counts its bytes as taken.
   func nextChunk() -> UploadQueue.Next {
+    if holdsBody { return .nothingYet }
     switch exchange.upload {
     case .none: return .end(trailers: [:])
     case .bytes(let data):

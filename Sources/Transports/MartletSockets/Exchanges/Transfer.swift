@@ -26,6 +26,8 @@ final class Transfer: HeapTimer {
   var failures = ConnectionFailures()
   var uploaded = UploadProgress()
   var chunk = UploadChunk()
+  /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
+  private var hold: HeapTimer?
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private(set) var timing: TransferTiming
 
@@ -33,11 +35,11 @@ final class Transfer: HeapTimer {
   var index = 0
   var lastActivity: UInt64
   /// When the connection was last tested because of ``Exchange/Settings/ping``.
-  private var lastPing: UInt64 = 0
+  var lastPing: UInt64 = 0
   /// Whether the reading task has a question to answer: that time is not the server's silence.
   var isAsking = false
   // SAFETY: as for `Network`.
-  @exclusivity(unchecked) private var body = BodyProgress()
+  @exclusivity(unchecked) private(set) var body = BodyProgress()
   @exclusivity(unchecked) private var buffer: BodyBuffer
   @exclusivity(unchecked) private var undelivered = UndeliveredSignals()
   private var isDirty = false
@@ -70,6 +72,7 @@ extension Transfer {
     noteConnection(connection.facts)
     timing.reusedConnection = isReused
     timing.requestStart = network.loop.now
+    if let time = exchange.settings.expectation { holdBody(for: time) }
   }
 
   /// Records the facts about the connection that it uses or waits for.
@@ -78,8 +81,28 @@ extension Transfer {
   /// Notes that the whole request was sent.
   func sentRequest() { if phase == .sending { phase = .waiting } }
 
+  /// Whether the body waits for a 100 response (RFC 9110 §10.1.1): none has arrived, and the time is not up.
+  var holdsBody: Bool { hold != nil }
+
+  private func holdBody(for time: UInt64) {
+    let hold = HeapTimer { [weak self] in self?.releaseBody() }
+    network.loop.set(hold, to: network.loop.now &+ time)
+    self.hold = hold
+  }
+
+  private func releaseBody() {
+    guard holdsBody else { return }
+    stopHoldTimer()
+    hold = nil
+    connection?.driver?.continueUpload(of: self)
+  }
+
+  private func stopHoldTimer() { if let hold { network.loop.set(hold, to: .max) } }
+
   /// Prepares for another connection; nothing of a response was received.
   func beginAgain(because cause: ConnectionFailures.Cause) {
+    stopHoldTimer()
+    hold = nil
     connection = nil
     streamID = nil
     phase = .resolving
@@ -105,9 +128,9 @@ extension Transfer {
   }
 
   /// Takes the lines of an informational head.
-  func receive(informational lines: [UInt8]) {
-    guard exchange.settings.events.contains(.informational) else { return }
-    add(.informational(lines))
+  func receive(informational lines: [UInt8], status: Int) {
+    if exchange.settings.events.contains(.informational) { add(.informational(lines)) }
+    if status == 100 { releaseBody() }
   }
 
   /// Takes the lines of the final head.
@@ -116,6 +139,7 @@ extension Transfer {
   func receive(head lines: [UInt8], length: Int64?) {
     hasHead = true
     phase = .receiving
+    stopHoldTimer()  // Without a preceding 100 response, the server does not need the body.
     body.length = length
     reportSent()
     undelivered.head = lines
@@ -246,7 +270,7 @@ extension Transfer {
 
   /// Begins to drop the rest of the body. Returns false if it is too long.
   private func startDiscarding() -> Bool {
-    guard hasHead, case .none = exchange.upload, let length = body.length, length - body.received <= Self.discardLimit
+    guard hasHead, !exchange.upload.hasBody, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
     body.discarding = Self.discardLimit
     lastActivity = network.loop.now
@@ -256,14 +280,14 @@ extension Transfer {
     return true
   }
 
-  /// How many bytes of an abandoned response are received, and how long that may take, in nanoseconds.
+  /// How many bytes of an abandoned response are received.
   private static let discardLimit = 64 << 10
-  private static let discardTime: UInt64 = 1_000_000_000
 
   private func finish(_ last: consuming TransferSignal) {
     guard !isEnded else { return }
     isEnded = true
     network.loop.set(self, to: .max)
+    stopHoldTimer()
     reportSent()
     flushBuffer()
     flushHead()
@@ -352,49 +376,6 @@ extension Transfer {
     if isDirty { return }
     isDirty = true
     network.dirty.append(self)
-  }
-}
-
-// MARK: - Silence
-
-extension Transfer {
-  /// The maximum silence allowed in the current state.
-  private var timeout: UInt64? {
-    body.discarding != nil ? Self.discardTime : hasHead ? exchange.settings.idle : exchange.settings.response
-  }
-
-  func watchSilence() {
-    guard !isEnded else { return network.loop.set(self, to: .max) }
-    let due = timeout.map { lastActivity + $0 } ?? .max
-    network.loop.set(self, to: min(due, nextPing ?? .max))
-  }
-
-  /// When to test the connection next; nil for never.
-  private var nextPing: UInt64? {
-    guard let interval = exchange.settings.ping, connection != nil else { return nil }
-    return max(lastActivity, lastPing) &+ interval
-  }
-
-  /// Checks the silence when the timeout may be over.
-  private func checkSilence() {
-    guard !isEnded, !isPaused, !isAsking else { return }  // The answer sets the timer again.
-    let now = network.loop.now
-    if let nextPing, nextPing <= now {
-      lastPing = now
-      connection?.driver?.suspectDeath(after: self)
-    }
-    guard let timeout else { return watchSilence() }
-    // Silence does not count while the reader is not waiting for more.
-    let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
-    let due = max(lastActivity, reader) + timeout
-    guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
-    connection?.driver?.suspectDeath(after: self)
-    let limit = Duration.nanoseconds(Int64(clamping: timeout))
-    let (phase, reason) =
-      connection == nil
-      ? network.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
-    let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
-    network.abort(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 }
 #endif

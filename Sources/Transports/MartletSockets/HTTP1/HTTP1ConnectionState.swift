@@ -116,12 +116,9 @@ extension HTTP1ConnectionState {
     return response == .head ? .stopSending : .none
   }
 
-  /// Ends the wait of the body: a 100 response has arrived, or the time has expired. Returns false if the body must not
-  /// be sent.
-  mutating func continueBody() -> Bool {
-    guard case .busy(.held, let response) = state else { return false }
-    state = .busy(.sending, response)
-    return true
+  /// Ends the wait of the body: a 100 response has arrived, or the time has expired.
+  mutating func continueBody() {
+    if case .busy(.held, let response) = state { state = .busy(.sending, response) }
   }
 
   /// Notes that the whole request was sent.

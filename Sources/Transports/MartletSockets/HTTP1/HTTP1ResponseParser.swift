@@ -27,9 +27,6 @@ struct HTTP1ResponseParser: Sendable {
     case end(trailers: [UInt8])
   }
 
-  /// The maximum number of informational heads before the final one.
-  static let informationalLimit = 100
-
   private enum Stage {
     /// Within a head, or before it.
     case head
@@ -140,19 +137,20 @@ struct HTTP1ResponseParser: Sendable {
     stage = Int64(count) >= missing ? .complete : .sized(missing - Int64(count))
   }
 
-  /// Returns the last event after the peer has ended the connection: the end of a body that the connection delimits.
+  /// Ends the response after the peer has ended the connection, which may delimit the body. Returns the raw lines of
+  /// the trailers.
   ///
   /// - Parameter isClean: false for TLS without `close_notify`: the end may then be an attacker's, and such a body is
   ///   not known to be complete (RFC 9112 §9.8).
   /// - Throws: an ``HTTP1Failure`` of kind `connectionLost` if the response is not complete.
-  mutating func endOfInput(isClean: Bool = true) throws(HTTP1Failure) -> Event {
+  mutating func endOfInput(isClean: Bool = true) throws(HTTP1Failure) -> [UInt8] {
     switch stage {
     case .complete, .ended: break
     case .untilClose where isClean: break
     default: throw cutOff
     }
     stage = .ended
-    return .end(trailers: reader.trailers)
+    return reader.trailers
   }
 
   /// The failure of a response that stays incomplete because the connection has ended or failed.
@@ -245,7 +243,7 @@ extension HTTP1ResponseParser {
     case .none: return nil
     case .informational(let lines, let status):
       informationalHeads += 1
-      guard informationalHeads <= Self.informationalLimit else { throw .informationalHeads }
+      guard informationalHeads <= ResponseHeadReader.informationalLimit else { throw .informationalHeads }
       return .informational(lines, status: status)
     case .final(let lines, let status, let framing):
       begin(framing, hasUpgraded: status == 101 || isAnswerToConnect && status < 300)

@@ -157,8 +157,9 @@ extension HTTP2Session {
     guard status >= 100 else { return refuse(stream, "the status code is not a number from 100 to 999") }
     if status < 200 {
       stream.informationalCount += 1
-      guard stream.informationalCount <= Self.informationalLimit else {
-        return refuse(stream, "the server sent more than \(Self.informationalLimit) informational responses")
+      guard stream.informationalCount <= ResponseHeadReader.informationalLimit else {
+        let count = ResponseHeadReader.informationalLimit
+        return refuse(stream, "the server sent more than \(count) informational responses")
       }
       return handler.received(informational: lines, status: status)
     }
@@ -166,9 +167,6 @@ extension HTTP2Session {
     handler.received(head: lines, status: status, contentLength: block.contentLength)
     if ends { ended(id, trailers: []) }
   }
-
-  /// The maximum number of 1xx responses to a request.
-  static let informationalLimit = 100
 
   private func ended(_ id: Int32, trailers: [UInt8]) {
     guard let stream = stream(id) else { return }

@@ -109,11 +109,11 @@ final class HTTP2Session {
     nghttp2_option_set_max_send_header_block_length(options, HTTP2RequestHead.listLimit)
     // Enough for 1 MiB in frames of the usual size; the default of 8 does not fit a head of 256 KiB.
     nghttp2_option_set_max_continuations(options, 64)
-    nghttp2_option_set_max_outbound_ack(options, replyLimit)
+    nghttp2_option_set_max_outbound_ack(options, unsentReplyLimit)
   }
 
   /// The maximum number of replies to PING and SETTINGS that may wait for a peer that does not read: 64 KiB.
-  private static let replyLimit = (64 << 10) / 17
+  private static let unsentReplyLimit = (64 << 10) / 17
 
   static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 

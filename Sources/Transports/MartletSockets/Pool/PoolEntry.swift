@@ -118,8 +118,7 @@ struct WaiterPlace: Sendable {
 }
 
 /// The waiters of a key in their order. A waiter that was removed stays in the queue until its turn, and is then
-/// recognized by its ticket. Removed waiters never outnumber those
-/// that still wait by more than 16.
+/// recognized by its ticket. Removed waiters never outnumber those that still wait by more than 16.
 struct WaiterQueue: Sendable {
   struct Place: Sendable {
     let waiter: Int

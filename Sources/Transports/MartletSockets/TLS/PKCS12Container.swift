@@ -49,14 +49,14 @@ struct PKCS12Container {
     }
   }
 
-  private enum Outcome: ~Copyable {
+  private enum Opening: ~Copyable {
     case opened(ClientIdentity)
     case failed(HTTPError)
     case unsupported(TLSFailure)
   }
 
   /// Opens the container with the algorithms of a library context; nil for the process's own.
-  private func open(in library: OpaquePointer?) -> Outcome {
+  private func open(in library: OpaquePointer?) -> Opening {
     ERR_clear_error()
     guard let container = parsed(in: library) else {
       let reason = TLSFailure.takeReasons()
@@ -80,7 +80,7 @@ struct PKCS12Container {
     return identity(in: container, password: password)
   }
 
-  private func identity(in container: OpaquePointer, password: Password) -> Outcome {
+  private func identity(in container: OpaquePointer, password: Password) -> Opening {
     ERR_clear_error()
     var key: OpaquePointer?
     var certificate: OpaquePointer?

@@ -10,8 +10,29 @@ struct BodyFramingTests {
   ) -> Result<BodyFraming, MessageFault> {
     Result { () throws(MessageFault) in
       try BodyFraming(
-        status: status, neverHasBody: head, lengths: lengths, codings: codings)
+        status: status, answering: head ? .head : .get, lengths: lengths, codings: codings)
     }
+  }
+
+  // Rules 1 and 2, and RFC 9110 §6.4.1.
+  @Test(
+    arguments: [
+      (.get, 200, true), (.get, 206, true), (.get, 404, true), (.get, 500, true), (.post, 201, true),
+      // 1xx, 204 and 304, whatever the method
+      (.get, 100, false), (.get, 101, false), (.get, 199, false), (.get, 204, false), (.get, 304, false),
+      (.post, 204, false), (.head, 304, false), (.connect, 304, false),
+      // a 205 has no content either, but its length must be read
+      (.get, 205, true),
+      // HEAD, whatever the status
+      (.head, 200, false), (.head, 206, false), (.head, 404, false), (.head, 500, false),
+      // a 2xx to CONNECT is followed by a tunnel, and any other status by a body
+      (.connect, 200, false), (.connect, 299, false), (.connect, 300, true), (.connect, 407, true),
+      (.connect, 502, true),
+    ] as [(HTTPMethod, Int, Bool)])
+  func statusAndMethodDecideWhetherThereIsABody(_ method: HTTPMethod, _ status: Int, hasBody: Bool) {
+    #expect(BodyFraming.hasBody(status: status, answering: method) == hasBody)
+    let framing = try? BodyFraming(status: status, answering: method, fields: FramingFields())
+    #expect(framing == (hasBody ? .untilClose : BodyFraming.none))
   }
 
   // Rule 1: regardless of the fields.

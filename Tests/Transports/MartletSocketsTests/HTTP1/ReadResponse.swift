@@ -39,7 +39,8 @@ struct ReadResponse: Equatable {
     do throws(HTTP1Failure) {
       for piece in pieces { try result.take(Array(piece), by: &parser) }
       if ending != .open, !result.isComplete {
-        result.take(try parser.endOfInput(isClean: ending == .closed), of: [])
+        result.trailers = try parser.endOfInput(isClean: ending == .closed)
+        result.isComplete = true
       }
     } catch {
       result.failure = error

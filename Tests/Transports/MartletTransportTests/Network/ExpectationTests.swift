@@ -187,6 +187,54 @@ struct ExpectationTests {
       threading.Thread(target=run, args=(connection,), daemon=True).start()
     """#
 
+  @Test func a100BeforeTheEndOfTheHeadCounts() async throws {
+    let port = try LocalPort.free()
+    let process = try RealProcess("python3", ["-c", Self.hastyServer, "\(port)"], port: port)
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
+    let continued = Gate()
+    var request = HTTPRequest(.post, url, body: once(content))
+    request.fields["Filling"] = String(repeating: "a", count: 8 << 20)  // More than the sockets' buffers take.
+    request.options.continueTimeout = .seconds(60)
+    request.options.responseTimeout = .seconds(30)
+    request.options.listeners = [
+      EventHandler { event, _ in
+        if case .informational = event { continued.open() }
+      }
+    ]
+    async let posted = session.data(for: request)
+    try await continued.wait()
+    let (_, go) = try await session.data(for: HTTPRequest(.get, url))
+    #expect(go.status == .noContent)
+    let (data, _) = try await posted
+    #expect(String(decoding: data, as: UTF8.self) == "2000000")
+    withExtendedLifetime(process) {}
+  }
+
+  /// Sends a 100 after one byte of a request, reads on when another connection was served, and answers with the length
+  /// of the body.
+  private static let hastyServer = #"""
+    import socket, sys
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    listener.bind(("127.0.0.1", int(sys.argv[1])))
+    listener.listen()
+    while True:
+      first, _ = listener.accept()
+      file = first.makefile("rb")
+      if file.peek(1): break
+    first.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+    second, _ = listener.accept()
+    second.recv(4096)
+    second.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    second.close()
+    length = 0
+    while line := file.readline().strip():
+      if line.lower().startswith(b"content-length:"): length = int(line[15:])
+    text = b"%d" % len(file.read(length))
+    first.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
+    file.read()
+    """#
+
   @Test func aSingleUseBodyIsNotOpenedIfTheServerIsUnreachable() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     server.stop()

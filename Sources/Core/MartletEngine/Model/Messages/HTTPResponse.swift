@@ -83,14 +83,10 @@ public struct HTTPResponse: Sendable {
 
   /// Makes the response for a transport that does not decode bodies.
   package init(to request: HTTPRequest, networkHead: ResponseHead, from source: any BodySource) {
-    let status = networkHead.status
-    // After a successful CONNECT there is a tunnel, whatever the fields say (RFC 9110 §9.3.6).
-    let hasNoBody =
-      request.method == .head || status == .noContent || status == .notModified
-      || request.method == .connect && status.isSuccessful
+    let hasBody = BodyFraming.hasBody(status: networkHead.status.code, answering: request.method)
     // With a Transfer-Encoding, a Content-Length is ignored (RFC 9112 §6.3).
     let isUnknown = networkHead.fields.contains(.transferEncoding)
-    let length = hasNoBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)
+    let length = !hasBody ? 0 : isUnknown ? nil : networkHead.fields[.contentLength].flatMap(Int64.init)
     self.init(url: request.url, networkHead: networkHead, body: ResponseBody(length: length, from: source))
   }
 

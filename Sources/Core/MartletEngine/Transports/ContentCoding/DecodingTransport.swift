@@ -96,14 +96,14 @@ public struct DecodingTransport: Transport {
 extension HTTPResponse {
   /// Whether there is a whole body: a part of a coded body cannot be decoded.
   fileprivate func hasWholeBody(for request: HTTPRequest) -> Bool {
-    request.method != .head && ![.noContent, .notModified, .partialContent].contains(status)
+    BodyFraming.hasBody(status: status.code, answering: request.method) && status != .partialContent
   }
 
   /// Whether the message's framing ends its body, so that an empty body is not a truncated one.
   fileprivate var isFramed: Bool {
     guard [.http1_0, .http1_1].contains(head.version) else { return true }
     let framing = try? BodyFraming(
-      status: status.code, neverHasBody: false, lengths: fields[values: .contentLength],
+      status: status.code, answering: .get, lengths: fields[values: .contentLength],
       codings: fields[values: .transferEncoding])
     return framing != .untilClose
   }

@@ -9,6 +9,8 @@ public import MartletSemantics
   /// A task reads the body while it is sent.
   case queue(UploadQueue)
 
+  public var hasBody: Bool { if case .none = self { false } else { true } }
+
   /// - Parameters:
   ///   - body: the body of the request, opened; nil if there is none.
   ///   - request: the request.

@@ -1,0 +1,50 @@
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
+
+// The limits of a transfer's silence, and the tests of its connection meanwhile.
+
+extension Transfer {
+  /// The maximum silence allowed in the current state.
+  private var timeout: UInt64? {
+    body.discarding != nil ? Self.discardTime : hasHead ? exchange.settings.idle : exchange.settings.response
+  }
+
+  /// How long the rest of an abandoned response may take, in nanoseconds.
+  private static let discardTime: UInt64 = 1_000_000_000
+
+  func watchSilence() {
+    guard !isEnded else { return network.loop.set(self, to: .max) }
+    let due = timeout.map { lastActivity + $0 } ?? .max
+    network.loop.set(self, to: min(due, nextPing ?? .max))
+  }
+
+  /// When to test the connection next; nil for never.
+  private var nextPing: UInt64? {
+    guard let interval = exchange.settings.ping, connection != nil else { return nil }
+    return max(lastActivity, lastPing) &+ interval
+  }
+
+  /// Checks the silence when the timeout may be over.
+  func checkSilence() {
+    guard !isEnded, !isPaused, !isAsking else { return }  // The answer sets the timer again.
+    let now = network.loop.now
+    if let nextPing, nextPing <= now {
+      lastPing = now
+      connection?.driver?.suspectDeath(after: self)
+    }
+    guard let timeout else { return watchSilence() }
+    // Silence does not count while the reader is not waiting for more.
+    let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
+    let due = max(lastActivity, reader) + timeout
+    guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
+    connection?.driver?.suspectDeath(after: self)
+    let limit = Duration.nanoseconds(Int64(clamping: timeout))
+    let (phase, reason) =
+      connection == nil
+      ? network.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
+    let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
+    network.abort(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+  }
+}
+#endif

@@ -37,6 +37,9 @@ public protocol LoginPagePresenting: AnyObject, Sendable {
 /// session.register(OAuth2Observer(authenticator: authenticator, backend: backend))
 /// ```
 ///
+/// Token requests are sent only over https or to the loopback interface, without cookies, and their redirects are not
+/// followed. A response of more than 1 MiB is an error.
+///
 /// It fails with ``OAuth2Error``, or with the session's error if the server cannot be reached.
 public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
   private enum Kind: Sendable {
@@ -146,7 +149,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
     switch request.answer(in: try await gate.wait()) {
     case .code(let code):
       return .authorizationCode(code, redirect: parameters.redirectURL, verifier: key?.verifier)
-    case .refused(let refusal): throw OAuth2Error.server(error: OAuth2ServerError(refusal))
+    case .refused(let refusal): throw OAuth2Error.server(error: OAuth2ServerError(OAuthError(refusal)))
     case .otherIssuer, .foreign: throw OAuth2Error.authorizationCode
     }
   }
@@ -184,20 +187,16 @@ private struct TokenEndpoint: Sendable {
   /// - Parameter old: the token to renew. Its scopes and refresh token stay valid unless the response has others (§5.1,
   ///   §6).
   func token(for grant: TokenGrant, following old: OAuth2Token? = nil) async throws -> OAuth2Token {
-    var request = URLRequest(url: url)
-    request.httpMethod = SAPURLSession.HTTPMethod.post
-    request.setValue(
-      SAPURLSession.HTTPContentType.applicationFormURLEncoded,
-      forHTTPHeaderField: SAPURLSession.HTTPHeader.contentType)
-    request.setValue(
-      SAPURLSession.HTTPContentType.applicationJSON, forHTTPHeaderField: SAPURLSession.HTTPHeader.accept)
-    request.addToForm(grant.pairs)
-    let (data, response) = try await session.data(for: try identify(request))
+    let request = try request(for: grant)
+    let exchange: TokenExchange
+    let sent = try HTTPRequest(request, body: nil, of: session)
+    do { exchange = try TokenExchange(sent) } catch { throw OAuth2Error.invalidArgument(detail: error.message) }
+    let (data, response) = try await session.data(for: request) { TokenExchange.restrict(&$0) }
     guard let response = response as? HTTPURLResponse else { throw OAuth2Error.missingHTTPResponse }
-    guard (200...299).contains(response.statusCode) else {
-      if let refusal = try? JSONDecoder().decode(TokenRefusal.self, from: data) {
-        throw OAuth2Error.server(error: OAuth2ServerError(refusal))
-      }
+    switch exchange.answer(HTTPStatus(response.statusCode), data) {
+    case .body: break
+    case .refused(let refusal): throw OAuth2Error.server(error: OAuth2ServerError(refusal))
+    case .failed:
       throw OAuth2Error.parse(error: "the endpoint refuses the request", httpUrlResponse: response, data: data)
     }
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {
@@ -211,13 +210,30 @@ private struct TokenEndpoint: Sendable {
       expiryDate: answer.seconds.map { Date(timeIntervalSinceNow: $0) },
       scopes: answer.scopes ?? old?.scopes ?? scopes, refreshToken: answer.refreshToken ?? old?.refreshToken)
   }
+
+  /// Returns the request that observers see, with the client's authentication.
+  private func request(for grant: TokenGrant) throws -> URLRequest {
+    var request = URLRequest(url: url)
+    request.httpMethod = SAPURLSession.HTTPMethod.post
+    request.setValue(
+      SAPURLSession.HTTPContentType.applicationFormURLEncoded,
+      forHTTPHeaderField: SAPURLSession.HTTPHeader.contentType)
+    request.setValue(
+      SAPURLSession.HTTPContentType.applicationJSON, forHTTPHeaderField: SAPURLSession.HTTPHeader.accept)
+    request.addToForm(grant.pairs)
+    request = try identify(request)
+    // If an observer changes the request, its options are taken from the result.
+    request.httpShouldHandleCookies = false
+    request.cachePolicy = .reloadIgnoringLocalCacheData
+    return request
+  }
 }
 
 /// The error response of an authorization server (RFC 6749 §4.1.2.1, §5.2).
 public struct OAuth2ServerError: Error, Sendable, Hashable {
   /// The error code of the standard: `invalid_client`, `invalid_grant`, `access_denied`.
   public let error: String
-  /// The server's description, for developers; nil if there is none.
+  /// The server's description, for developers; nil if there is none. Secrets of the request are omitted.
   public let errorDescription: String?
   /// A page about the error; nil if there is none.
   public let errorURI: URL?
@@ -229,9 +245,8 @@ public struct OAuth2ServerError: Error, Sendable, Hashable {
     self.errorURI = errorURI
   }
 
-  init(_ refusal: TokenRefusal) {
-    self.init(
-      error: refusal.code, errorDescription: refusal.description, errorURI: refusal.uri.flatMap { URL(string: $0) })
+  init(_ refusal: OAuthError) {
+    self.init(error: refusal.code, errorDescription: refusal.detail, errorURI: refusal.page)
   }
 }
 
@@ -242,7 +257,7 @@ public enum OAuth2Error: Error, Sendable {
   case server(error: OAuth2ServerError)
   /// The login page could not be shown.
   case webView(error: any Error)
-  /// An argument is not valid.
+  /// An argument is not valid, or the token endpoint is neither https nor on the loopback interface.
   case invalidArgument(detail: String)
   /// The session failed. Never thrown by this module, which throws the session's own error.
   case http(error: any Error, statusCode: Int?, response: String?)

@@ -15,6 +15,13 @@ extension SAPURLSession {
     try await content { dataTask(with: request, completionHandler: $0) }
   }
 
+  /// Sends a request like ``data(for:)``, with options of the engine that a `URLRequest` does not have.
+  @concurrent func data(
+    for request: URLRequest, changingOptions change: @escaping @Sendable (inout RequestOptions) -> Void
+  ) async throws -> (Data, URLResponse) {
+    try await content { SAPURLSessionTask(request, changingOptions: change, of: self, to: .whole($0)) }
+  }
+
   /// Gets a URL, and collects the body of the response; see ``data(for:)``. Runs off the caller's actor.
   @concurrent public func data(from url: URL) async throws -> (Data, URLResponse) {
     try await data(for: URLRequest(url: url))

@@ -21,6 +21,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
   let session: SAPURLSession
   /// The body that the task has besides its request.
   let upload: Upload?
+  /// Changes the options of the task's call; nil for those of its request and session.
+  let changeOptions: (@Sendable (inout RequestOptions) -> Void)?
   let mutable: Locked<TaskState>
   private var contextValues: ContextValues {
     mutable.withLock { state in
@@ -30,10 +32,15 @@ public class SAPURLSessionTask: @unchecked Sendable {
     }
   }
 
-  init(_ request: URLRequest?, upload: Upload? = nil, of session: SAPURLSession, to delivery: ResultReceiver) {
+  init(
+    _ request: URLRequest?, upload: Upload? = nil,
+    changingOptions changeOptions: (@Sendable (inout RequestOptions) -> Void)? = nil, of session: SAPURLSession,
+    to delivery: ResultReceiver
+  ) {
     originalRequest = request
     self.session = session
     self.upload = upload
+    self.changeOptions = changeOptions
     mutable = Locked(TaskState(request, delivery))
   }
 

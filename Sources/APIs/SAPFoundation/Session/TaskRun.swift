@@ -76,6 +76,7 @@ struct TaskRun: Sendable {
   private func makeRequest() async throws -> HTTPRequest {
     guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
     var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session)
+    task.changeOptions?(&request.options)
     task.mutable.withLock { $0.begunWith = original }
     let handlers = session.eventHandlers
     request.options.listeners = [TaskListener(task: task)] + handlers.compactMap(\.listener)

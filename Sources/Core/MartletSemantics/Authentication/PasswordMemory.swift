@@ -1,8 +1,8 @@
 /// The credentials of protection spaces: their scheme, their paths, and how many times each nonce was used. Once a
 /// server has accepted a credential, it is sent without a challenge.
 ///
-/// The last 100 are kept. A space can have several credentials at the same time, for user names in the URLs of
-/// requests.
+/// The 100 that were used last are kept. A space can have several credentials at the same time, for user names in the
+/// URLs of requests.
 package struct PasswordMemory: Sendable {
   /// The credentials to be sent with one request.
   package enum Answer: Sendable, Hashable {
@@ -23,6 +23,8 @@ package struct PasswordMemory: Sendable {
     var method: Method
     var paths: [String]
     var isAccepted: Bool
+    /// The number of uses of the memory when the entry was last used.
+    var lastUse: Int
   }
 
   private enum Method: Sendable {
@@ -30,7 +32,11 @@ package struct PasswordMemory: Sendable {
     case digest(DigestSession)
   }
 
+  /// The newest is last. It is no `LRUStorage`, because entries are found by origin and path rather than by a key, and
+  /// that storage belongs to the engine.
   private var entries: [Entry] = []
+  /// The number of uses, each of which stores or answers a challenge.
+  private var useCount = 0
   /// The number of calls of ``removeAll()``.
   package private(set) var generation = 0
   private static let limit = 100
@@ -50,7 +56,8 @@ package struct PasswordMemory: Sendable {
     guard let origin = Origin(url) else { return }
     let space = ProtectionSpace(origin: origin, realm: challenge.realm)
     let old = entries.firstIndex { $0.space == space && $0.credential == credential }.map { entries.remove(at: $0) }
-    var entry = Entry(space: space, credential: credential, method: .basic, paths: [], isAccepted: false)
+    var entry = Entry(
+      space: space, credential: credential, method: .basic, paths: [], isAccepted: false, lastUse: countUse())
     if let old {
       entry.isAccepted = old.isAccepted
       if case .basic = challenge, case .basic = old.method { entry.paths = old.paths }
@@ -67,7 +74,7 @@ package struct PasswordMemory: Sendable {
       }
     }
     entries.append(entry)
-    if entries.count > Self.limit { entries.removeFirst() }
+    removeLeastRecentlyUsed()
   }
 
   /// Returns the answer to send with a request, and counts the use of its nonce; nil if no credential is stored for the
@@ -88,6 +95,7 @@ package struct PasswordMemory: Sendable {
     guard let index = index(origin: origin, path: path.isEmpty ? "/" : path, space: space, only: credential) else {
       return nil
     }
+    entries[index].lastUse = countUse()
     guard case .digest(var session) = entries[index].method else { return .basic(entries[index].credential) }
     guard body != nil || !session.challenge.coversBody else { return nil }
     var answer = DigestAnswer(in: session.next(), with: entries[index].credential, for: request)
@@ -124,6 +132,18 @@ package struct PasswordMemory: Sendable {
   package mutating func removeAll() {
     entries = []
     generation += 1
+  }
+
+  /// Counts a use, and returns its number.
+  private mutating func countUse() -> Int {
+    useCount += 1
+    return useCount
+  }
+
+  private mutating func removeLeastRecentlyUsed() {
+    guard entries.count > Self.limit else { return }
+    let index = entries.indices.min(by: { entries[$0].lastUse < entries[$1].lastUse })
+    if let index { entries.remove(at: index) }
   }
 
   /// Returns the index of the given space, or else of the accepted entry with the longest path prefix; the newest among

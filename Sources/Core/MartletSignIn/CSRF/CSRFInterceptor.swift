@@ -52,21 +52,18 @@ public final class CSRFInterceptor: Interceptor {
     var place: WriteLines.Place?
     /// The number of writes near the attempt that were not refused before it began.
     var accepted = 0
-    var renewal = Renewal.none
-    /// The number of fetches that had begun when the request was refused while it was alone, or began to be alone.
-    var fetchesBeforeAlone = 0
-    /// How many times it was refused while it was alone.
-    var refusalsAlone = 0
+    var repetition = Repetition.none
   }
 
-  /// How far the renewals of a call have come.
-  private enum Renewal {
+  /// How a refused request is sent again.
+  private enum Repetition {
     case none
-    /// The token was renewed, and the request sent again, beside other writes.
-    case first
-    /// Other writes may have ended the renewed token. The request is sent alone, with the current token.
-    case alone
-    /// The request is sent alone, with a token that was fetched for it.
+    /// With a renewed token, beside other writes.
+    case besideOthers
+    /// Alone, with the current token, since other writes may have ended the renewed one. Has the number of refusals
+    /// while it was alone, and of the fetches that had begun before the first of them, or before it was alone.
+    case alone(refusals: Int, earlierFetches: Int)
+    /// Alone, with a token that was fetched for it, and then no more.
     case last
   }
 
@@ -75,10 +72,8 @@ public final class CSRFInterceptor: Interceptor {
   private let fallback: URL?
   private let options: CSRFOptions
   private let unnamed: CSRFTokens
-  /// The tokens of the partitions, by name.
-  private let partitions = Mutex<[String: CSRFTokens]>([:])
-  /// The number of partitions at which the tokens of those without a running write are forgotten.
-  private let partitionLimit: Int
+  /// The tokens of the partitions that were used last, by name. Those of a running write stay.
+  private let partitions: Mutex<LRUStorage<String, CSRFTokens>>
   private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
   private let states = CallLocal(CallState())
@@ -97,15 +92,15 @@ public final class CSRFInterceptor: Interceptor {
     self.tokenURL = tokenURL
     self.fallback = fallback
     self.options = options
-    self.partitionLimit = partitionLimit
+    partitions = Mutex(LRUStorage(countLimit: partitionLimit, isInUse: { $0.isInUse }))
     unnamed = CSRFTokens(options)
   }
 
   /// Makes an interceptor for all requests at and below a root URL, from which their tokens are fetched.
   ///
   /// Other requests to its origin get a token when the server requires one. Their paths are remembered, so that later
-  /// requests at and below them get a token from the start: the last 100 paths, each until a renewed token is refused
-  /// there.
+  /// requests at and below them get a token from the start: the 100 paths that were used last, each until a renewed
+  /// token is refused there.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(root: root, options: options, partitionLimit: Self.partitionLimit)
   }
@@ -133,12 +128,11 @@ public final class CSRFInterceptor: Interceptor {
     let name = request.options.partition
     guard !name.isEmpty else { return unnamed }
     return partitions.withLock { partitions in
-      if let known = partitions[name] { return known }
+      if let known = partitions.use(name) { return known }
       var options = options
       options.store = MemoryCSRFTokenStore()
-      if partitions.count >= partitionLimit { partitions = partitions.filter { $0.value.isInUse } }
       let tokens = CSRFTokens(options, partition: name)
-      partitions[name] = tokens
+      partitions.set(tokens, for: name)
       return tokens
     }
   }
@@ -147,8 +141,7 @@ public final class CSRFInterceptor: Interceptor {
     let tokens = tokens(for: request)
     guard !tokens.isFetch(call) else { return .send(request) }
     let earlier = call[states]
-    var state = CallState(
-      renewal: earlier.renewal, fetchesBeforeAlone: earlier.fetchesBeforeAlone, refusalsAlone: earlier.refusalsAlone)
+    var state = CallState(repetition: earlier.repetition)
     var request = request
     if CSRFRule.protects(request.method), !request.fields.contains(options.field) {
       state.source =
@@ -218,7 +211,9 @@ public final class CSRFInterceptor: Interceptor {
       state.isWithoutToken
       ? nil : try await tokens.replacement(for: state.token, of: source, since: state.generation, in: call)
     // A fetch that began before the request was alone may have returned a token that has ended since.
-    if state.renewal == .alone, let fetch = found?.fetch, fetch > state.fetchesBeforeAlone { state.renewal = .last }
+    if case .alone(_, let earlierFetches) = state.repetition, let fetch = found?.fetch, fetch > earlierFetches {
+      state.repetition = .last
+    }
     call[states] = state
     guard found?.token != nil else {
       await finish(state, .refused, tokens, in: call)
@@ -239,24 +234,32 @@ public final class CSRFInterceptor: Interceptor {
   ///
   /// - Returns: false if it is not sent again.
   private func advance(_ state: inout CallState, _ tokens: CSRFTokens, in call: Call) async throws -> Bool {
-    switch (state.renewal, state.place) {
-    case (.none, let place?) where !place.isAlone:
+    let isAlone = state.place?.isAlone ?? false
+    if case .none = state.repetition, !isAlone {
       await finish(state, .refused, tokens, in: call)
-      (state.renewal, state.place) = (.first, nil)
-    case (.none, nil): state.renewal = .first
-    case (.first, let place?) where !place.isAlone:
-      let alone = try await tokens.lines.isolate(place, in: call)
-      (state.renewal, state.place, state.fetchesBeforeAlone) = (.alone, alone, tokens.begunFetches)
-      return tokens.lines.accepted(near: alone) > state.accepted || tokens.isUsed(state.token, for: alone.url)
-    case (.none, let place?), (.first, let place?), (.alone, let place?):
+      (state.repetition, state.place) = (.besideOthers, nil)
+      return true
+    }
+    guard let place = state.place else { return false }
+    switch state.repetition {
+    case .besideOthers where !isAlone:
+      let place = try await tokens.lines.isolate(place, in: call)
+      (state.repetition, state.place) = (.alone(refusals: 0, earlierFetches: tokens.begunFetches), place)
+      return tokens.lines.accepted(near: place) > state.accepted || tokens.isUsed(state.token, for: place.url)
+    case .none, .besideOthers, .alone(refusals: 0, _):
       tokens.lines.recordThatTokensEnd(at: place)
-      if state.refusalsAlone == 0 { state.fetchesBeforeAlone = tokens.begunFetches }
-      state.refusalsAlone += 1
-      state.renewal = state.refusalsAlone < 3 ? .alone : .last
-    case (_, nil), (.last, _): return false
+      state.repetition = .alone(refusals: 1, earlierFetches: tokens.begunFetches)
+    case .alone(let refusals, let earlierFetches):
+      tokens.lines.recordThatTokensEnd(at: place)
+      let isLast = refusals + 1 == Self.refusalLimit
+      state.repetition = isLast ? .last : .alone(refusals: refusals + 1, earlierFetches: earlierFetches)
+    case .last: return false
     }
     return true
   }
+
+  /// The number of refusals of a request that is sent alone after which it is sent once more.
+  private static let refusalLimit = 3
 
   /// Stores the token of a response, if it is newer than the one in use and belongs to the stored cookies.
   private func storeToken(
@@ -294,7 +297,7 @@ public final class CSRFInterceptor: Interceptor {
 /// The paths outside the root at which a server has required a token.
 private final class CSRFProtectedPaths: Sendable {
   /// A path with a slash at its end, and everything below it.
-  private struct Folder {
+  private struct Folder: Hashable {
     let origin: Origin
     let path: String
 
@@ -307,25 +310,23 @@ private final class CSRFProtectedPaths: Sendable {
     func contains(_ other: Folder) -> Bool { origin == other.origin && other.path.hasPrefix(path) }
   }
 
-  /// The newest is last. If there are too many, the oldest is removed.
-  private let folders = Mutex<[Folder]>([])
-  private static let limit = 100
+  private let folders = Mutex(LRUStorage<Folder, Void>(countLimit: 100))
 
   /// Adds the path of a URL for which the server required a token. The query does not count.
   func insert(_ url: URL) {
     guard let folder = Folder(url) else { return }
     folders.withLock { folders in
-      folders.removeAll { folder.contains($0) }
-      if folders.count >= Self.limit { folders.removeFirst() }
-      folders.append(folder)
+      folders.removeAll { folder.contains($0.key) }
+      folders.set((), for: folder)
     }
   }
 
   /// Returns whether a URL is at or below one of the paths.
   func contains(_ url: URL) -> Bool {
     folders.withLock { folders in
-      guard !folders.isEmpty, let folder = Folder(url) else { return false }
-      return folders.contains { $0.contains(folder) }
+      guard !folders.isEmpty, let folder = Folder(url), let known = folders.keys.first(where: { $0.contains(folder) })
+      else { return false }
+      return folders.use(known) != nil
     }
   }
 
@@ -333,7 +334,7 @@ private final class CSRFProtectedPaths: Sendable {
   func remove(_ url: URL) {
     folders.withLock { folders in
       guard !folders.isEmpty, let folder = Folder(url) else { return }
-      folders.removeAll { $0.contains(folder) }
+      folders.removeAll { $0.key.contains(folder) }
     }
   }
 }

@@ -1,3 +1,4 @@
+import MartletEngine
 public import MartletSemantics
 import Synchronization
 
@@ -29,14 +30,22 @@ public protocol CSRFTokenStore: Sendable {
   func setToken(_ token: String?, for url: URL) async throws
 }
 
-/// A token store in memory.
+/// A token store in memory, for the 1,000 URLs that were used last.
 public final class MemoryCSRFTokenStore: CSRFTokenStore {
-  private let tokens = Mutex<[URL: String]>([:])
+  private let tokens = Mutex(LRUStorage<URL, String>(countLimit: 1000))
 
   /// Makes an empty store.
   public init() {}
 
-  public func token(for url: URL) async throws -> String? { tokens.withLock { $0[url] } }
+  public func token(for url: URL) async throws -> String? { tokens.withLock { $0.use(url) } }
 
-  public func setToken(_ token: String?, for url: URL) async throws { tokens.withLock { $0[url] = token } }
+  public func setToken(_ token: String?, for url: URL) async throws {
+    tokens.withLock { tokens in
+      guard let token else {
+        tokens.remove(url)
+        return
+      }
+      tokens.set(token, for: url)
+    }
+  }
 }

@@ -26,18 +26,31 @@ final class CSRFTokens: Sendable {
     }
   }
 
+  /// What is known of the URLs that were used last.
   private struct Memory {
-    private var urls: [URL: Knowledge] = [:]
+    private var urls = LRUStorage<URL, Knowledge>(countLimit: 1000)
+    /// The number of the last fetch of any forgotten URL. It counts as that of every unknown URL: the token of a
+    /// response whose request began before it may be outdated, and is not taken.
+    private var forgottenFetch = 0
     /// The number of fetches that have begun, and of those that have ended.
     var (begun, ended) = (0, 0)
 
     subscript(url: URL) -> Knowledge {
-      get { urls[url] ?? Knowledge() }
-      _modify { yield &urls[url, default: Knowledge()] }
+      mutating get { urls.use(url) ?? Knowledge(lastFetch: forgottenFetch) }
+      _modify {
+        var knowledge = urls.remove(url) ?? Knowledge(lastFetch: forgottenFetch)
+        defer {
+          for oldest in urls.set(knowledge, for: url) { forgottenFetch = max(forgottenFetch, oldest.lastFetch) }
+        }
+        yield &knowledge
+      }
     }
 
-    /// Forgets the tokens, and keeps the numbers of the fetches.
-    mutating func forget() { urls = urls.mapValues { Knowledge(lastFetch: $0.lastFetch) } }
+    /// Forgets all tokens.
+    mutating func forget() {
+      urls.removeAll { _ in true }
+      forgottenFetch = ended
+    }
   }
 
   /// The result of reading the store or of a fetch.
@@ -157,7 +170,8 @@ final class CSRFTokens: Sendable {
 
   /// Whether a token is the one in use, or the last one that was refused.
   func isKnown(_ token: String, for url: URL) -> Bool {
-    memory.withLock { $0[url].token == token || $0[url].refused == token }
+    let known = memory.withLock { $0[url] }
+    return known.token == token || known.refused == token
   }
 
   /// Stores a newer token from a response, unless a fetch has ended since its request was sent.
@@ -256,10 +270,11 @@ final class CSRFTokens: Sendable {
       hasFailed = true
     }
     return memory.withLock { memory in
+      let known = memory[url]
       // A store that failed to store the newer token still has the refused one.
-      let isRefused = token != nil && token == memory[url].refused
-      if hasFailed || isRefused { token = memory[url].token }
-      return token == memory[url].refused ? nil : token
+      let isRefused = token != nil && token == known.refused
+      if hasFailed || isRefused { token = known.token }
+      return token == known.refused ? nil : token
     }
   }
 

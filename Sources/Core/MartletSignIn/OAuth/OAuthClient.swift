@@ -178,26 +178,16 @@ extension OAuthClient {
 
   /// Sends a form to the authorization server, and returns the body of a successful response.
   func post(_ pairs: [(name: String, value: String)], to endpoint: URL) async throws(HTTPError) -> Data {
-    try Self.check(endpoint)
-    let request = try request(pairs, to: endpoint)
-    let (data, response) = try await session.data(for: request)
-    guard !response.status.isSuccessful else { return data }
-    guard let refusal = try? JSONDecoder().decode(TokenRefusal.self, from: data) else {
+    let exchange = try TokenExchange(request(pairs, to: endpoint))
+    let (data, response) = try await session.data(for: exchange.request)
+    switch exchange.answer(response.status, data) {
+    case .body(let body): return body
+    case .refused(let refusal): throw HTTPError(refusal).addingContext(of: response)
+    case .failed:
       throw HTTPError(
         .authenticationFailed, "the authorization server answered \(response.status)", phase: .waiting
       ).addingContext(of: response)
     }
-    throw HTTPError(OAuthError(refusal, hiding: request.body.secrets + authentication.secrets))
-      .addingContext(of: response)
-  }
-
-  /// Checks that secrets may be sent to an endpoint (RFC 6749 §3.1, §3.2).
-  static func check(_ endpoint: URL) throws(HTTPError) {
-    if let origin = Origin(endpoint), origin.isSecure || origin.isLoopback { return }
-    throw HTTPError(
-      .invalidRequest,
-      "the URL '\(endpoint.redacted)' of the authorization server is not https: secrets are sent to it",
-      phase: .preparing)
   }
 
   private func request(
@@ -216,36 +206,8 @@ extension OAuthClient {
       }
     }
     request.body = .form(pairs)
-    request.options.redirectPolicy = .manual  // A 307 would send the secrets elsewhere.
-    request.options.cachePolicy = .reloadIgnoringCacheData
-    request.options.handlesCookies = false
-    request.options.collectLimit = 1 << 20
-    request.options.expecting = .any
     return request
   }
-}
-
-extension OAuthClient.Authentication {
-  fileprivate var secrets: [String] {
-    switch self {
-    case .none: []
-    case .basic(let secret), .form(let secret): secret.isEmpty ? [] : [secret]
-    }
-  }
-}
-
-extension RequestBody {
-  /// The secrets of a token request's form.
-  fileprivate var secrets: [String] {
-    let names: Set = ["client_secret", "code", "code_verifier", "device_code", "refresh_token"]
-    return PercentEncoding.form.pairs(in: String(decoding: bytes ?? Data(), as: UTF8.self))
-      .filter { names.contains($0.name) && !$0.value.isEmpty }.map(\.value)
-  }
-}
-
-extension Origin {
-  /// Whether requests do not leave the machine (RFC 8252 §8.3).
-  fileprivate var isLoopback: Bool { HostName.isLocal(host) || IPAddress(literal: host)?.kind == .loopback }
 }
 
 extension OAuthClient: CustomStringConvertible, CustomReflectable {
@@ -283,7 +245,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String { code + (detail.map { " (\($0))" } ?? "") }
 
   /// - Parameter secrets: the sent secrets, which must not be in the error.
-  init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
+  package init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
     code = refusal.code.printable(upTo: 300)
     detail = refusal.description.map { text in
       secrets.reduce(text) { $0.replacing($1, with: "***") }.printable(upTo: 300)

@@ -128,7 +128,7 @@ extension OAuthLogin {
     open: @escaping @Sendable (URL) async throws -> Void
   ) -> OAuthLogin {
     OAuthLogin { client in
-      try OAuthClient.check(endpoint)
+      try TokenExchange.check(endpoint)
       let redirect = try LoopbackRedirect()
       defer { redirect.stop() }
       let key = ProofKey(verifier: .unguessable)

@@ -1,6 +1,7 @@
 #if os(Linux)
 import COpenSSL
 import Glibc
+import MartletEngine
 import Synchronization
 
 /// A session that a server can resume: a ticket, or the identifier of a session of TLS 1.2.
@@ -26,7 +27,7 @@ final class ResumableSession: @unchecked Sendable {
   }
 }
 
-/// The resumable sessions of one context: the last four of each server, of at most 256 servers.
+/// The resumable sessions of one context: the last four of each server, of the 256 servers that were used last.
 final class ResumableSessions: Sendable {
   /// The properties that must be equal to resume a session. The context has the rest: authorities, pins, client
   /// certificate.
@@ -42,37 +43,28 @@ final class ResumableSessions: Sendable {
     }
   }
 
-  private struct State {
-    var sessions: [Key: [ResumableSession]] = [:]
-    /// The keys in the order of their arrival.
-    var order: [Key] = []
-  }
-
-  private let state = Mutex(State())
+  private let servers = Mutex(LRUStorage<Key, [ResumableSession]>(countLimit: 256))
 
   /// Keeps a session of a verified server.
   func store(_ session: ResumableSession, for key: Key) {
-    state.withLock { state in
-      var sessions = state.sessions[key] ?? []
-      if sessions.isEmpty, state.sessions[key] == nil {
-        if state.order.count >= 256 { state.sessions[state.order.removeFirst()] = nil }
-        state.order.append(key)
-      }
-      sessions.append(session)
-      state.sessions[key] = sessions.suffix(4)
+    servers.withLock { servers in
+      servers.update(key, from: []) { sessions in sessions = sessions.suffix(3) + [session] }
     }
   }
 
   /// Returns the newest session for a server. A TLS 1.3 session is returned only once.
   func take(for key: Key, pins verification: ServerVerification) -> ResumableSession? {
     let now = time(nil)
-    return state.withLock { state in
-      while let session = state.sessions[key]?.popLast() {
-        guard session.isUsable(at: now, verification) else { continue }
-        if !session.isUsedOnce { state.sessions[key]?.append(session) }
-        return session
+    return servers.withLock { servers in
+      guard servers.contains(key) else { return nil }
+      return servers.update(key, from: []) { sessions -> ResumableSession? in
+        while let session = sessions.popLast() {
+          guard session.isUsable(at: now, verification) else { continue }
+          if !session.isUsedOnce { sessions.append(session) }
+          return session
+        }
+        return nil
       }
-      return nil
     }
   }
 }

@@ -98,6 +98,83 @@ struct OAuth2Tests {
     #expect(outcome.code == .userAuthenticationRequired)
   }
 
+  /// Returns the error of a client that gets a token for itself.
+  private func error(
+    at endpoint: URL, secret: String = "hunter2",
+    _ authentication: OAuth2ClientCredentialsAuthenticationParameters.ClientAuthentication = .post,
+    by session: SAPURLSession = SAPURLSession(configuration: SAPURLSession.plain)
+  ) async throws -> (any Error)? {
+    let authenticator = OAuth2Authenticator(
+      authenticationParameters: try OAuth2ClientCredentialsAuthenticationParameters(
+        tokenEndpointURL: endpoint, clientID: "app", clientSecret: secret, clientAuthentication: authentication),
+      sapURLSession: session)
+    return await withCheckedContinuation { continuation in
+      authenticator.authenticate { _, error in continuation.resume(returning: error) }
+    }
+  }
+
+  @Test func aRedirectOfTheTokenEndpointIsNotFollowed() async throws {
+    let elsewhere = try LoopbackServer { _ in .json(#"{"access_token": "a", "token_type": "Bearer"}"#) }
+    let tokens = try LoopbackServer { _ in
+      .redirect(to: elsewhere.url("/token").absoluteString, status: .temporaryRedirect)
+    }
+
+    let error = try await error(at: tokens.url("/token")) as? OAuth2Error
+
+    #expect(error?.description == "The response is not a token (status 307): the endpoint refuses the request")
+    #expect(tokens.requests.count == 1)
+    #expect(elsewhere.requests.isEmpty)
+  }
+
+  @Test func secretsAreSentToNoUnprotectedServer() async throws {
+    let requests = Shared(0)
+    let transport = MockTransport { _ in
+      requests.change { $0 += 1 }
+      return .json(#"{"access_token": "a", "token_type": "Bearer"}"#)
+    }
+    let session = SAPURLSession(configuration: SAPURLSession.plain, in: .init(transport: transport))
+    let unprotected = try #require(URL(string: "http://a.example/token"))
+
+    let error = try await error(at: unprotected, by: session) as? OAuth2Error
+
+    guard case .invalidArgument(let detail)? = error else {
+      Issue.record("the error is \(String(describing: error))")
+      return
+    }
+    #expect(detail.contains("'http://a.example/token' of the authorization server is not https"))
+    #expect(requests.value == 0)
+  }
+
+  @Test(arguments: [OAuth2ClientCredentialsAuthenticationParameters.ClientAuthentication.basic, .post])
+  func aRefusalDoesNotRepeatTheSecrets(
+    _ authentication: OAuth2ClientCredentialsAuthenticationParameters.ClientAuthentication
+  ) async throws {
+    let tokens = try LoopbackServer { _ in
+      .json(#"{"error": "invalid_client", "error_description": "no secret: hun ter\u0007"}"#, status: .badRequest)
+    }
+
+    let error = try await error(at: tokens.url("/token"), secret: "hun ter", authentication) as? OAuth2Error
+
+    #expect(error?.description == "The authorization server refused the request: invalid_client (no secret: ***).")
+  }
+
+  @Test func tokenRequestsUseNoCookies() async throws {
+    let tokens = try LoopbackServer { _ in
+      .json(#"{"access_token": "a", "token_type": "Bearer"}"#).with(.setCookie, "id=1; Path=/")
+    }
+    let session = SAPURLSession(configuration: SAPURLSession.plain)
+
+    for _ in 0..<2 { #expect(try await error(at: tokens.url("/token"), by: session) == nil) }
+
+    #expect(tokens.requests.map { $0.fields[.cookie] } == [nil, nil])
+  }
+
+  @Test func aResponseOfMoreThanAMebibyteIsAnError() async throws {
+    let tokens = try LoopbackServer { _ in .text(String(repeating: " ", count: (1 << 20) + 1)) }
+    let error = try await error(at: tokens.url("/token")) as? URLError
+    #expect(error?.code == .dataLengthExceedsMaximum)
+  }
+
   @Test(arguments: [OAuth2AuthenticationParameters.CodeChallengeMethod.s256, .plain, nil])
   func aUserLogsInThroughTheSameSession(_ method: OAuth2AuthenticationParameters.CodeChallengeMethod?) async throws {
     let browser = Browser()

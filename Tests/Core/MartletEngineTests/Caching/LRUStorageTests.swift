@@ -59,6 +59,21 @@ struct LRUStorageTests {
     #expect(storage.update("c", from: []) { $0.count } == 2)
   }
 
+  @Test func valuesInUseStayWhateverTheLimits() {
+    var storage = LRUStorage<Int, String>(costLimit: 20, countLimit: 2, isInUse: { $0.hasPrefix("used") })
+    storage.set("used 0", cost: 10, for: 0)
+    storage.set("1", cost: 10, for: 1)
+
+    #expect(storage.set("used 2", cost: 10, for: 2) == ["1"])
+    #expect(storage.set("used 3", cost: 10, for: 3) == [])
+    #expect((storage.count, storage.cost) == (3, 30))
+
+    storage.set("0", cost: 10, for: 0)  // no longer in use
+    #expect(storage.set("4", cost: 10, for: 4) == ["0"])
+    #expect(Set(storage.keys) == [2, 3, 4])
+    #expect(Set(storage.values) == ["used 2", "used 3", "4"])
+  }
+
   @Test func valuesInTheMiddleCanBeRemoved() {
     var storage = filled(5)
 

@@ -94,6 +94,19 @@ struct CookiePartitionTests {
     }
   }
 
+  @Test func onlyTheSignOutsThatAreForgottenConcernOtherPartitions() {
+    var signOuts = PartitionSignOuts()
+    let early = Call()
+    for number in 0..<200 { signOuts.set("/\(number)") }
+    let call = Call()
+    for number in 200..<1025 { signOuts.set("/\(number)") }
+
+    #expect(signOuts.isAfter(early.id, "/other"), "one sign-out is forgotten, and counts for all partitions")
+    #expect(!signOuts.isAfter(call.id, "/other"))
+    #expect(signOuts.isAfter(call.id, "/200"))
+    #expect(!signOuts.isAfter(call.id, "/199"))
+  }
+
   /// The store may be on a server that others can read.
   @Test func theStoreDoesNotLearnTheNames() async throws {
     let store = MemoryCookieStore()

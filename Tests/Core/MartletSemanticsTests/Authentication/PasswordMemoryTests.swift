@@ -118,6 +118,19 @@ struct PasswordMemoryTests {
     #expect(memory.answer(to: (.get, try Self.url("http://a.example/y")), in: nil) == .basic(Self.anna))
   }
 
+  @Test func aPasswordThatIsUsedOutlivesNewerOnes() throws {
+    var memory = try Self.memory(.basic(realm: "first"), at: "http://a.example/")
+    let first = try Self.url("http://a.example/"), others = try Self.url("http://b.example/")
+    for realm in 0..<99 { memory.adopt(.basic(realm: "\(realm)"), with: Self.berta, for: others, clientNonce: "") }
+    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna))
+
+    memory.adopt(.basic(realm: "last"), with: Self.berta, for: others, clientNonce: "")
+
+    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna))
+    let space = ProtectionSpace(origin: try #require(Origin(others)), realm: "0")
+    #expect(memory.answer(to: (.get, others), in: space) == nil)
+  }
+
   @Test func onlyTheLastHundredSpacesAreKept() throws {
     var memory = try Self.memory(.basic(realm: "first"), at: "http://a.example/")
     let url = try Self.url("http://b.example/")

@@ -87,6 +87,22 @@ struct CSRFInterceptorTests {
     #expect(try await held.value == .created)
   }
 
+  @Test func aPartitionThatWasUsedLastKeepsItsTokens() async throws {
+    let server = CSRFServer()
+    var configuration = SessionConfiguration()
+    configuration.interceptors = [CSRFInterceptor(root: CSRFServer.root, partitionLimit: 3)]
+    let session = HTTPSession(
+      transport: MockTransport { try await server.respond(to: $0) }, configuration: configuration)
+
+    for partition in ["a", "b", "c", "a", "d", "a"] {
+      var request = CSRFServer.post()
+      request.options.partition = partition
+      #expect(try await session.data(for: request).1.status == .created)
+    }
+
+    #expect(server.fetches.count == 4)
+  }
+
   @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "QUERY"])
   func safeMethodsNeedNoToken(method: String) async throws {
     let server = CSRFServer { _ in .text("ok") }

@@ -251,6 +251,19 @@ struct OAuthClientTests {
     #expect(server.received.count == 1, "a redirect is not followed")
   }
 
+  @Test func aSecretThatBasicEncodesIsNotInTheErrorEither() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.refusal("invalid_client", "neither s t nor s+t: wrong") }
+    let client = server.client(.basic(secret: "s t"))
+    let error = await #expect(throws: HTTPError.self) { try await client.token(by: .clientCredentials()) }
+    #expect((error?.underlying as? OAuthError)?.detail == "neither *** nor ***: wrong")
+  }
+
+  @Test func aResponseOfMoreThanAMebibyteIsAnError() async throws {
+    let server = try OAuthServer { _, _ in .text(String(repeating: " ", count: (1 << 20) + 1)) }
+    let error = await #expect(throws: HTTPError.self) { try await server.client().token(by: .clientCredentials()) }
+    #expect(error?.kind == .bodyTooLarge)
+  }
+
   @Test func secretsAreSentToNoUnprotectedServer() async throws {
     let session = HTTPSession(transport: MockTransport { _ in .status(.ok) })
     let client = OAuthClient(id: "app", tokenEndpoint: url("http://a.example/token?x=y"), session: session)

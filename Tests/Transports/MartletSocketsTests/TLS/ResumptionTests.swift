@@ -147,6 +147,23 @@ struct ResumptionTests {
     #expect(resumed > 100)
   }
 
+  @Test func aServerThatWasUsedLastKeepsItsSessions() throws {
+    try open(first)
+    let known = ResumableSessions.Key(peer: try TLSPeer(host: "example.com", port: 443), protocols: [])
+    let ticket = try #require(context.resumable.take(for: known, pins: context.verification))
+    let sessions = ResumableSessions()
+    func numbered(_ port: Int) throws -> ResumableSessions.Key {
+      .init(peer: try TLSPeer(host: "example.com", port: port), protocols: [])
+    }
+    for port in 1...256 { for _ in 0..<2 { sessions.store(ticket, for: try numbered(port)) } }
+    #expect(sessions.take(for: try numbered(1), pins: context.verification) != nil)
+
+    sessions.store(ticket, for: try numbered(257))
+
+    #expect(sessions.take(for: try numbered(1), pins: context.verification) != nil)
+    #expect(sessions.take(for: try numbered(2), pins: context.verification) == nil)
+  }
+
   @Test func sessionsOfAtMost256ServersAreKept() throws {
     let key = ResumableSessions.Key(peer: try TLSPeer(host: "example.com", port: 443), protocols: [])
     try open(first)

@@ -1,13 +1,16 @@
-/// Values by key, bounded by count and total cost: the least recently used are removed first.
+/// Values by key, bounded by count and total cost: the least recently used are removed first. Values that are in use
+/// stay, so that the limits may be exceeded by their number and cost.
 ///
-/// Every operation takes constant time, except that one which removes several values depends on their number, and
-/// `removeAll(where:)` looks at all values. Using a value looks its key up once: the order of use is a list of places
-/// in an array.
+/// Every operation takes constant time, except that one which removes several values depends on their number, one that
+/// passes over values in use depends on the number of those, and `keys`, `values` and `removeAll(where:)` look at all
+/// values. Using a value looks its key up once: the order of use is a list of places in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The maximum total cost.
   package let costLimit: Int
   /// The maximum number of values.
   package let countLimit: Int
+  /// Whether a value must stay, whatever the limits; nil if no value must.
+  private let isInUse: (@Sendable (Value) -> Bool)?
   /// The total cost of all values.
   package private(set) var cost = 0
   /// The place of each key.
@@ -32,15 +35,28 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Makes an empty storage; negative limits count as 0.
-  package init(costLimit: Int = .max, countLimit: Int = .max) {
+  ///
+  /// - Parameters:
+  ///   - costLimit: the maximum total cost; none by default.
+  ///   - countLimit: the maximum number of values; none by default.
+  ///   - isInUse: whether a value must stay, whatever the limits. It is called when another value is stored, and must
+  ///     not use the storage. By default no value must.
+  package init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil) {
     self.costLimit = max(0, costLimit)
     self.countLimit = max(0, countLimit)
+    self.isInUse = isInUse
   }
 
   /// The number of values.
   package var count: Int { places.count }
 
   package var isEmpty: Bool { places.isEmpty }
+
+  /// The keys, in no particular order.
+  package var keys: [Key] { contents.compactMap { $0?.key } }
+
+  /// The values, in no particular order.
+  package var values: [Value] { contents.compactMap { $0?.value } }
 
   /// Whether there is a value for a key. It does not count as use.
   package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
@@ -108,11 +124,15 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return keys.compactMap { remove($0) }
   }
 
-  /// Removes the least recently used values until the rest is within both limits, and returns them.
+  /// Removes the least recently used values that are not in use until the rest is within both limits, and returns them.
   @discardableResult
   package mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
     var removed: [Value] = []
-    while cost > costLimit || count > countLimit, let oldest, let content = clear(oldest) {
+    var next = oldest
+    while cost > costLimit || count > countLimit, let place = next, let value = contents[place]?.value {
+      next = neighbours[place].newer
+      if isInUse?(value) == true { continue }
+      guard let content = clear(place) else { break }
       places[content.key] = nil
       removed.append(content.value)
     }

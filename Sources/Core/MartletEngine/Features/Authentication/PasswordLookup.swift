@@ -85,20 +85,33 @@ enum PasswordLookup: Sendable {
   }
 }
 
-/// The passwords that a closure has returned. The closure is called by one task at a time for each protection space.
+/// The passwords that a closure has returned, for the 100 protection spaces that were used last. The closure is called
+/// by one task at a time for each protection space.
 final class AskedPasswords: Sendable {
+  private struct Space {
+    let renewal = Renewal<Credential>(nil)
+    /// The number of calls that get the password now.
+    var callCount = 0
+
+    /// Whether the closure is running for the space, or may begin to run: if the space were forgotten, the next call
+    /// would run it a second time.
+    var isInUse: Bool { callCount > 0 || renewal.current.running != nil }
+  }
+
   private let ask: PasswordSource.Asking
-  private let spaces = Mutex<[ProtectionSpace: Renewal<Credential>]>([:])
+  /// Bounded, because a server can invent realms.
+  private let spaces = Mutex(LRUStorage<ProtectionSpace, Space>(countLimit: 100, isInUse: { $0.isInUse }))
 
   init(_ ask: @escaping PasswordSource.Asking) { self.ask = ask }
 
   func credential(for question: PasswordSource.Question, by call: Call) async throws -> Credential? {
     let renewal = spaces.withLock { spaces in
-      let renewal = spaces[question.space] ?? Renewal(nil)
-      if spaces.count >= 100 { spaces.removeAll() }  // A server can invent realms.
-      spaces[question.space] = renewal
-      return renewal
+      spaces.update(question.space, from: Space()) { space -> Renewal<Credential> in
+        space.callCount += 1
+        return space.renewal
+      }
     }
+    defer { spaces.withLock { spaces in spaces.update(question.space, from: Space()) { $0.callCount -= 1 } } }
     let answer = try await renewal.value(insteadOf: { $0.value == question.refused }, by: call) { [ask] _ in
       do { return try await ask(question) } catch {
         throw HTTPError(

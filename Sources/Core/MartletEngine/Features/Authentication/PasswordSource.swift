@@ -76,7 +76,7 @@ public final class PasswordSource: CredentialSource {
   ///
   /// - The closure is called once for each protection space, however many requests wait for its result. The result is
   ///   used until a server refuses it; then the closure is called again, with the number of failures in
-  ///   ``PasswordSource/Question/failureCount``.
+  ///   ``PasswordSource/Question/failureCount``. The results of the 100 spaces that were used last are kept.
   /// - If it returns nil, the requests that wait get the 401 as their response.
   /// - If it throws, the requests that wait fail with ``HTTPError/Kind/authenticationFailed`` and the error as
   ///   ``HTTPError/underlying``.

@@ -36,28 +36,21 @@ final class CookieMemory: Sendable {
   }
 }
 
-/// The sign-outs of the partitions. Of the oldest, only the latest is kept and counts for all partitions: their calls
-/// ended long ago.
+/// The sign-outs of the last 1,024 partitions. Of the older ones, only the latest is kept and counts for all
+/// partitions: their calls ended long ago.
 struct PartitionSignOuts {
-  /// By ``CookieJar/partitionSuffix``.
-  private var signOuts: [String: SignOutMark] = [:]
+  /// By ``CookieJar/partitionSuffix``, in the order of the sign-outs.
+  private var signOuts = LRUStorage<String, SignOutMark>(countLimit: 1024)
   private var forgotten: UInt64 = 0
-  private static let limit = 1024
 
   mutating func set(_ suffix: String) {
     let signOut = SignOutMark()
     signOut.set()
-    signOuts[suffix] = signOut
-    guard signOuts.count > Self.limit else { return }
-    let oldest = signOuts.sorted { $0.value.last < $1.value.last }.prefix(Self.limit / 2)
-    for (suffix, signOut) in oldest {
-      signOuts[suffix] = nil
-      forgotten = max(forgotten, signOut.last)
-    }
+    for oldest in signOuts.set(signOut, for: suffix) { forgotten = max(forgotten, oldest.last) }
   }
 
   func isAfter(_ begun: UInt64, _ suffix: String) -> Bool {
-    begun < forgotten || signOuts[suffix]?.isAfter(begun) == true
+    begun < forgotten || signOuts.value(for: suffix)?.isAfter(begun) == true
   }
 }
 

@@ -42,24 +42,25 @@ import Synchronization
 }
 
 /// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
-/// may share one name. It may be used from every thread.
+/// may share one name. The certificates of a forgotten server are checked again. It may be used from every thread.
 @_spi(Transports) public final class CheckedServers: Sendable {
-  private let servers = Mutex<[Origin: [[Data]]]>([:])
+  private let servers = Mutex(LRUStorage<Origin, [[Data]]>(countLimit: 1000))
 
   /// Makes an empty list.
   public init() {}
 
   /// Whether the check has accepted these certificates.
   public func contains(_ certificates: [Data], of origin: Origin) -> Bool {
-    servers.withLock { $0[origin]?.contains(certificates) ?? false }
+    servers.withLock { $0.use(origin)?.contains(certificates) ?? false }
   }
 
   /// Records that the check has accepted certificates.
   public func insert(_ certificates: [Data], of origin: Origin) {
     servers.withLock { servers in
-      if servers.count >= 1000 { servers.removeAll() }  // Their certificates are then checked again.
-      let accepted = servers[origin] ?? []
-      if !accepted.contains(certificates) { servers[origin] = accepted.suffix(15) + [certificates] }
+      servers.update(origin, from: []) { accepted in
+        guard !accepted.contains(certificates) else { return }
+        accepted = accepted.suffix(15) + [certificates]
+      }
     }
   }
 }

@@ -44,17 +44,17 @@ final class SessionOwner: Sendable {
 /// Puts URLSession's events into the queue of their task. Its answers to challenges depend on the platform
 /// (`URLSession+Apple.swift`, `URLSession+Linux.swift`).
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
-  private let transfers = Mutex<[Int: Transfer]>([:])
+  private let transfers = Mutex<[Int: TaskState]>([:])
 
   /// The state of a task.
-  private struct Transfer: Sendable {
+  private struct TaskState: Sendable {
     let signals: SignalQueue<SessionSignal>
     /// Whether the final response's head was delivered.
     var hasHead = false
   }
 
   func register(_ signals: SignalQueue<SessionSignal>, for task: URLSessionTask) {
-    transfers.withLock { $0[task.taskIdentifier] = Transfer(signals: signals) }
+    transfers.withLock { $0[task.taskIdentifier] = TaskState(signals: signals) }
   }
 
   func urlSession(

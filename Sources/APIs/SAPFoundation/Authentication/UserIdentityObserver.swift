@@ -93,7 +93,7 @@ private final class UserIdentities: Interceptor {
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
     let begun = task.begun
-    guard case .failure(let error) = outcome, Self.isRefusal(HTTPError(wrapping: error)),
+    guard case .failure(let error) = outcome, Self.isRefusal(error),
       !servers.signOut.isAfter(begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
     else { return .accept }
     let number = call[IdentifiedTransport.certificateInUse]?.number

@@ -114,33 +114,20 @@ extension URL {
 }
 
 extension HTTPRequest {
-  /// Returns the request for the next page, like a 303 redirect to it; nil after the last page.
+  /// Returns the request for the next page; nil after the last page.
   fileprivate func following(_ response: HTTPResponse) throws(HTTPError) -> HTTPRequest? {
     let link = response.fields.links.first { $0.relations.contains("next") && $0.anchor == nil }
     guard let link else { return nil }
-    let kept = options.redirectPolicy.crossOriginFields
-    var asked = RequestHead(method: method, url: response.url, fields: fields)
-    if Origin(url) == Origin(response.url) {
-      asked.url = response.url.replacingUserInformation(with: url.userInformation)
-    } else {
-      asked.fields.removeAll { RedirectRule.belongsToOrigin($0, unlessIn: kept) }
+    let redirect = options.redirectPolicy.rule.decide(
+      linkTo: link.target, named: "the link to the next page", at: response.url, after: head)
+    switch redirect {
+    case .none: return nil
+    case .refuse(let reason): throw .unexpected(reason, response)
+    case .follow(let head, let keepsBody):
+      var next = self
+      next.head = head
+      if !keepsBody { next.body = .empty }
+      return next
     }
-    let seeOther = ResponseHead(status: .seeOther, fields: [.location: link.target])
-    let redirect = RedirectRule.decide(
-      after: seeOther, to: asked, allowsInsecure: options.redirectPolicy.allowsInsecure, keeping: kept)
-    guard case .follow(let head, let keepsBody) = redirect else {
-      throw .unexpected(
-        "the link to the next page, '\(Redaction.strict.redacted(reference: link.target))', cannot be followed: it is no "
-          + "http or https URL, or leads from https to http", response)
-    }
-    guard options.redirectPolicy.scope == .any || Origin(head.url) == Origin(asked.url) else {
-      throw .unexpected(
-        "the link to the next page, \(head.url.redacted), leads to another origin, which the redirect policy does not allow",
-        response)
-    }
-    var next = self
-    next.head = head
-    if !keepsBody { next.body = .empty }
-    return next
   }
 }

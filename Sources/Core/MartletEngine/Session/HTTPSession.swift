@@ -29,6 +29,8 @@ public struct HTTPSession: Sendable {
     var clock: any Clock<Duration> { configuration.clock }
 
     var decoder: JSONDecoder { configuration.decoder }
+
+    var attemptLimit: Int { configuration.attemptLimit }
   }
 
   fileprivate init(core: Core) { self.core = core }
@@ -158,7 +160,7 @@ extension HTTPSession {
   /// Identifies the requests of this session that are identical to this one; nil if its response is not shared.
   package func identity(of request: HTTPRequest) -> RequestIdentity? {
     let request = resolved(request)
-    guard RequestIdentity.isShared(by: request) else { return nil }
+    guard RequestIdentity.allowsSharing(of: request) else { return nil }
     return RequestIdentity(request.cacheKey(in: sharedOptions(of: request).value.partition), all: request.fields)
   }
 
@@ -203,11 +205,8 @@ extension HTTPSession {
     return call
   }
 
-  // `@inline(never)`: every waiting call keeps the frame of `data` or `respond`, which these variables must not
-  // enlarge.
-
   /// Returns the response with the body of the call.
-  @inline(never)
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
   private static func response(_ response: HTTPResponse, limit: Int64?, in call: Call) -> HTTPResponse {
     if call.use.opensConnection, response.isUpgraded {
       call.releaseDeadline()
@@ -221,7 +220,7 @@ extension HTTPSession {
 
   /// Ends a call whose body was received with its head, and returns the bytes; nil for any other call, whose body is
   /// still to be read.
-  @inline(never)
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
   private static func receivedBody(
     of response: HTTPResponse, limit: Int64, in call: Call
   ) throws(HTTPError) -> Data? {
@@ -238,7 +237,7 @@ extension HTTPSession {
   }
 
   /// Ends a call with an error, and returns the error with the call's context.
-  @inline(never)
+  @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
   private static func end(_ call: Call, of request: HTTPRequest, _ error: any Error) -> HTTPError {
     let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
     call.end(error)

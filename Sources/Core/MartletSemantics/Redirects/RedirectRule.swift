@@ -1,44 +1,75 @@
-/// The meaning of a response for redirection.
+/// The meaning of a response, or of a link in it, for the next request.
 package enum Redirect: Sendable, Hashable {
-  /// The response is not a redirect: it is the final response.
+  /// The response is not a redirect: it is the final response. A link never means this.
   case none
   /// The next request, and whether it has the same body.
   case follow(head: RequestHead, keepsBody: Bool)
-  /// The redirect must not be followed. The reason is for messages, and contains no secrets.
+  /// The redirect or link must not be followed. The reason is a sentence for messages, and contains no secrets.
   case refuse(reason: String)
 }
 
 /// Decides whether and how to follow a redirect (RFC 9110 §15.4). Where the RFC leaves a choice, it does the same as
 /// browsers (Fetch §4.4, “HTTP-redirect fetch”). The redirect policy decides whether redirects are followed at all, and
-/// how many.
-package enum RedirectRule {
+/// how many. Links to further parts of a response, for example to the next page of a list, have the same rule.
+package struct RedirectRule: Sendable {
+  private let allowsInsecure: Bool
+  private let staysOnOrigin: Bool
+  private let kept: Set<FieldName>
+
+  /// Makes a rule.
+  ///
+  /// - Parameters:
+  ///   - allowsInsecure: whether redirects and links from https to http may be followed; otherwise they are refused.
+  ///   - staysOnOrigin: whether a redirect elsewhere is the final response, wherever it leads, and a link elsewhere is
+  ///     refused.
+  ///   - kept: fields that are sent to another origin although their names are those of secrets.
+  package init(allowsInsecure: Bool = false, staysOnOrigin: Bool = false, keeping kept: Set<FieldName> = []) {
+    self.allowsInsecure = allowsInsecure
+    self.staysOnOrigin = staysOnOrigin
+    self.kept = kept
+  }
+
   /// Decides the next step after a response.
   ///
   /// - Parameters:
   ///   - response: the response.
   ///   - request: the request that was answered.
-  ///   - allowsInsecure: whether a redirect from https to http may be followed; otherwise it is refused.
-  ///   - staysOnOrigin: whether a redirect elsewhere is the final response, wherever it leads.
-  ///   - kept: fields that are sent to another origin although their names are those of secrets.
-  package static func decide(
-    after response: ResponseHead, to request: RequestHead, allowsInsecure: Bool = false, staysOnOrigin: Bool = false,
-    keeping kept: Set<FieldName> = []
-  ) -> Redirect {
-    guard isRedirect(response.status) else { return .none }
+  package func decide(after response: ResponseHead, to request: RequestHead) -> Redirect {
+    guard Self.isRedirect(response.status) else { return .none }
     let locations = Set(response.fields[values: .location]).subtracting([""])
     guard let location = locations.first else { return .none }
+    let name = "the redirect (\(response.status.code))"
     guard locations.count == 1 else {
-      return refusal(of: response, "it names \(locations.count) different Locations")
+      return Self.refusal(of: name, "it names \(locations.count) different Locations")
     }
     switch RedirectTarget.resolve(location, against: request.url, opensWebSocket: request.fields.opensWebSocket) {
     case .unusable where staysOnOrigin: return .none
     case .url(let url) where staysOnOrigin && Origin(url) != Origin(request.url): return .none
-    case .unusable(let reason):
-      return refusal(of: response, reason)
-    case .url(let url) where !allowsInsecure && isDowngrade(from: request.url, to: url):
-      return refusal(of: response, "it leads from https to \(url.redacted): allow insecure redirects if that is safe")
-    case .url(let url):
-      return follow(response.status, from: request, to: url, keeping: kept)
+    case .unusable(let reason): return Self.refusal(of: name, "its Location \(reason)")
+    case .url(let url): return follow(response.status, from: request, to: url, as: name)
+    }
+  }
+
+  /// Decides whether and how to follow a link, like a 303 redirect (RFC 8288).
+  ///
+  /// - Parameters:
+  ///   - target: the target of the link as it was sent.
+  ///   - name: the name of the link for messages, for example "the link to the next page".
+  ///   - url: the URL of the response with the link. After redirects it is not that of the request.
+  ///   - request: the request that was answered.
+  package func decide(linkTo target: String, named name: String, at url: URL, after request: RequestHead) -> Redirect {
+    var asked = request
+    if Origin(request.url) == Origin(url) {
+      asked.url = url.replacingUserInformation(with: request.url.userInformation)
+    } else {
+      asked.url = url
+      asked.fields.removeAll { Self.belongsToOrigin($0, unlessIn: kept) }
+    }
+    switch RedirectTarget.resolve(target, against: asked.url) {
+    case .unusable(let reason): return Self.refusal(of: name, "its target \(reason)")
+    case .url(let url) where staysOnOrigin && Origin(url) != Origin(asked.url):
+      return Self.refusal(of: name, "\(url.redacted) is of another origin, which the redirect policy does not allow")
+    case .url(let url): return follow(.seeOther, from: asked, to: url, as: name)
     }
   }
 
@@ -50,23 +81,26 @@ package enum RedirectRule {
     }
   }
 
-  private static func refusal(of response: ResponseHead, _ reason: String) -> Redirect {
-    .refuse(reason: "the redirect (\(response.status.code)) cannot be followed: \(reason)")
+  private static func refusal(of name: String, _ reason: String) -> Redirect {
+    .refuse(reason: "\(name) cannot be followed: \(reason)")
   }
 
-  private static func follow(
-    _ status: HTTPStatus, from request: RequestHead, to url: URL, keeping kept: Set<FieldName>
-  ) -> Redirect {
-    let method = method(after: status, to: request.method)
+  /// - Parameter name: the name of the redirect or link for messages.
+  private func follow(_ status: HTTPStatus, from request: RequestHead, to url: URL, as name: String) -> Redirect {
+    let isDowngrade = Self.isDowngrade(from: request.url, to: url)
+    guard allowsInsecure || !isDowngrade else {
+      return Self.refusal(of: name, "it leads from https to \(url.redacted): allow insecure redirects if that is safe")
+    }
+    let method = Self.method(after: status, to: request.method)
     let keepsBody = method == request.method
-    let staysOnOrigin = Origin(request.url) == Origin(url)
+    let isOfOrigin = Origin(request.url) == Origin(url)
     var next = RequestHead(method: method, url: url, fields: request.fields)
     next.url = url.replacingUserInformation(
-      with: staysOnOrigin ? url.userInformation ?? request.url.userInformation : nil)
+      with: isOfOrigin ? url.userInformation ?? request.url.userInformation : nil)
     next.fields.removeAll { name in
-      (!keepsBody && describesBody(name)) || (!staysOnOrigin && belongsToOrigin(name, unlessIn: kept))
+      (!keepsBody && Self.describesBody(name)) || (!isOfOrigin && Self.belongsToOrigin(name, unlessIn: kept))
     }
-    if isDowngrade(from: request.url, to: url) { next.fields.remove(.referer) }
+    if isDowngrade { next.fields.remove(.referer) }
     return .follow(head: next, keepsBody: keepsBody)
   }
 

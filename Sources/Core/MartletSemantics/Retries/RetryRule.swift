@@ -4,7 +4,7 @@ package enum RetryDecision: Sendable, Hashable {
   case retry(after: Duration, reason: String)
   /// Send the request again at once, without counting it as a retry: the peer has probably not processed it.
   case replace(reason: String)
-  /// Do not retry. The reason is for messages.
+  /// Do not retry. The reason is a sentence for messages.
   case decline(reason: String)
 }
 
@@ -31,19 +31,31 @@ package struct RetryRule: Sendable {
     /// The number of times the request was sent again, counted and uncounted.
     package var retries: Int
     package var replacements: Int
-    /// The time until the deadline; nil if there is none.
-    package var remaining: Duration?
+    /// What the call has left for more attempts.
+    package var rest: Rest
 
     package init(
-      _ head: RequestHead, isIdempotent: Bool?, isReplayable: Bool, sent: (retries: Int, replacements: Int),
-      remaining: Duration?
+      _ head: RequestHead, isIdempotent: Bool?, isReplayable: Bool, sent: (retries: Int, replacements: Int), rest: Rest
     ) {
       self.head = head
       self.isIdempotent = isIdempotent
       self.isReplayable = isReplayable
       retries = sent.retries
       replacements = sent.replacements
-      self.remaining = remaining
+      self.rest = rest
+    }
+  }
+
+  /// What a call has left for more attempts.
+  package struct Rest: Sendable {
+    /// The number of attempts that are still allowed.
+    package var attempts: Int
+    /// The time until the deadline; nil if there is none.
+    package var time: Duration?
+
+    package init(attempts: Int, time: Duration?) {
+      self.attempts = attempts
+      self.time = time
     }
   }
 
@@ -74,24 +86,28 @@ package struct RetryRule: Sendable {
   ///   - now: the current time, for a `Retry-After` with a date.
   ///   - fraction: the random part of the delay, from 0 to 1.
   package func decide(_ cause: Cause, for request: Request, now: Date, fraction: Double) -> RetryDecision {
-    if let objection = Self.objection(to: cause, request) { return .decline(reason: "\(cause.name): \(objection)") }
+    if let objection = Self.objection(to: cause, request) { return .decline(reason: cause.notRetried(objection)) }
+    guard request.rest.attempts > 0 else {
+      return .decline(reason: cause.notRetried("the call has reached the session's attemptLimit"))
+    }
     if replaces, cause.isReplaceable, request.replacements < Self.replacementLimit {
       return .replace(reason: "\(cause.name): sent again on another connection")
     }
-    guard limit > 0 else { return .decline(reason: "\(cause.name): the policy allows no retries") }
+    guard limit > 0 else { return .decline(reason: cause.notRetried("the policy allows no retries")) }
     guard request.retries < limit else {
-      return .decline(reason: "\(cause.name): it was retried \(limit == 1 ? "once" : "\(limit) times") already")
+      let count = limit == 1 ? "once" : "\(limit) times"
+      return .decline(reason: cause.notRetried("it was already retried \(count)"))
     }
     var delay = backoff.delay(beforeRetry: request.retries + 1, fraction: fraction)
     if case .response(let head) = cause, let asked = RetryAfter.delay(in: head.fields, now: now) {
       guard asked <= retryAfterLimit else {
         return .decline(
-          reason: "\(cause.name): the server asks to wait \(asked), more than the limit of \(retryAfterLimit)")
+          reason: cause.notRetried("the server asks to wait \(asked), more than the limit of \(retryAfterLimit)"))
       }
       delay = max(delay, asked)
     }
-    if let remaining = request.remaining, delay >= remaining {
-      return .decline(reason: "\(cause.name): a retry after \(delay) would come too late for the deadline")
+    if let remaining = request.rest.time, delay >= remaining {
+      return .decline(reason: cause.notRetried("a retry after \(delay) would come too late for the deadline"))
     }
     let number = request.retries + 1
     return .retry(after: delay, reason: "\(cause.name): retry \(number) of \(limit)")
@@ -126,6 +142,11 @@ extension RetryRule.Cause {
     case .failure, .response: false
     }
   }
+
+  /// Returns the sentence for messages if there is no retry.
+  ///
+  /// - Parameter reason: a clause that says why.
+  package func notRetried(_ reason: String) -> String { "the request is not retried after \(name): \(reason)" }
 
   fileprivate var name: String {
     switch self {

@@ -75,7 +75,7 @@ struct InFlightRequestTests {
     first.releaseJoined(.unshared)
 
     #expect(try await !second.isToBeSent.value)
-    #expect(first.canStore)
+    #expect(first.isRegistered)
     #expect(!first.isFinished)
   }
 
@@ -111,16 +111,16 @@ struct InFlightRequestTests {
     (.partition(""), false), (.partition("anna"), true), (.key(CacheKey(url("http://a.example/"))), false),
     (.olderThan(.distantFuture), true),
   ])
-  func aRemovalIncludesWhatIsBeingReceived(_ selection: CacheSelection, canStore: Bool) async throws {
+  func aRemovalIncludesWhatIsBeingReceived(_ selection: CacheSelection, isRegistered: Bool) async throws {
     let flight = flight()
     flight.register()
-    #expect(flight.canStore)
+    #expect(flight.isRegistered)
 
     try await cache.remove(selection)
 
-    #expect(flight.canStore == canStore)
+    #expect(flight.isRegistered == isRegistered)
     flight.finish(.stored)
-    #expect(!flight.canStore)
+    #expect(!flight.isRegistered)
   }
 }
 

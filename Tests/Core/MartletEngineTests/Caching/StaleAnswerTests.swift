@@ -202,6 +202,27 @@ struct StaleAnswerTests {
     #expect(fixture.sent.count == 7)  // the first request, and one that was replaced five times
   }
 
+  @Test(arguments: [1, 2, 3])
+  func aStaleResponseIsUsedWhenTheCallHasNoAttemptLeft(limit: Int) async throws {
+    let (sent, wall) = (Counter(), WallClock())
+    let transport = MockTransport { _ in
+      guard sent.next() > 1 else { return .cacheable("one", "max-age=5, stale-if-error=60") }
+      var refusal = HTTPError(.connectionLost, "refused unread")
+      refusal.delivery = .refused
+      throw refusal
+    }
+    var configuration = SessionConfiguration()
+    configuration.cache = HTTPCache(store: MemoryCacheStore()) { wall.now }
+    configuration.attemptLimit = limit
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    wall.advance(10)
+
+    #expect(try await session.data(for: HTTPRequest(.get, origin)).1.source == .stale)
+    #expect(sent.value == 1 + limit)
+  }
+
   @Test(arguments: [
     ("max-age=5", HTTPError.Kind.cannotResolveHost, true), ("max-age=5", .cannotConnect, true),
     ("max-age=5", .responseTimeout, true), ("max-age=5", .connectionLost, true),

@@ -45,8 +45,8 @@ struct CircuitBreakerTests {
     for _ in 0..<3 { #expect(try await get(session) == .badGateway) }
     let error = await refusal(session)
     #expect(
-      error?.message.hasPrefix("http://a.example: too many requests failed, and none is sent for 5.0 seconds more")
-        == true)
+      error?.message.hasPrefix(
+        "http://a.example: too many requests failed, so no requests will be sent for another 5.0 seconds") == true)
     #expect(error?.isUnsent == true)
     #expect(transport.requests.count == 3)
     clock.advance(by: .seconds(5))
@@ -85,7 +85,7 @@ struct CircuitBreakerTests {
     clock.advance(by: .seconds(5))
     async let probe = get(session)
     try await until { sent.value >= 4 }
-    #expect(await refusal(session)?.message.contains("until the requests that are sent now have succeeded") == true)
+    #expect(await refusal(session)?.message.contains("until those in progress have succeeded") == true)
     gate.open()
     #expect(try await probe == .ok)
     #expect(try await get(session) == .ok)

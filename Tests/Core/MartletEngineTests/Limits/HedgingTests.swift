@@ -120,7 +120,6 @@ struct HedgingTests {
     let session = session(transport) { $0.limits.concurrency = ConcurrencyLimit(2, waitLimit: nil) }
     try await warmUp(session)
 
-    // requests that are not sent twice have all places, and others wait long for a place
     let holders = (0..<2).map { _ in
       Task { try await session.data(for: HTTPRequest(.post, url("http://a.example/held"))) }
     }
@@ -133,7 +132,6 @@ struct HedgingTests {
     held.open()
     for task in holders + others { _ = try await task.value }
     #expect(hedges.isEmpty)
-
     // so the origin is still known to answer at once
     let task = Task { try await session.data(for: request) }
     try await until { sent.entries.contains("/slow") }
@@ -141,6 +139,21 @@ struct HedgingTests {
     clock.advance(by: .seconds(1))
     _ = try await task.value
     #expect(hedges.count == 1 && hedges.first?.contains("no response within 0.001 seconds") == true)
+  }
+
+  @Test func theTimeDoesNotBeginWithARequestOfAnotherLimit() async throws {
+    let store = AskingStore()
+    var rate = RateLimit(1, per: .zero)
+    rate.store = store
+    let session = session(transport(first: { "take" }, second: { "first" })) { [rate] in $0.limits.rate = rate }
+    try await warmUp(session)
+    store.session.withLock { $0 = session }
+    async let answer = session.data(for: request)
+    try await store.asked.wait()
+    clock.advance(by: .seconds(10))
+    store.answered.open()
+    _ = try await answer
+    #expect(sent.entries == ["/take", "/slow"] && hedges.isEmpty)
   }
 
   @Test func anAnswerInTimeIsNotHedged() async throws {
@@ -361,6 +374,21 @@ struct HedgingTests {
     #expect(end.contains { $0.hasPrefix("bytes received") })
     #expect(log.lines.last == "finished")
     gate.open()
+  }
+}
+
+/// A shared limit that asks a server through a session.
+private final class AskingStore: RateLimitStore {
+  let session = Mutex<HTTPSession?>(nil)
+  let asked = Gate(), answered = Gate()
+
+  func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+    if name.contains("a.example"), let session = session.withLock({ $0 }) {
+      _ = try await session.data(for: HTTPRequest(.post, url("http://limits.example/take")))
+      asked.open()
+      try await answered.wait()
+    }
+    return .allowed(after: .zero, remaining: 0)
   }
 }
 

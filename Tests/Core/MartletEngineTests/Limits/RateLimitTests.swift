@@ -170,6 +170,37 @@ struct RateLimitTests {
     }
   }
 
+  /// A store that notes a pause when a gate opens.
+  private struct SlowPauses: RateLimitStore {
+    let base: MemoryRateLimitStore
+    let gate = Gate(), noted = Gate()
+
+    func apply(_ change: RateLimitChange, to name: String) async throws -> RateLimitDecision {
+      guard case .pause = change else { return try await base.apply(change, to: name) }
+      try await gate.wait()
+      defer { noted.open() }
+      return try await base.apply(change, to: name)
+    }
+  }
+
+  @Test func aResponseDoesNotWaitForTheStoreThatNotesItsPause() async throws {
+    let store = SlowPauses(base: MemoryRateLimitStore(clock: clock))
+    var limit = RateLimit.ofServers
+    limit.store = store
+    let busy = MockResponse(status: .tooManyRequests, fields: ["Retry-After": "30"], content: Data("later".utf8))
+    let session = session(limit, ScriptedTransport(busy))
+    var request = HTTPRequest(.get, origin)
+    request.options.deadline = .seconds(5)
+
+    let (data, response) = try await session.data(for: request)
+    #expect(response.status == .tooManyRequests)
+    #expect(data == Data("later".utf8))
+
+    store.gate.open()
+    try await store.noted.wait()
+    #expect(await failure(session)?.kind == .rateLimited)
+  }
+
   @Test(arguments: [(1, Int.max), (1_000_000_000_000_000_000, nil), (.max, .max), (.min, .min)])
   func extremeValuesDoNotTrap(requests: Int, burst: Int?) async throws {
     var limit = RateLimit(requests, per: .seconds(Int64.max), burst: burst)

@@ -77,7 +77,7 @@ struct RetryTests {
     let transport = ScriptedTransport(.status(.badGateway), .status(.gatewayTimeout), .text("never"))
     let (_, response) = try await session(transport, policy(1)).data(for: HTTPRequest(.get, origin))
     #expect(response.status == .gatewayTimeout)
-    #expect(notes == ["note: not retried: status 504: it was retried once already"])
+    #expect(notes == ["note: the request is not retried after status 504: it was already retried once"])
   }
 
   @Test func theWaitIsTheRandomPartOfTheBackoff() async throws {
@@ -229,7 +229,8 @@ struct RetryTests {
     let (_, response) = try await session.data(for: HTTPRequest(.get, origin))
     #expect(response.status == .serviceUnavailable)
     #expect(response.history.count == 2)
-    #expect(notes == ["note: not retried: the limit of 3 attempts is reached"])
+    #expect(
+      notes == ["note: the request is not retried after status 503: the call has reached the session's attemptLimit"])
   }
 
   @Test func aBodyIsMadeAnewForARetry() async throws {

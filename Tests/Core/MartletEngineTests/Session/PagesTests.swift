@@ -110,7 +110,7 @@ struct PagesTests {
     let error = await #expect(throws: HTTPError.self) {
       for try await _ in session.pages(of: Int.self, for: request) { read += 1 }
     }
-    #expect(error?.message.hasSuffix("leads to another origin, which the redirect policy does not allow") == true)
+    #expect(error?.message.hasSuffix("is of another origin, which the redirect policy does not allow") == true)
     #expect(read == 2 && other.requests.isEmpty)
   }
 
@@ -148,7 +148,7 @@ struct PagesTests {
     ("<#top>; rel=next", 1, "the link to the next page leads to one that was read, http://127.0.0.1:"),
     (
       "<ftp://a.example/x?key=secret>; rel=next", 1,
-      "the link to the next page, 'ftp://a.example/x?…', cannot be followed"
+      "the link to the next page cannot be followed: its target \"ftp://a.example/x\" is neither http nor https"
     ),
   ])
   func linkThatLeadsNowhereIsAnErrorAfterThePage(_ link: String, _ count: Int, _ message: String) async throws {

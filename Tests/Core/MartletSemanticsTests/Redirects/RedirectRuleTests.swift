@@ -31,8 +31,8 @@ struct RedirectRuleTests {
   func aRedirectWithoutLocationIsTheFinalResponse(_ status: HTTPStatus) throws {
     let request = RequestHead(url: try #require(URL(string: "http://a/")))
 
-    #expect(RedirectRule.decide(after: ResponseHead(status: status), to: request) == .none)
-    #expect(RedirectRule.decide(after: .init(status: status, fields: [.location: " "]), to: request) == .none)
+    #expect(RedirectRule().decide(after: ResponseHead(status: status), to: request) == .none)
+    #expect(RedirectRule().decide(after: .init(status: status, fields: [.location: " "]), to: request) == .none)
   }
 
   @Test func aRepeatedLocationIsFollowedAndDifferentOnesAreNot() throws {
@@ -40,8 +40,8 @@ struct RedirectRuleTests {
     let same = ResponseHead(status: .found, fields: [.location: "/b", .location: "/b"])
     let different = ResponseHead(status: .found, fields: [.location: "/b", .location: "/c"])
 
-    #expect(RedirectRule.decide(after: same, to: request) != .none)
-    guard case .refuse(let reason) = RedirectRule.decide(after: different, to: request) else {
+    #expect(RedirectRule().decide(after: same, to: request) != .none)
+    guard case .refuse(let reason) = RedirectRule().decide(after: different, to: request) else {
       Issue.record("two Locations were followed")
       return
     }
@@ -148,11 +148,86 @@ struct RedirectRuleTests {
     #expect(!reason.contains("secret"))
   }
 
+  // MARK: - Links (RFC 8288)
+
+  private func link(
+    to target: String, at url: String = "https://a.example/list?page=1", after request: RequestHead? = nil,
+    by rule: RedirectRule = RedirectRule()
+  ) throws -> Redirect {
+    let place = try #require(URL(string: url))
+    return rule.decide(linkTo: target, named: "the link", at: place, after: request ?? RequestHead(url: place))
+  }
+
+  @Test(arguments: [
+    // relative to the URL of the response, and without the body of the request
+    ("?page=2", "GET", "GET", "https://a.example/list?page=2"), ("/b", "POST", "GET", "https://a.example/b"),
+    ("b", "PUT", "GET", "https://a.example/b"), ("//b.example/", "HEAD", "HEAD", "https://b.example/"),
+  ])
+  func aLinkIsFollowedLikeA303(_ target: String, method: String, next: String, url: String) throws {
+    let request = RequestHead(
+      method: try #require(HTTPMethod(rawValue: method)), url: try #require(URL(string: "https://a.example/list")),
+      fields: [.contentLength: "3"])
+    let redirect = try link(to: target, after: request)
+    guard case .follow(let head, let keepsBody) = redirect else {
+      Issue.record("\(redirect)")
+      return
+    }
+    #expect(head.url.absoluteString == url)
+    #expect(head.method.rawValue == next)
+    #expect(keepsBody == (method == next))
+    #expect(head.fields.contains(.contentLength) == keepsBody)
+  }
+
+  @Test(arguments: [
+    // the URL of the response, the target, and whether it may have the request's credentials
+    ("https://a.example/list", "/b", true), ("https://a.example/list", "https://b.example/", false),
+    // after a redirect to another origin, and back
+    ("https://b.example/list", "/b", false), ("https://b.example/list", "https://a.example/", false),
+  ])
+  func aLinkHasCredentialsOnlyOnTheOriginOfItsRequest(_ url: String, target: String, isKept: Bool) throws {
+    let asked = try #require(URL(string: "https://u:p@a.example/list"))
+    let redirect = try link(to: target, at: url, after: RequestHead(url: asked, fields: Self.credentials))
+    guard case .follow(let head, _) = redirect else {
+      Issue.record("\(redirect)")
+      return
+    }
+    #expect(head.fields == (isKept ? Self.credentials : [.accept: "*/*"]))
+    #expect(head.url.userInformation == (isKept ? "u:p" : nil))
+  }
+
+  @Test(arguments: [
+    ("ftp://h/x?secret", "the link cannot be followed: its target \"ftp://h/x\" is neither http nor https"),
+    ("1:2", "the link cannot be followed: its target \"1:2\" is not a URL"),
+    (
+      "http://b/?secret",
+      "the link cannot be followed: it leads from https to http://b/?…: allow insecure redirects if that is safe"
+    ),
+  ])
+  func aLinkThatCannotBeFollowedIsRefusedWithItsReason(_ target: String, reason: String) throws {
+    #expect(try link(to: target) == .refuse(reason: reason))
+  }
+
+  @Test func aLinkMayLeadToHTTPOrElsewhereIfTheRuleSaysSo() throws {
+    let insecure = try link(to: "http://a.example/", by: RedirectRule(allowsInsecure: true))
+    guard case .follow = insecure else {
+      Issue.record("\(insecure)")
+      return
+    }
+    let staying = RedirectRule(staysOnOrigin: true)
+    guard case .follow = try link(to: "/b", by: staying) else {
+      Issue.record("a link on the origin was refused")
+      return
+    }
+    let reason =
+      "the link cannot be followed: https://b.example/ is of another origin, which the redirect policy does not allow"
+    #expect(try link(to: "https://b.example/", by: staying) == .refuse(reason: reason))
+  }
+
   // MARK: - -
 
   private func decide(_ status: HTTPStatus, to location: String) throws -> Redirect {
     let request = RequestHead(url: try #require(URL(string: "https://a.example/a")))
-    return RedirectRule.decide(after: ResponseHead(status: status, fields: [.location: location]), to: request)
+    return RedirectRule().decide(after: ResponseHead(status: status, fields: [.location: location]), to: request)
   }
 
   private func follow(
@@ -161,7 +236,7 @@ struct RedirectRuleTests {
   ) throws -> (head: RequestHead, keepsBody: Bool) {
     let request = RequestHead(method: method, url: try #require(URL(string: url)), fields: fields)
     let response = ResponseHead(status: status, fields: [.location: location])
-    let redirect = RedirectRule.decide(after: response, to: request, allowsInsecure: allowsInsecure)
+    let redirect = RedirectRule(allowsInsecure: allowsInsecure).decide(after: response, to: request)
     guard case .follow(let head, let keepsBody) = redirect else {
       throw NotFollowed(redirect: redirect)
     }

@@ -58,7 +58,7 @@ struct RedirectTargetTests {
     let url = try #require(URL(string: "d/e", relativeTo: URL(string: "http://a/b/c")))
     let response = ResponseHead(status: .found, fields: [.location: "f"])
 
-    guard case .follow(let head, _) = RedirectRule.decide(after: response, to: RequestHead(url: url)) else {
+    guard case .follow(let head, _) = RedirectRule().decide(after: response, to: RequestHead(url: url)) else {
       Issue.record("not followed")
       return
     }
@@ -97,7 +97,7 @@ struct RedirectTargetTests {
       for second in pieces {
         for third in pieces {
           let response = ResponseHead(status: .found, fields: [.location: first + second + third])
-          guard case .follow(let head, _) = RedirectRule.decide(after: response, to: request) else { continue }
+          guard case .follow(let head, _) = RedirectRule().decide(after: response, to: request) else { continue }
           followed += 1
           let origin = Origin(head.url)
           #expect(origin != nil)
@@ -112,7 +112,7 @@ struct RedirectTargetTests {
   private func target(of location: String, from url: String) throws -> String? {
     let request = RequestHead(url: try #require(URL(string: url)))
     let response = ResponseHead(status: .found, fields: [.location: location])
-    guard case .follow(let head, _) = RedirectRule.decide(after: response, to: request) else { return nil }
+    guard case .follow(let head, _) = RedirectRule().decide(after: response, to: request) else { return nil }
     return head.url.absoluteString
   }
 }

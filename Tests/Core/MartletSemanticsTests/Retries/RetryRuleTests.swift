@@ -13,7 +13,7 @@ struct RetryRuleTests {
     let url = try #require(URL(string: "http://a.example/"))
     var request = RetryRule.Request(
       RequestHead(method: method, url: url, fields: fields), isIdempotent: marked, isReplayable: true, sent: (0, 0),
-      remaining: nil)
+      rest: RetryRule.Rest(attempts: 20, time: nil))
     change(&request)
     return rule.decide(cause, for: request, now: try #require(Self.now), fraction: 1)
   }
@@ -104,11 +104,26 @@ struct RetryRuleTests {
   }
 
   @Test func aRetryAfterTheDeadlineIsDeclined() throws {
-    #expect(try decide(busy([.retryAfter: "5"])) { $0.remaining = .seconds(6) }.delay == .seconds(5))
-    let decision = try decide(busy([.retryAfter: "5"])) { $0.remaining = .seconds(5) }
+    #expect(try decide(busy([.retryAfter: "5"])) { $0.rest.time = .seconds(6) }.delay == .seconds(5))
+    let decision = try decide(busy([.retryAfter: "5"])) { $0.rest.time = .seconds(5) }
     #expect(decision.reason.contains("deadline"))
     // A replacement has no delay.
-    #expect(try decide(.staleConnection("x")) { $0.remaining = .zero }.isReplacement)
+    #expect(try decide(.staleConnection("x")) { $0.rest.time = .zero }.isReplacement)
+  }
+
+  @Test(arguments: [1, 0, -1])
+  func aRequestIsSentAgainOnlyWhileAttemptsAreLeft(attempts: Int) throws {
+    let causes: [RetryRule.Cause] = [busy(), .failure("x", isUnprocessed: true), .staleConnection("x"), .refused("x")]
+    for cause in causes {
+      let decision = try decide(cause) { $0.rest.attempts = attempts }
+      #expect((decision.isRetry || decision.isReplacement) == (attempts > 0))
+      #expect(decision.reason.contains("attemptLimit") == (attempts <= 0))
+    }
+  }
+
+  @Test func aDecisionAgainstARetryIsASentence() throws {
+    let reason = try decide(busy()) { $0.retries = 2 }.reason
+    #expect(reason == "the request is not retried after status 503: it was already retried 2 times")
   }
 
   @Test func theDelayDoublesUpToItsCap() {

@@ -122,7 +122,7 @@ struct WebSocketHandshakeTests {
     let response = ResponseHead(status: .found, fields: [.location: location])
     let request = RequestHead(method: .get, url: url("http://a/"), fields: [.upgrade: "websocket"])
     var target: String?
-    if case .follow(let head, _) = RedirectRule.decide(after: response, to: request) {
+    if case .follow(let head, _) = RedirectRule().decide(after: response, to: request) {
       target = head.url.absoluteString
     }
     #expect(target == expected)
@@ -130,7 +130,7 @@ struct WebSocketHandshakeTests {
 
   @Test func noOtherRequestIsRedirectedToAWebSocket() {
     let response = ResponseHead(status: .found, fields: [.location: "ws://b/c"])
-    guard case .refuse = RedirectRule.decide(after: response, to: RequestHead(method: .get, url: url("http://a/")))
+    guard case .refuse = RedirectRule().decide(after: response, to: RequestHead(method: .get, url: url("http://a/")))
     else {
       Issue.record("it was followed")
       return

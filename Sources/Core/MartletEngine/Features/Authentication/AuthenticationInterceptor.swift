@@ -27,8 +27,9 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     var authorizer: Int?
     /// The source that has new credentials after the last 401.
     var answering: Int?
-    /// The error that prevented new credentials after the last 401: a server could not be reached.
-    var credentialsError: HTTPError?
+    /// Why the next attempt's request is withheld: after the last 401, a server could not be reached for new
+    /// credentials.
+    var withheld: HTTPError?
   }
 
   /// Makes an interceptor that calls the sources in this order.
@@ -45,9 +46,8 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     let isLeftAlone = request.fields.contains(.authorization) || !request.options.usesCredentials
     state.origin = isLeftAlone ? nil : request.origin
     state.authorizer = nil
-    if let error = state.credentialsError.take() { call.credentialsError = error }
-    let isUnavailable = call.credentialsError != nil
-    let candidates = isUnavailable ? [] : candidates(for: state.origin, first: state.answering, in: call)
+    if let error = state.withheld.take() { request.withheld = error }
+    let candidates = request.withheld != nil ? [] : candidates(for: state.origin, first: state.answering, in: call)
     return askNext(of: candidates[...], to: &request, state, in: call)
   }
 
@@ -66,7 +66,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return { [request] in
       var request = request
       do { request = try await work() } catch {
-        call.credentialsError = try Self.credentialsError(from: error, for: request)
+        request.withheld = try Self.reasonToWithhold(request, after: error)
         call[states] = state
         return .send(request)
       }
@@ -109,20 +109,20 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     let state = call[states]
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in candidates(for: state.origin, first: state.authorizer, in: call) {
-      var credentialsError: HTTPError?
+      var withheld: HTTPError?
       do {
         guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
       } catch {
-        credentialsError = try Self.credentialsError(from: error, for: attempt.request)
+        withheld = try Self.reasonToWithhold(attempt.request, after: error)
       }
-      call[states].credentialsError = credentialsError
+      call[states].withheld = withheld
       guard attempt.request.body.canBeSent else {
-        if let credentialsError { throw credentialsError }
+        if let withheld { throw withheld }
         return .accept
       }
       call[states].answering = index
       let credentials =
-        credentialsError == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
+        withheld == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
       return .resend(attempt.request, reason: "\(rejection.origin) answered 401: trying \(credentials)")
     }
     return .accept
@@ -133,7 +133,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   /// a retry may help.
   ///
   /// - Throws: any other error, which ends the call.
-  private static func credentialsError(from error: any Error, for request: HTTPRequest) throws -> HTTPError {
+  private static func reasonToWithhold(_ request: HTTPRequest, after error: any Error) throws -> HTTPError {
     var wrapped = HTTPError(wrapping: error)
     let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !wrapped.isCancelled
     guard wrapped.isUnreachable || isForCacheOnly else { throw error }

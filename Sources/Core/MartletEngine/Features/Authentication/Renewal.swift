@@ -11,7 +11,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   private typealias State = RenewalState<Value, RunningWork<Version?>>
 
   /// The result of a request for the value.
-  package enum Outcome: Sendable {
+  package enum Answer: Sendable {
     case version(Version)
     /// There is no value.
     case none
@@ -42,7 +42,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   /// Returns the value if it meets the condition, a new one otherwise.
   package func value(
     where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Work
-  ) async throws -> Outcome {
+  ) async throws -> Answer {
     let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
     return try await result(of: decision, call, renew)
   }
@@ -53,7 +53,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   /// without the value, and a user may be signing in.
   package func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
-  ) async throws -> Outcome {
+  ) async throws -> Answer {
     let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
     return try await result(of: decision, call, factor: Self.waitAfterRefusal, renew)
   }
@@ -74,7 +74,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   /// - Parameter factor: how many response timeouts the wait may last if the renewal may wait for the call.
   private func result(
     of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Work
-  ) async throws -> Outcome {
+  ) async throws -> Answer {
     let running: RunningWork<Version?>
     switch decision {
     case .use(let version): return .version(version)
@@ -85,7 +85,7 @@ package final class Renewal<Value: Sendable>: Sendable {
     }
     let limit = running.limit(for: call, factor: factor)
     guard let result = try await running.result(in: call.context, within: limit) else { return .skipped }
-    return result.map(Outcome.version) ?? .none
+    return result.map(Answer.version) ?? .none
   }
 
   private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Work) async {

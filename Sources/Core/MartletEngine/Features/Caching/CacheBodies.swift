@@ -62,13 +62,13 @@ final class StoringBody: FinishableBody, DeadlineAware {
 
   /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
   /// cache while it was received.
-  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> InFlightRequest.Outcome {
-    guard length == nil || count == length, flight.canStore else {
+  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> InFlightRequest.Ending {
+    guard length == nil || count == length, flight.isRegistered else {
       await writer.abort()
       return .unshared
     }
     do { try await writer.commit() } catch is StorageRefusal { return .unshared }
-    guard flight.canStore else {
+    guard flight.isRegistered else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
     }
@@ -100,8 +100,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 
   /// Finishes the request, and releases the writer unless it is in use.
-  private func end(_ outcome: InFlightRequest.Outcome) {
-    flight.finish(outcome)
+  private func end(_ ending: InFlightRequest.Ending) {
+    flight.finish(ending)
     _ = state.withLock { $0.writer.take() }
   }
 }

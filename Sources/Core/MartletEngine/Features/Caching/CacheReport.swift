@@ -63,7 +63,7 @@ extension InFlightRequest {
     case .repeatWithoutConditions:
       emit(.repeat, CacheReason("the answer is about a response that is not stored", "RFC 9111 §4.3.4"))
     case .store, .known(.extend), .known(.complete(_, isStored: true)):
-      guard stores(response) else {
+      guard mayStore(response) else {
         return emit(.pass, CacheReason("the options of the request forbid it", "RFC 9111 §3"))
       }
       if case .store(let stored) = update { return emit(.store, .storing(stored, at: cache.now())) }

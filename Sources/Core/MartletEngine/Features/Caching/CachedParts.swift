@@ -35,7 +35,7 @@ extension CachingTransport {
     combined.body = ResponseBody(
       length: part.size,
       from: JoinedBody(part.range.lowerBound == 0 ? [known, rest] : [rest, known], trailersOf: rest))
-    guard isStored, flight.call.use.storesResponse else { return pass(combined, for: flight, as: .unshared) }
+    guard isStored, flight.mayStore(combined) else { return pass(combined, for: flight, as: .unshared) }
     return await store(combined, as: whole, for: flight, with: PartOfBody(replacing: entry, length: part.size))
   }
 }
@@ -43,7 +43,7 @@ extension CachingTransport {
 extension InFlightRequest {
   /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
   /// a part.
-  func stores(_ response: HTTPResponse) -> Bool {
+  func mayStore(_ response: HTTPResponse) -> Bool {
     call.use.storesResponse && (response.status != .partialContent || request.options.storageDecision == nil)
   }
 }

@@ -13,7 +13,7 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Looks up the stored responses until one of them answers the request, or the request has to be sent.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let flight = InFlightRequest(request, in: call, of: cache)
-    guard flight.isCacheable else { return try await sendUncached(flight) }
+    guard flight.mayUseStoredResponse else { return try await sendUncached(flight) }
     var unreadable: Set<CacheEntry.ID> = []
     var step = try firstStep(for: flight)
     while true {
@@ -40,7 +40,7 @@ struct CachingTransport: Transport, DeadlineAware {
     /// Read this stored response in order to answer with it.
     case read(CacheEntry, CachePlan.Serving)
     /// Wait for an identical request.
-    case wait(RunningWork<InFlightRequest.Outcome>)
+    case wait(RunningWork<InFlightRequest.Ending>)
     /// Ask other processes whether one of them is sending an identical request. If not, send this one.
     case ask(OriginRequest)
   }
@@ -224,9 +224,9 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Returns a response that is not stored.
   func pass(
-    _ response: HTTPResponse, for flight: InFlightRequest, as outcome: InFlightRequest.Outcome
+    _ response: HTTPResponse, for flight: InFlightRequest, as ending: InFlightRequest.Ending
   ) -> HTTPResponse {
-    flight.finish(outcome, afterStatus: response.status)
+    flight.finish(ending, afterStatus: response.status)
     flight.count { $0.misses += 1 }
     return response
   }
@@ -256,11 +256,11 @@ struct CachingTransport: Transport, DeadlineAware {
       if let known = sent.known { await cache.remove(.entry(known.id), for: flight) }
       return try await fetchAgain(insteadOf: response, for: flight)
     case .store(let stored):
-      let mayStore = flight.stores(response)
-      if let known = sent.known, !mayStore || stored.replaces(known.response) {
+      let isAllowed = flight.mayStore(response)
+      if let known = sent.known, !isAllowed || stored.replaces(known.response) {
         await cache.remove(.entry(known.id), for: flight)
       }
-      if mayStore { return await store(response, as: stored, for: flight) }
+      if isAllowed { return await store(response, as: stored, for: flight) }
       return pass(response, for: flight, as: .unshared)
     case .known(let change):
       guard let known = sent.known else { return pass(response, for: flight, as: .unstorable) }
@@ -279,7 +279,7 @@ struct CachingTransport: Transport, DeadlineAware {
       let source = HTTPResponse.Source(use)
       if let stale = await readableResponse(from: known, as: source, to: flight, replacing: response) { return stale }
     case .extend(let joined):
-      if flight.stores(response) { return await extend(known, by: response, to: joined, for: flight) }
+      if flight.mayStore(response) { return await extend(known, by: response, to: joined, for: flight) }
     case .complete(let whole, let isStored):
       return try await complete(known, by: response, to: whole, isStored: isStored, for: flight)
     case .update(let updated):
@@ -357,7 +357,7 @@ struct CachingTransport: Transport, DeadlineAware {
     let keys = InvalidationRule.keys(after: response.head, to: flight.request.head, partition: flight.key.partition)
     if !keys.isEmpty { flight.report(.invalidating) }
     for key in keys { await cache.remove(.key(key), for: flight) }
-    guard flight.canStore, flight.call.use.storesResponse,
+    guard flight.isRegistered, flight.mayStore(response),
       case .store(let stored) = flight.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }
     return await store(response, as: stored, for: flight)

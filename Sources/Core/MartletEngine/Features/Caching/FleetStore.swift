@@ -39,8 +39,8 @@ import MartletSemantics
   /// The response cannot be shared: each sends its request.
   case unshared
 
-  init(_ outcome: InFlightRequest.Outcome) {
-    switch outcome {
+  init(_ ending: InFlightRequest.Ending) {
+    switch ending {
     case .stored: self = .stored
     case .abandoned: self = .failed
     case .unshared, .unstorable: self = .unshared
@@ -48,7 +48,7 @@ import MartletSemantics
   }
 
   /// The outcome for other processes after a response that is not stored.
-  init(_ outcome: InFlightRequest.Outcome, after status: HTTPStatus) {
-    self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FleetOutcome(outcome)
+  init(_ ending: InFlightRequest.Ending, after status: HTTPStatus) {
+    self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FleetOutcome(ending)
   }
 }

@@ -8,13 +8,13 @@ import Synchronization
 /// | new | `init` | do not see it | does not concern it |
 /// | joinable | ``joinOrRegister(since:)``, if it is shareable | wait for it | removes stored responses, and keeps its own from being stored |
 /// | alone | ``joinOrRegister(since:)``, ``register()``, ``releaseJoined(_:)`` | are sent | removes stored responses, and keeps its own from being stored |
-/// | finished | ``finish(_:)`` | continue as the ``Outcome`` says | does not concern it |
+/// | finished | ``finish(_:)`` | continue as the ``Ending`` says | does not concern it |
 ///
-/// A new request may itself ``wait(for:on:)`` for an identical one. One that is deallocated without an outcome is
+/// A new request may itself ``wait(for:on:)`` for an identical one. One that is deallocated without an ending is
 /// abandoned.
 final class InFlightRequest: Sendable {
   /// How a request ends, for the identical ones that wait for it.
-  enum Outcome: Sendable {
+  enum Ending: Sendable {
     /// The response is stored: the waiting requests look it up.
     case stored
     /// The response is not stored: each waiting request is sent.
@@ -31,8 +31,8 @@ final class InFlightRequest: Sendable {
   let cache: HTTPCache
   /// Whether stored responses can answer the request. The key contains neither the body nor a `Host` other than the
   /// URL's, and a connection that changes its protocol belongs to one caller.
-  let isCacheable: Bool
-  private let isShareable: Bool
+  let mayUseStoredResponse: Bool
+  private let mayBeJoined: Bool
   private let state = Mutex(State())
 
   private struct State {
@@ -66,8 +66,8 @@ final class InFlightRequest: Sendable {
     self.call = call
     self.cache = cache
     key = request.cacheKey(in: request.options.partition)
-    isCacheable = Self.isCacheable(request)
-    isShareable = Self.isShareable(request, in: call)
+    mayUseStoredResponse = Self.mayUseStoredResponse(request)
+    mayBeJoined = Self.mayBeJoined(request, in: call)
   }
 
   deinit { finish(.abandoned) }
@@ -79,20 +79,20 @@ final class InFlightRequest: Sendable {
 
   var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
 
-  private static func isCacheable(_ request: HTTPRequest) -> Bool {
+  private static func mayUseStoredResponse(_ request: HTTPRequest) -> Bool {
     (request.method == .get || request.method == .head) && request.body.isEmpty
       && !CacheKey.isForeignHost(in: request.head) && !request.fields.contains(.upgrade)
   }
 
   /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
   /// that is the same for all users can answer it.
-  var lacksCredentials: Bool { call.credentialsError != nil && key.partition.isEmpty }
+  var lacksCredentials: Bool { request.withheld != nil && key.partition.isEmpty }
 
   /// Whether identical requests may use the response: not if the request must be sent itself, or lacks credentials.
-  private static func isShareable(_ request: HTTPRequest, in call: Call) -> Bool {
+  private static func mayBeJoined(_ request: HTTPRequest, in call: Call) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
-    default: call.credentialsError == nil && RequestIdentity.isShared(by: request)
+    default: request.withheld == nil && RequestIdentity.allowsSharing(of: request)
     }
   }
 
@@ -115,7 +115,7 @@ final class InFlightRequest: Sendable {
   ///   - requestTime: when it was sent.
   func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
-      request: request.head, sent: sent.head, policy: isCacheable ? policy : .useProtocolCachePolicy,
+      request: request.head, sent: sent.head, policy: mayUseStoredResponse ? policy : .useProtocolCachePolicy,
       partition: key.partition, requestTime: requestTime)
     context.stored = sent.entry?.response
     context.storedLength = sent.entry?.length ?? 0
@@ -141,7 +141,7 @@ final class InFlightRequest: Sendable {
     /// A response may have been stored since the lookup: look again.
     case outdated
     /// An identical request is in progress: wait for it, and look again.
-    case joined(RunningWork<Outcome>)
+    case joined(RunningWork<Ending>)
   }
 
   /// Registers the request before it is sent, unless an identical request is in progress.
@@ -149,7 +149,7 @@ final class InFlightRequest: Sendable {
   /// - Parameter storedCount: ``InFlightTable/storedCount`` before the lookup.
   func joinOrRegister(since storedCount: Int) -> Start {
     guard case .new(let mayJoin) = state.withLock({ $0.stage }) else { return .started }
-    guard isShareable, mayJoin, !cache.inFlight.isUnstorable(key) else {
+    guard mayBeJoined, mayJoin, !cache.inFlight.isUnstorable(key) else {
       register()
       return .started
     }
@@ -172,11 +172,11 @@ final class InFlightRequest: Sendable {
   ///
   /// - Parameter clock: measures the time of the wait.
   /// - Throws: `CancellationError` if the task is cancelled while it waits.
-  func wait(for result: RunningWork<Outcome>, on clock: any Clock<Duration>) async throws {
-    // No outcome: the identical request waits for this call, or the time is up.
+  func wait(for result: RunningWork<Ending>, on clock: any Clock<Duration>) async throws {
+    // No ending: the identical request waits for this call, or the time is up.
     let limit = request.options.responseTimeout.map { WaitLimit($0, on: clock) }
-    let outcome = try await call.withinDeadline { [call] in try await result.result(in: call.context, within: limit) }
-    if outcome != .abandoned { state.withLock { $0.stage = .new(mayJoin: false) } }
+    let ending = try await call.withinDeadline { [call] in try await result.result(in: call.context, within: limit) }
+    if ending != .abandoned { state.withLock { $0.stage = .new(mayJoin: false) } }
   }
 
   /// Registers the request even if there are identical ones, unless it is already registered.
@@ -189,8 +189,8 @@ final class InFlightRequest: Sendable {
   /// nil before the start and after the end.
   var registration: InFlightTable.Registration? { state.withLock { $0.stage.registration } }
 
-  /// Whether the response may be stored: nothing that includes it was removed from the cache since the start.
-  var canStore: Bool { registration.map(cache.inFlight.contains) ?? false }
+  /// Whether nothing that includes the response was removed from the cache since the start: it may still be stored.
+  var isRegistered: Bool { registration.map(cache.inFlight.contains) ?? false }
 
   var isFinished: Bool {
     state.withLock { state in
@@ -213,24 +213,24 @@ final class InFlightRequest: Sendable {
     cache.inFlight.releaseJoined(of: released.identity)
   }
 
-  /// Finishes the request; only the first outcome counts.
-  func finish(_ outcome: Outcome) { finish(outcome, for: FleetOutcome(outcome)) }
+  /// Finishes the request; only the first ending counts.
+  func finish(_ ending: Ending) { finish(ending, for: FleetOutcome(ending)) }
 
   /// Finishes a request whose response is not stored. After a refusal or a temporary error, another process may
   /// succeed.
-  func finish(_ outcome: Outcome, afterStatus status: HTTPStatus) {
-    finish(outcome, for: FleetOutcome(outcome, after: status))
+  func finish(_ ending: Ending, afterStatus status: HTTPStatus) {
+    finish(ending, for: FleetOutcome(ending, after: status))
   }
 
-  private func finish(_ outcome: Outcome, for others: FleetOutcome) {
+  private func finish(_ ending: Ending, for others: FleetOutcome) {
     let (stage, lease) = state.withLock { state in
       defer { state.stage = .finished }
       return (state.stage, state.lease.held.take())
     }
     lease?.end(others)
     guard let registration = stage.registration else { return }
-    let outcome = outcome == .unstorable && !isShareable ? .unshared : outcome
-    cache.inFlight.remove(registration, joinedAs: stage.identity, of: key, outcome)
+    let ending = ending == .unstorable && !mayBeJoined ? .unshared : ending
+    cache.inFlight.remove(registration, joinedAs: stage.identity, of: key, ending)
   }
 
   /// Finishes a request that failed. If its caller abandoned it, or a pooled connection was closed and it is sent

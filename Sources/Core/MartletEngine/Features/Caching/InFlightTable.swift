@@ -18,14 +18,14 @@ final class InFlightTable: Sendable {
     /// The request has to be sent, and so have identical ones.
     case alone(Registration)
     /// An identical request is in progress.
-    case joined(RunningWork<InFlightRequest.Outcome>)
+    case joined(RunningWork<InFlightRequest.Ending>)
   }
 
   /// A request that identical ones can wait for.
   private struct SentRequest {
     let call: Call
     /// nil while no other request waits.
-    var result: RunningWork<InFlightRequest.Outcome>?
+    var result: RunningWork<InFlightRequest.Ending>?
   }
 
   private struct State {
@@ -77,20 +77,20 @@ final class InFlightTable: Sendable {
   /// - Parameter identity: what the waiting requests have in common with it; nil if none can wait.
   func remove(
     _ registration: Registration, joinedAs identity: RequestIdentity?, of key: CacheKey,
-    _ outcome: InFlightRequest.Outcome
+    _ ending: InFlightRequest.Ending
   ) {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil
-      switch outcome {
+      switch ending {
       case .unstorable where identity != nil:
         state.unstorable.set((), for: key)
       case .unstorable, .stored, .unshared, .abandoned: break
       }
       guard let identity else { return nil as SentRequest? }
-      if outcome == .stored { stored.add(1, ordering: .releasing) }
+      if ending == .stored { stored.add(1, ordering: .releasing) }
       return state.sent.removeValue(forKey: identity)
     }
-    sent?.result?.finish(.success(outcome))
+    sent?.result?.finish(.success(ending))
   }
 
   /// Notes that a response to a key is being stored.

@@ -29,7 +29,7 @@ package struct RequestIdentity: Sendable, Hashable {
   }
 
   /// Whether the response may be used for other requests.
-  package static func isShared(by request: HTTPRequest) -> Bool {
+  package static func allowsSharing(of request: HTTPRequest) -> Bool {
     request.body.isEmpty && SharingRule.allows(request.method, request.fields)
   }
 }

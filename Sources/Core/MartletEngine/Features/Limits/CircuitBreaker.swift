@@ -45,7 +45,6 @@ public struct CircuitBreaker: Sendable {
     switch outcome {
     case .success(let response): return failing.contains(response.status)
     case .failure(let error):
-      let error = HTTPError(wrapping: error)
       return error.isUnreachable || error.isTLSFailure || error.isTimeout || error.kind == .protocolViolation
     }
   }
@@ -60,8 +59,7 @@ public struct CircuitBreaker: Sendable {
   }
 
   fileprivate func result(of outcome: Outcome) -> CircuitMachine.Result {
-    guard case .failure(let error) = outcome else { return isFailure(outcome) ? .failure : .success }
-    let reason = HTTPError(wrapping: error)
+    guard case .failure(let reason) = outcome else { return isFailure(outcome) ? .failure : .success }
     guard !reason.isCancelled, reason.phase != .preparing else { return .neutral }
     // A deadline that passes while the request waits for a connection is a sign of a slow origin.
     guard reason.phase != .queued || reason.kind == .deadlineExceeded else { return .neutral }
@@ -91,7 +89,7 @@ struct CircuitTransport: Transport, DeadlineAware {
       circuits.record(breaker.result(of: .success(response)), of: ticket, origin, in: call)
       return response
     } catch {
-      circuits.record(breaker.result(of: .failure(error)), of: ticket, origin, in: call)
+      circuits.record(breaker.result(of: .failure(HTTPError(wrapping: error))), of: ticket, origin, in: call)
       throw error
     }
   }
@@ -112,11 +110,14 @@ private final class Circuits: Sendable {
     switch change(origin, in: call, { $0.admit(at: $1) }) {
     case .sent(let ticket): return ticket
     case .refused(let delay):
-      let rest = delay > .zero ? "for \(delay) more" : "until the requests that are sent now have succeeded"
+      let pause =
+        delay > .zero
+        ? "no requests will be sent for another \(delay)"
+        : "no others will be sent until those in progress have succeeded"
       throw HTTPError(
         .circuitOpen,
-        "\(origin): too many requests failed, and none is sent \(rest): look for the cause there, or change "
-          + "limits.circuitBreaker", phase: .preparing)
+        "\(origin): too many requests failed, so \(pause); check the origin, or change limits.circuitBreaker",
+        phase: .preparing)
     }
   }
 

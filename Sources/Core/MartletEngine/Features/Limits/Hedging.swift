@@ -59,7 +59,8 @@ struct HedgingTransport: Transport, DeadlineAware {
       return try await race(request, to: origin, after: delay, in: call)
     }
     let sending = HedgedSending(clock)
-    let response = try await HedgedSending.$current.withValue(sending) { try await base.send(request, in: call) }
+    let part = call.part(reportingTo: HeldEvents(for: call, holds: false), sending: sending)
+    let response = try await base.send(request, in: part)
     origins.add(sending.elapsed, of: origin)
     return response
   }
@@ -182,7 +183,7 @@ private final class HedgeRace: Sendable {
   /// Sends the request, for the first or the second time; not if it has been answered in the meantime.
   func start() {
     let index = state.withLock { $0.runs.count }
-    let events = !call.events.isEmpty ? HeldEvents(for: call, holds: index > 0) : nil
+    let events = HeldEvents(for: call, holds: index > 0)
     let sending = HedgedSending(clock)
     let isNeeded = state.withLock { state in
       guard state.winner == nil else { return false }
@@ -191,10 +192,10 @@ private final class HedgeRace: Sendable {
       return true
     }
     guard isNeeded else { return }
-    let own = events.map { call.part(reportingTo: $0) } ?? call
+    let part = call.part(reportingTo: events, sending: sending)
     let task = Task { [base, request] in
-      await HedgedSending.$current.withValue(sending) {
-        do { finish(index, .success(try await base.send(request, in: own))) } catch { finish(index, .failure(error)) }
+      do { finish(index, .success(try await base.send(request, in: part))) } catch {
+        finish(index, .failure(HTTPError(wrapping: error)))
       }
     }
     let isOver = state.withLock { state in
@@ -321,7 +322,9 @@ private final class HeldEvents: EventListener {
   private let state: Mutex<State>
   var events: Event.Kinds { call.events.union(.sending) }
 
-  init(for call: Call, holds: Bool) {
+  /// nil if the call has no listeners.
+  init?(for call: Call, holds: Bool) {
+    guard !call.events.isEmpty else { return nil }
     self.call = call
     state = Mutex(State(mode: holds ? .holding([]) : .passing))
   }

@@ -44,6 +44,17 @@ public struct OriginLimits: Sendable {
   }
 }
 
+/// Notes when a request has passed the other limits, which are above it.
+private struct HedgedSendingTransport: Transport, DeadlineAware {
+  let base: any Transport
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+    call.sending?.begin()
+    return try await base.send(request, in: call)
+  }
+}
+
 extension HTTPError {
   /// Wraps an error of a limit: nothing was sent.
   init(beforeSending error: any Error) {

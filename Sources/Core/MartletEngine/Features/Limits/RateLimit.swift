@@ -14,8 +14,8 @@ import MartletSemantics
 ///
 /// A response may request a pause, for which later requests to the origin wait. It does so by `Retry-After` of a 429 or
 /// 503 (RFC 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains. The draft's
-/// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed: see
-/// ``RetryPolicy`` for sending its request again.
+/// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed, and
+/// does not wait for a shared ``store``. See ``RetryPolicy`` for sending its request again.
 public struct RateLimit: Sendable {
   /// The maximum number of requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?
@@ -93,9 +93,20 @@ struct RateTransport: Transport, DeadlineAware {
     if limit.obeysServers, let asked = RateLimitFields.pause(after: response.head, now: now()), asked > .zero {
       let pause = min(asked, limit.pauseLimit)
       call.emit(.limit(.paused(origin, for: pause)))
-      _ = try await apply(.pause(pause), to: origin, in: call)
+      self.pause(origin, for: pause, in: call)
     }
     return response
+  }
+
+  /// Notes a pause. A shared store does so in a task: the response must not be lost if it is slow.
+  private func pause(_ origin: Origin, for time: Duration, in call: Call) {
+    let (change, name) = (RateLimitChange.pause(time), origin.description)
+    // Also with a shared store: if it fails, this process still knows the pause.
+    _ = local.decision(on: change, for: name)
+    guard let store = limit.store else { return }
+    Task {
+      do { _ = try await store.apply(change, to: name) } catch { report(error, to: origin, in: call) }
+    }
   }
 
   /// The place of a request that may be sent. It is a class, because every waiting call would keep a copy.
@@ -152,10 +163,15 @@ struct RateTransport: Transport, DeadlineAware {
     do { return (try await ask(store, change, name, in: call), true) } catch {
       try Task.checkCancellation()
       try call.activeDeadline?.check()
-      let reason = (error as? HTTPError)?.message ?? "\(type(of: error))"
-      call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
+      report(error, to: origin, in: call)
       return (local.decision(on: change, for: name), false)
     }
+  }
+
+  /// Reports that the shared store failed.
+  private func report(_ error: any Error, to origin: Origin, in call: Call) {
+    let reason = (error as? HTTPError)?.message ?? "\(type(of: error))"
+    call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
   }
 
   /// Asks a shared store in a separate task: if the request is cancelled in the meantime, its place must still become

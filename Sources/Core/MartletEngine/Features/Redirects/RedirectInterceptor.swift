@@ -1,5 +1,12 @@
 import MartletSemantics
 
+extension RedirectPolicy {
+  /// The rule for a request that follows redirects or links at all.
+  var rule: RedirectRule {
+    RedirectRule(allowsInsecure: allowsInsecure, staysOnOrigin: scope != .any, keeping: crossOriginFields)
+  }
+}
+
 /// Follows redirects within the limits of the request's ``RedirectPolicy``. `RedirectRule` decides the redirected
 /// request.
 ///
@@ -18,10 +25,7 @@ struct RedirectInterceptor: ImmediateInterceptor {
   private func verdict(on response: HTTPResponse, of attempt: Attempt, in call: Call) async throws -> Verdict {
     let policy = attempt.request.options.redirectPolicy
     let asked = RequestHead(method: attempt.sent.method, url: attempt.sent.url, fields: attempt.request.fields)
-    let redirect = RedirectRule.decide(
-      after: response.head, to: asked, allowsInsecure: policy.allowsInsecure,
-      staysOnOrigin: policy.scope == .sameOrigin, keeping: policy.crossOriginFields)
-    switch redirect {
+    switch policy.rule.decide(after: response.head, to: asked) {
     case .none: return .accept
     case .refuse(let reason): throw HTTPError(.redirectRefused, reason)
     case .follow(let head, let keepsBody):

@@ -13,7 +13,6 @@ extension RetryPolicy {
     case .success(let response):
       return statuses.contains(response.status) ? .response(response.head) : nil
     case .failure(let error):
-      let error = HTTPError(wrapping: error)
       if error.isCancellationOrDeadline { return nil }
       guard failures.contains(error.kind) || replacesStaleConnections && error.delivery != .unknown else { return nil }
       switch error.delivery {
@@ -63,14 +62,22 @@ struct RetryInterceptor: ImmediateInterceptor {
   private func verdict(
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
-    let facts = Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call)
+    let facts = Self.facts(
+      of: attempt.request, sentAs: attempt.sent.head, attemptsLeft: attemptLimit - attempt.number, in: call)
     let decision = policy.rule.decide(cause, for: facts, now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
       // Without a retry policy, a missing retry is not worth a note.
       return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
-    case .retry(let delay, let reason): return resend(attempt, after: delay, because: reason, in: call)
-    case .replace(let reason): return resend(attempt, after: nil, because: reason, in: call)
+    case .retry(let delay, let reason):
+      guard budget.withdraw() else {
+        return decline(cause.notRetried("the session's retry budget is used up"), in: call)
+      }
+      call[Self.sent].retries += 1
+      return .resend(attempt.request, after: delay, reason: reason)
+    case .replace(let reason):
+      call[Self.sent].replacements += 1
+      return .resend(attempt.request, after: .zero, reason: reason)
     }
   }
 
@@ -78,42 +85,26 @@ struct RetryInterceptor: ImmediateInterceptor {
   static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
-    let facts = facts(of: request, sentAs: request.head, in: call)
+    let attemptsLeft = call.runner.map { $0.attemptLimit - call.currentAttempt } ?? .max
+    let facts = facts(of: request, sentAs: request.head, attemptsLeft: attemptsLeft, in: call)
     let decision = policy.rule.decide(cause, for: facts, now: .now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 
   /// - Parameter request: the request that would be sent again, not what interceptors made of it.
   private static func facts(
-    of request: HTTPRequest, sentAs head: RequestHead, in call: Call
+    of request: HTTPRequest, sentAs head: RequestHead, attemptsLeft: Int, in call: Call
   ) -> RetryRule.Request {
     let counts = call[sent]
     return RetryRule.Request(
       head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
-      sent: (counts.retries, counts.replacements), remaining: call.remainingTime)
-  }
-
-  /// - Parameter delay: the delay before a retry; nil to replace the request at once, which does not count as a retry.
-  private func resend(
-    _ attempt: Attempt, after delay: Duration?, because reason: String, in call: Call
-  ) -> Verdict {
-    guard attempt.number < attemptLimit else {
-      return decline("the limit of \(attemptLimit) attempts is reached", in: call)
-    }
-    guard let delay else {
-      call[Self.sent].replacements += 1
-      return .resend(attempt.request, after: .zero, reason: reason)
-    }
-    guard budget.withdraw() else {
-      return decline("\(reason), but the session's retry budget is used up", in: call)
-    }
-    call[Self.sent].retries += 1
-    return .resend(attempt.request, after: delay, reason: reason)
+      sent: (counts.retries, counts.replacements),
+      rest: RetryRule.Rest(attempts: attemptsLeft, time: call.remainingTime))
   }
 
   /// Accepts the outcome, and reports the reason to listeners.
   private func decline(_ reason: String, in call: Call) -> Verdict {
-    call.emit(.note("not retried: \(reason)"))
+    call.emit(.note(reason))
     return .accept
   }
 }

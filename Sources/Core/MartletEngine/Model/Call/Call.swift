@@ -13,8 +13,10 @@ public final class Call: Work {
   package let askedURL: URL?
   /// What the caller does with the response.
   package let use: Use
-  /// The call that this one is a part of; see ``part(reportingTo:)``.
+  /// The call that this one is a part of; see ``part(reportingTo:sending:)``.
   private let whole: Call?
+  /// The time since a limited request was sent; nil if the call is no part of another one.
+  let sending: HedgedSending?
   /// The calls for which the code runs that made this call.
   private let parentContext: ParentContext
   private let listeners: [any EventListener]
@@ -25,7 +27,6 @@ public final class Call: Work {
   /// Whether the call was made with a deadline.
   let hasDeadline: Bool
   private let responseTimeout: Duration?
-  /// The number of the last reported attempt.
   private let attempt = Atomic(0)
   /// Twice the number of events that are being reported, and one more after the end: no event is reported then, not
   /// even by work that a deadline has abandoned.
@@ -43,7 +44,7 @@ public final class Call: Work {
     deadline: Deadline?
   ) {
     self.runner = runner
-    whole = nil
+    (whole, sending) = (nil, nil)
     parentContext = ParentContext(.current)
     self.use = use
     askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
@@ -58,14 +59,14 @@ public final class Call: Work {
     events = Self.events(of: listeners)
   }
 
-  private init(partOf whole: Call, reportingTo listener: any EventListener) {
+  private init(partOf whole: Call, reportingTo listener: (any EventListener)?, sending: HedgedSending) {
     (runner, id, use) = (whole.runner, whole.id, whole.use)
     (label, askedURL, responseTimeout) = (whole.label, whole.askedURL, whole.responseTimeout)
     deadline = Mutex(nil)
     hasDeadline = whole.hasDeadline
-    self.whole = whole.root
+    (self.whole, self.sending) = (whole.root, sending)
     parentContext = ParentContext(whole.parent)
-    listeners = [listener]
+    listeners = listener.map { [$0] } ?? []
     events = Self.events(of: listeners)
     attempt.store(whole.currentAttempt, ordering: .relaxed)
   }
@@ -75,9 +76,15 @@ public final class Call: Work {
     listeners.reduce(into: Event.Kinds()) { $0.formUnion($1.events) }
   }
 
-  /// Returns this call with another listener, for one of two requests that are sent for it at the same time. Its
+  /// Returns this call with other listeners, for one of two requests that may be sent for it at the same time. Its
   /// properties, its values, its deadline and its end are those of this call.
-  func part(reportingTo listener: any EventListener) -> Call { Call(partOf: self, reportingTo: listener) }
+  ///
+  /// - Parameters:
+  ///   - listener: the listener; nil for none.
+  ///   - sending: measures the time since the request was sent.
+  func part(reportingTo listener: (any EventListener)?, sending: HedgedSending) -> Call {
+    Call(partOf: self, reportingTo: listener, sending: sending)
+  }
 
   /// The call that has the values, the deadline and the end: this one, unless it is a part.
   private var root: Call { whole ?? self }
@@ -109,7 +116,6 @@ public final class Call: Work {
     let event = event()
     if case .finished = event { return reportEnd(event) }
     guard beginReport() else { return }
-    if case .attempt(let number, _) = event { attempt.store(number, ordering: .relaxed) }
     report(event)
     endReport()
   }
@@ -177,7 +183,10 @@ public final class Call: Work {
     for action in actions { action() }
   }
 
-  /// The number of the attempt in progress; it is kept only if there are listeners.
+  /// Notes that an attempt begins.
+  func begin(attempt number: Int) { attempt.store(number, ordering: .relaxed) }
+
+  /// The number of the attempt in progress, from 1; 0 before the first.
   var currentAttempt: Int { attempt.load(ordering: .relaxed) }
 
   /// A value of this call that is kept from one attempt to the next.
@@ -230,16 +239,6 @@ extension Call {
     func codings(in attempt: Int) -> [String] { attempt == self.attempt ? codings : [] }
   }
 
-  /// The error that forbids sending the attempt's request over the network: its credentials could not be obtained. Only
-  /// a stored response may answer it. One of several authentication interceptors sets it; the loop removes it before
-  /// the next attempt.
-  var credentialsError: HTTPError? {
-    get { self[Self.credentialsErrors] }
-    set { self[Self.credentialsErrors] = newValue }
-  }
-
-  private static let credentialsErrors = CallLocal<HTTPError?>(nil)
-
   /// What the caller does with the response.
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
@@ -285,6 +284,8 @@ extension Call {
 /// The properties that a call needs of its session.
 protocol CallRunner: AnyObject, Sendable {
   var clock: any Clock<Duration> { get }
+  /// The maximum number of attempts of a call.
+  var attemptLimit: Int { get }
   var decoder: JSONDecoder { get }
 }
 

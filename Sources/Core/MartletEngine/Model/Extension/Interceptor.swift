@@ -69,8 +69,9 @@ extension Interceptor {
   case respond(HTTPResponse)
 }
 
-/// The outcome of an attempt: a response whose body has not been read, or an error.
-public typealias Outcome = Result<HTTPResponse, any Error>
+/// The outcome of an attempt: a response whose body has not been read, or an error. Other errors than those of this
+/// package are ``HTTPError/underlying``.
+public typealias Outcome = Result<HTTPResponse, HTTPError>
 
 extension Outcome {
   /// The status of the response; nil for an error. It decides most outcomes without a copy of the response.

@@ -12,7 +12,7 @@ public struct HTTPRequest: Sendable {
   /// The method, the URL and the fields.
   public var head: RequestHead {
     get { content.value.head }
-    set { content = Shared(Content(newValue, content.value.body)) }
+    set { content = Shared(Content(newValue, content.value.body, withheld: content.value.withheld)) }
   }
   /// The body; empty by default.
   public var body: RequestBody {
@@ -23,6 +23,12 @@ public struct HTTPRequest: Sendable {
   @inlinable public var options: RequestOptions {
     _read { yield sharedOptions.value }
     _modify { yield &sharedOptions.value }
+  }
+  /// Why this attempt's request must not be sent over the network: its credentials could not be obtained. Only a stored
+  /// response may answer it. Nil if it may be sent.
+  package var withheld: HTTPError? {
+    get { content.value.withheld }
+    set { content.value.withheld = newValue }
   }
   /// Beside the content, because others change it.
   @usableFromInline var sharedOptions: Shared<RequestOptions>
@@ -111,10 +117,11 @@ public struct HTTPRequest: Sendable {
 private struct Content: Sendable {
   var head: RequestHead
   var body: RequestBody
+  var withheld: HTTPError?
   let reading: URLReading
 
-  init(_ head: RequestHead, _ body: RequestBody) {
-    (self.head, self.body) = (head, body)
+  init(_ head: RequestHead, _ body: RequestBody, withheld: HTTPError? = nil) {
+    (self.head, self.body, self.withheld) = (head, body, withheld)
     reading = URLReading(head.url)
   }
 }

@@ -20,8 +20,12 @@ public import MartletSemantics
 /// so a body that is cut off is not retried either.
 ///
 /// There is no retry if its delay would exceed the deadline. All retries of a session share its
-/// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each resend, and an
-/// ``Event/note(_:)`` each decision against one.
+/// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each retry and each
+/// replacement, and an ``Event/note(_:)`` each decision against one.
+///
+/// A transport may also replace a request by itself, within one attempt: the one over sockets does so once after a
+/// stale connection, and up to five times if a closing connection did not process the request. Only an
+/// ``Event/note(_:)`` reports that. It is not in ``HTTPResponse/history``, and does not count as an attempt or a retry.
 public struct RetryPolicy: Sendable {
   /// The maximum number of retries of a call, without replacements; 0 by default.
   public var limit: Int

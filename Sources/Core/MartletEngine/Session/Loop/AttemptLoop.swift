@@ -42,6 +42,7 @@ final class AttemptLoop: Sendable {
         let sent = described.request
         try sent.validate()
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
+        call.begin(attempt: attempt.number)
         call.emit(.attempt(attempt.number, sent))
         var outcome = await outcome(of: sent, or: answer?.response, in: call)
         let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
@@ -51,6 +52,7 @@ final class AttemptLoop: Sendable {
         guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: resend.reason) }
         try await wait(for: resend, in: call)
         request = resend.request
+        if request.withheld != nil { request.withheld = nil }  // An interceptor may resend the request as it was sent.
       } catch {
         throw Self.failure(error, of: described.request, after: history)
       }
@@ -79,12 +81,10 @@ final class AttemptLoop: Sendable {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
-  /// Reports a resend, and waits until it is due. Credentials that could not be obtained are forgotten: the next
-  /// attempt tries again.
+  /// Reports a resend, and waits until it is due.
   @inline(never)
   private func wait(for resend: InterceptorChain.Resend, in call: Call) async throws {
     let delay = resend.delay
-    if call.credentialsError != nil { call.credentialsError = nil }
     call.emit(.resend(resend.request, after: delay, reason: resend.reason, failure: resend.failure))
     guard delay > .zero else { return }
     try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
@@ -104,7 +104,7 @@ final class AttemptLoop: Sendable {
         }
       call.emit(.response(response.head, from: response.url))
       return .success(response)
-    } catch { return .failure(error) }
+    } catch { return .failure(HTTPError(wrapping: error)) }
   }
 
   /// Finishes the reviews of an outcome, and returns the next request; nil if the outcome is accepted. If there is a
@@ -127,7 +127,7 @@ final class AttemptLoop: Sendable {
 extension Outcome {
   fileprivate var head: ResponseHead? { (try? get())?.head }
 
-  var error: (any Error)? {
+  var error: HTTPError? {
     if case .failure(let error) = self { error } else { nil }
   }
 

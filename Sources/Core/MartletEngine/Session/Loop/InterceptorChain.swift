@@ -123,8 +123,7 @@ struct InterceptorChain: Sendable {
       case .accept: break
       case .replace(let response): outcome = .success(response)
       case .resend(let next, let delay, let reason):
-        let failure = outcome.error.map { HTTPError(wrapping: $0) }
-        return Resend(request: next, delay: delay, reason: reason, failure: failure)
+        return Resend(request: next, delay: delay, reason: reason, failure: outcome.error)
       }
       pending = reviewImmediately(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }

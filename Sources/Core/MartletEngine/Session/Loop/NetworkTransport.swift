@@ -19,7 +19,7 @@ struct NetworkTransport: Transport, DeadlineAware {
     guard request.options.cachePolicy != .returnCacheDataDontLoad else {
       throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
     }
-    if let error = call.credentialsError { throw error }
+    if let error = request.withheld { throw error }
     call.emit(.sending(request.head))
     guard call.events.contains(.bytes), !request.body.isEmpty else { return request }
     let attempt = call.currentAttempt

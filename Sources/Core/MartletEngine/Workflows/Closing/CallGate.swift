@@ -14,12 +14,12 @@ final class CallGate: Interceptor, EventListener {
   private struct State {
     var phase = Phase.open
     var calls: Set<UInt64> = []
-    var transfers: [UInt64: Transfer] = [:]
+    var transfers: [UInt64: OngoingTransfer] = [:]
     var lastTransfer: UInt64 = 0
   }
 
   /// Something in progress that does not end by itself before the gate is closed.
-  private struct Transfer {
+  private struct OngoingTransfer {
     let cancel: @Sendable () -> Void
     /// Asks a connection without an end of its own to end; nil for a request.
     var leave: (@Sendable () -> Void)?
@@ -91,7 +91,7 @@ final class CallGate: Interceptor, EventListener {
     let number = state.withLock { state -> UInt64? in
       guard state.phase != .closed else { return nil }
       state.lastTransfer += 1
-      state.transfers[state.lastTransfer] = Transfer(cancel: cancel)
+      state.transfers[state.lastTransfer] = OngoingTransfer(cancel: cancel)
       return state.lastTransfer
     }
     guard let number else { throw Self.error }

@@ -1,26 +1,12 @@
-import MartletSemantics
 import Synchronization
 
-/// Notes when a request has passed the other limits, which are above it.
-struct HedgedSendingTransport: Transport, DeadlineAware {
-  let base: any Transport
-  var endsAtDeadline: Bool { Deadline.ends(base) }
-
-  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    HedgedSending.current?.begin()
-    return try await base.send(request, in: call)
-  }
-}
-
-/// One of the times a request is sent. Its time begins when the other limits let it pass.
+/// One of the times a request is sent for a call that may send it twice. Its time begins when the limits of its origin
+/// let it pass.
 final class HedgedSending: Sendable {
   private struct State {
     var stopwatch: Stopwatch?
     var action: (@Sendable () -> Void)?
   }
-
-  /// The one for which the code below ``HedgingTransport`` runs.
-  @TaskLocal static var current: HedgedSending?
 
   private let clock: any Clock<Duration>
   private let state = Mutex(State())

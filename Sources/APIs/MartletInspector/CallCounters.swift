@@ -23,7 +23,7 @@ struct CallCounters: Sendable {
   }
 
   /// How a call ended.
-  struct Outcome: Sendable {
+  struct EndedCall: Sendable {
     var isFailure = false
     var isCached = false
     var received: Int64 = 0
@@ -35,7 +35,7 @@ struct CallCounters: Sendable {
   /// How many calls have ended: it shows whether something has changed.
   private(set) var count = 0
 
-  mutating func add(_ outcome: Outcome, at second: Int) {
+  mutating func add(_ call: EndedCall, at second: Int) {
     count += 1
     if seconds.last.map({ $0.number < second }) ?? true {
       if seconds.count == Self.limit { seconds.removeFirst() }
@@ -44,9 +44,9 @@ struct CallCounters: Sendable {
     // A thread may be late: its call counts for the second that has begun.
     let last = seconds.count - 1
     seconds[last].calls += 1
-    seconds[last].failures += outcome.isFailure ? 1 : 0
-    seconds[last].cached += outcome.isCached ? 1 : 0
-    seconds[last].received += outcome.received
+    seconds[last].failures += call.isFailure ? 1 : 0
+    seconds[last].cached += call.isCached ? 1 : 0
+    seconds[last].received += call.received
   }
 
   /// The seconds with this number or a greater one.

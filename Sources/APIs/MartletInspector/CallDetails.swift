@@ -32,7 +32,7 @@ struct CallDetails: Encodable {
     let received: Int
   }
 
-  let summary: CallSummary
+  let summary: CallRow
   let lines: [Line]
   let attempts: [Attempt]
   /// The request for other tools: `curl`, `martlet`, `Swift`.
@@ -43,7 +43,7 @@ struct CallDetails: Encodable {
   init(_ call: RecordedCall, _ log: CallLog) {
     let content = call.snapshot
     let made = content.attempts(of: call, log)
-    summary = CallSummary(call, content, made, log)
+    summary = CallRow(call, content, made, log)
     attempts = made.compactMap { attempt in
       guard let entry = attempt.entry(log.redaction) else { return nil }
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)

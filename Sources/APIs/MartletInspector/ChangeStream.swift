@@ -86,7 +86,7 @@ final class ChangeStream: Sendable {
     let told = changed.prefix(Self.batch)
     let summaries = told.map { changed in
       let content = changed.call.snapshot
-      return CallSummary(changed.call, content, content.attempts(of: changed.call, log), log)
+      return CallRow(changed.call, content, content.attempts(of: changed.call, log), log)
     }
     if !summaries.isEmpty { output += event("calls", Batch(now: now, total: state.total, calls: summaries)) }
     // Calls that have changed since are sent at the next look.
@@ -118,7 +118,7 @@ final class ChangeStream: Sendable {
   private struct Batch: Encodable {
     let now: Double
     let total: Int
-    let calls: [CallSummary]
+    let calls: [CallRow]
   }
 
   private func event(_ name: String, _ value: some Encodable) -> Data {

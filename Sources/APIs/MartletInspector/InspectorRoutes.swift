@@ -36,31 +36,38 @@ struct InspectorRoutes: Sendable {
     case (.get, "changes", 1): return ChangeStream.reply(log, isLive: isLive)
     case (.get, "archive", 1): return archive()
     case (.get, "search", 1): return search(request.query)
-    case (.get, "calls", 2): return call(parts[1]).map { json(CallDetails($0, log)) } ?? Self.missing
+    case (.get, "calls", 2): return call(parts[1]).map { json(CallDetails($0, log)) } ?? Self.noCall
     case (.get, "calls", 4): return body(parts)
     case (.post, "clear", 1):
       log.clear()
       return .status(.noContent)
     case (.post, "pin", 2), (.post, "unpin", 2):
-      guard let id = UInt64(parts[1]) else { return Self.missing }
+      guard let id = UInt64(parts[1]) else { return Self.noCall }
       log.pin(id, parts[0] == "pin")
       return .status(.noContent)
-    default: return Self.missing
+    default: return Self.noPage
     }
   }
 
-  private static let missing = Reply.text("there is no such call\n", status: .notFound)
+  private static let noCall = Reply.text("there is no such call; the log may have dropped it\n", status: .notFound)
+  private static let noBody = Reply.text("the call has no such body\n", status: .notFound)
+  private static let noPage = Reply.text("there is no such page\n", status: .notFound)
 
   private func call(_ text: String) -> RecordedCall? { UInt64(text).flatMap { log.call($0) } }
 
   /// `calls/7/1/response`: the bytes of a body of the seventh call's first attempt.
   private func body(_ parts: [String]) -> Reply {
-    guard let call = call(parts[1]), let number = Int(parts[2]), number > 0 else { return Self.missing }
+    guard let call = call(parts[1]) else { return Self.noCall }
     let attempts = call.snapshot.attempts(of: call, log)
-    guard attempts.indices.contains(number - 1), let entry = attempts[number - 1].entry(log.redaction) else {
-      return Self.missing
+    guard let number = Int(parts[2]), number > 0, number <= attempts.count,
+      let entry = attempts[number - 1].entry(log.redaction)
+    else { return Self.noBody }
+    let bytes: Data?
+    switch parts[3] {
+    case "request": bytes = entry.request.postData?.bytes
+    case "response": bytes = entry.response.content.bytes
+    default: return Self.noBody
     }
-    let bytes = parts[3] == "request" ? entry.request.postData?.bytes : entry.response.content.bytes
     return Reply(fields: [.contentType: "application/octet-stream"], content: bytes ?? Data())
   }
 

@@ -57,7 +57,7 @@ package final class RecordedCall: Sendable {
     var bytes = 0
     var isDropped = false
     /// How it ended, for the counters.
-    var outcome = CallCounters.Outcome()
+    var outcome = CallCounters.EndedCall()
   }
 
   /// The bodies of an attempt.
@@ -128,7 +128,7 @@ package final class RecordedCall: Sendable {
   }
 
   /// How it ended, for the counters.
-  var outcome: CallCounters.Outcome { content.withLock { $0.outcome } }
+  var outcome: CallCounters.EndedCall { content.withLock { $0.outcome } }
 
   /// Records nothing more, and releases what it holds if its call goes on; returns the number of bytes that it held.
   func drop() -> Int {

@@ -3,7 +3,7 @@ import MartletObservation
 import MartletSemantics
 
 /// A row of the table.
-struct CallSummary: Encodable {
+struct CallRow: Encodable {
   let id: UInt64
   let label: String?
   let method: String

@@ -6,6 +6,8 @@ struct Arguments {
   enum Mode {
     case compare
     case help
+    /// Combines the files of earlier runs.
+    case combine([URL])
     /// Counts the costs of a request.
     case costs
     /// Compares such counts with the budget.
@@ -25,6 +27,8 @@ struct Arguments {
   static let usage = """
     bench [--quick] [--rounds N] [--only KEY,…] [--clients NAME,…] [--json FILE] [--svg FILE]
                                 compare the clients: about 20 minutes; --quick 4 minutes
+    bench [--svg FILE] --combine FILE…
+                                the medians of runs whose figures --json has written
     bench --instructions [--only KEY,…] [--clients NAME,…]
                                 count instructions, allocations, retains and system calls of a request (valgrind, strace)
     bench --budget              compare these counts with Benchmarks/budget.json
@@ -62,6 +66,7 @@ struct Arguments {
       case "--rounds": rounds = try number(for: argument)
       case "--seconds": seconds = try number(for: argument)
       case "--help": mode = .help
+      case "--combine": mode = .combine(try files(for: argument))
       case "--instructions": mode = .costs
       case "--budget": mode = .budget(.none)
       case "--write": mode = .budget(.lower)
@@ -125,6 +130,12 @@ struct Arguments {
   private mutating func next(for argument: String) throws -> String {
     guard let word = words.popFirst() else { throw BenchError("\(argument) wants a value:\n\(Self.usage)") }
     return word
+  }
+
+  private mutating func files(for argument: String) throws -> [URL] {
+    defer { words = [] }
+    guard !words.isEmpty else { throw BenchError("\(argument) wants files:\n\(Self.usage)") }
+    return words.map { URL(filePath: $0) }
   }
 
   private mutating func list(for argument: String) throws -> [String] {

@@ -20,6 +20,7 @@ enum Bench {
       case .scale: try await withServer { try scale(arguments, at: $0) }
       case .profile(let workload, let seconds):
         try await withServer { try await profile(workload, arguments, seconds: seconds, at: $0) }
+      case .combine(let files): try combine(files, arguments)
       case .costs: try await withServer { try costs(arguments, at: $0) }
       case .budget(let change): try await withServer { try budget(change, at: $0) }
       case .compare:
@@ -32,6 +33,12 @@ enum Bench {
       say("bench: \(error)")
       exit(1)
     }
+  }
+
+  private static func combine(_ files: [URL], _ arguments: Arguments) throws {
+    let report = Report(combining: try files.map { try Report(from: $0) })
+    if let file = arguments.json { try report.write(to: file) }
+    if let file = arguments.svg { try report.writeChart(to: file) }
   }
 
   /// Starts the server, and stops it whatever happens, even if the run is interrupted.

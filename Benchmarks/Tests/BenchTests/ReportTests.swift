@@ -14,17 +14,32 @@ import Testing
   }
 
   @Test func aChartHasABarForEachClientThatTookPart() {
-    let chart = Chart(
-      title: "a < b", clients: ["C", "ours"],
-      groups: [
-        Chart.Group(name: "small", ratios: [Figure(1), Figure([1.5, 2, 2.5])]),
-        Chart.Group(name: "up", ratios: [Figure(1), nil]),
-      ])
+    var table = ResultTable(key: "ratio", title: "Ratio", columns: ["client", "a < b", "up"])
+    table.add("C", [Figure(1), Figure(1)])
+    table.add("ours", [Figure([1.5, 2, 2.5]), nil])
+    table.add("wrk (server's limit)", [Figure(3), nil])  // a command has no bar
 
-    let svg = chart.svg
+    let svg = Chart(table).svg
 
     // two in the legend, three in the groups, and the range of the one that was measured several times
     #expect(svg.split(separator: "<rect ").count - 1 == 2 + 3 + 1)
     #expect(svg.contains("a &lt; b"))
+  }
+
+  @Test func combinedRunsHaveTheMediansOfTheirMedians() throws {
+    func run(_ ours: Double?) -> Report {
+      var table = ResultTable(key: "ratio", title: "Ratio", columns: ["client", "small", "up"])
+      table.add("C", [Figure([0.9, 1, 1.1]), nil])
+      if let ours { table.add("ours", [Figure([0.1, ours, 9]), Figure(ours)]) }
+      var report = Report(machine: "two processors")
+      report.add(table)
+      return report
+    }
+
+    let table = try #require(Report(combining: [run(3), run(nil), run(1), run(2)]).tables.first)
+
+    #expect(table.rows.map(\.name) == ["C", "ours"])
+    #expect(table.rows[0].figures == [Figure([1, 1, 1, 1]), nil])
+    #expect(table.rows[1].figures == [Figure([3, 1, 2]), Figure([3, 1, 2])])
   }
 }

@@ -109,7 +109,7 @@ extension Budget {
       for workload in Workload.all where workloads.contains(workload.key) {
         for client in clients {
           progress("counting \(workload.name), \(client.rawValue): run \(run) of \(runs)")
-          let program = ClientProgram.own(.martlet(client, .sockets), title: "")
+          let program = ClientProgram.own(.martlet(client, .socketsWithLongestWait), title: "")
           guard let cost = try RequestCost.measure(workload, program, at: server) else { continue }
           let one = Budget(costs: [workload.key: [client.rawValue: cost]])
           result = result.lowered(to: one)

@@ -3,14 +3,26 @@ import Foundation
 /// Bars of throughput relative to the first client, as an SVG that can be read on light and on dark backgrounds.
 struct Chart {
   /// A group of bars, one for each client; nil for a client that did not take part.
-  struct Group {
+  private struct Group {
     let name: String
     let ratios: [Figure?]
   }
 
-  let title: String
-  let clients: [String]
-  let groups: [Group]
+  private let clients: [String]
+  private let groups: [Group]
+
+  /// - Parameter ratios: a table with a row for each client and a column for each workload.
+  init(_ ratios: ResultTable) {
+    // not the commands: curl starts again each time, and wrk and h2load measure the server
+    let commands = Set(ClientProgram.all.filter { $0.launch == nil }.map(\.title))
+    let shown = ratios.rows.filter { !commands.contains($0.name) }
+    clients = shown.map(\.name)
+    groups = ratios.columns.dropFirst().enumerated().map { index, name in
+      Group(name: name, ratios: shown.map { $0.figures[index] })
+    }
+  }
+
+  private let title = "Throughput relative to the better C loop (1.0); longer is better; lines: least and most"
 
   private static let colors = [
     "#8b949e", "#d9480f", "#f08c00", "#1c7ed6", "#4dabf7", "#7048e8", "#2f9e44", "#c2255c", "#0c8599",

@@ -1,4 +1,5 @@
 import Foundation
+import MeasuredClient
 
 /// The measurements of a run. Each table is printed as soon as it is complete.
 struct Report: Codable {
@@ -57,6 +58,32 @@ struct Report: Codable {
       }
       add(table)
     }
+  }
+
+  /// The figures of several runs: the median of each, and the least and the most. A run has the medians of its rounds.
+  init(combining runs: [Report]) {
+    let machines = Set(runs.map(\.machine)).sorted()
+    self.init(machine: "\(runs.count) runs. " + machines.joined(separator: "\n"))
+    clients = Set(runs.flatMap(\.clients)).sorted()
+    print(clients.joined(separator: "; ") + "\n")
+    let tables = runs.flatMap(\.tables)
+    for index in tables.indices where !tables[..<index].contains(where: { $0.isLike(tables[index]) }) {
+      add(ResultTable(combining: tables[index...].filter { $0.isLike(tables[index]) }))
+    }
+  }
+
+  init(from file: URL) throws {
+    do { self = try JSONDecoder().decode(Report.self, from: Data(contentsOf: file)) } catch {
+      throw BenchError("\(file.path) is not a file of --json: \(error)")
+    }
+  }
+
+  /// Draws the comparison of the clients.
+  func writeChart(to file: URL) throws {
+    guard let ratios = tables.first(where: { $0.key == "ratio" }) else {
+      throw BenchError("no clients were compared, so there is no chart")
+    }
+    try Chart(ratios).svg.write(to: file, atomically: true, encoding: .utf8)
   }
 
   func write(to file: URL) throws {

@@ -19,6 +19,11 @@ struct ResultTable: Codable {
 
   mutating func add(_ name: String, _ values: Double?...) { add(name, values.map { $0.map { Figure($0) } }) }
 
+  /// Whether another run's table has the same figures.
+  func isLike(_ other: ResultTable) -> Bool {
+    key == other.key && title == other.title && columns == other.columns
+  }
+
   var markdown: String {
     var table = MarkdownTable(columns)
     for row in rows { table.add([row.name] + row.figures.map(cell)) }
@@ -38,5 +43,19 @@ struct ResultTable: Codable {
     let scaled = Int((abs(value) * Double(scale)).rounded())
     let fraction = digits == 0 ? "" : "." + String(String(scale + scaled % scale).dropFirst())
     return (value < 0 && scaled > 0 ? "-" : "") + String(scaled / scale) + fraction
+  }
+}
+
+extension ResultTable {
+  /// Combines the tables of several runs.
+  init(combining tables: [ResultTable]) {
+    self = tables[0]
+    let names = tables.flatMap(\.rows).map(\.name)
+    rows = names.indices.filter { !names[..<$0].contains(names[$0]) }.map { index in
+      let runs = tables.compactMap { $0.rows.first { $0.name == names[index] } }
+      return Row(
+        name: names[index],
+        figures: (0..<columns.count - 1).map { column in Figure(runs.compactMap { $0.figures[column]?.median }) })
+    }
   }
 }

@@ -88,16 +88,7 @@ struct FullRun {
     guard !workloads.isEmpty else { return }
     let result = try comparison(programs).run(workloads)
     report.add(result, connections: 64)
-    guard let file = arguments.svg else { return }
-    // not the commands: curl starts again each time, and wrk and h2load measure the server
-    let shown = result.programs.indices.filter { result.programs[$0].launch != nil }
-    let chart = Chart(
-      title: "Throughput relative to the better C loop (1.0); longer is better; lines: least and most",
-      clients: shown.map { result.programs[$0].title },
-      groups: workloads.indices.map { index in
-        Chart.Group(name: workloads[index].name, ratios: shown.map { result.ratio(index, $0) })
-      })
-    try chart.svg.write(to: file, atomically: true, encoding: .utf8)
+    if let file = arguments.svg { try report.writeChart(to: file) }
   }
 
   private mutating func compareCrowd() throws {

@@ -19,23 +19,16 @@ public final class Call: Work {
   let sending: HedgedSending?
   /// The calls for which the code runs that made this call.
   private let parentContext: ParentContext
-  private let listeners: [any EventListener]
-  /// The events that at least one listener receives; none without listeners. A transport need not prepare other events.
-  public let events: Event.Kinds
+  private let reporter: EventReporter
   /// nil without a deadline, and after the end of the call.
   private let deadline: Mutex<Deadline?>
   /// Whether the call was made with a deadline.
   let hasDeadline: Bool
   private let responseTimeout: Duration?
   private let attempt = Atomic(0)
-  /// Twice the number of events that are being reported, and one more after the end: no event is reported then, not
-  /// even by work that a deadline has abandoned.
-  private let reports = Atomic<UInt>(0)
   /// The last number of a call or of a sign-out: both are in one order.
   private static let lastID = Atomic<UInt64>(0)
-  private let hasEnded = Atomic(false)
-  private let hasEndings = Atomic(false)
-  private let endings = Mutex<[@Sendable () -> Void]>([])
+  private let endActions = EndActions()
   /// There are few: a search takes less time than hashing an identifier.
   private let locals = Mutex<[(id: UniqueID, value: any AnyObject & Sendable)]>([])
 
@@ -55,8 +48,7 @@ public final class Call: Work {
     self.deadline = Mutex(deadline)
     hasDeadline = deadline != nil
     id = Self.lastID.add(1, ordering: .relaxed).newValue
-    self.listeners = listeners
-    events = Self.events(of: listeners)
+    reporter = EventReporter(listeners)
   }
 
   private init(partOf whole: Call, reportingTo listener: (any EventListener)?, sending: HedgedSending) {
@@ -66,14 +58,8 @@ public final class Call: Work {
     hasDeadline = whole.hasDeadline
     (self.whole, self.sending) = (whole.root, sending)
     parentContext = ParentContext(whole.parent)
-    listeners = listener.map { [$0] } ?? []
-    events = Self.events(of: listeners)
+    reporter = EventReporter(listener.map { [$0] } ?? [])
     attempt.store(whole.currentAttempt, ordering: .relaxed)
-  }
-
-  /// Returns the events that at least one listener receives.
-  private static func events(of listeners: [any EventListener]) -> Event.Kinds {
-    listeners.reduce(into: Event.Kinds()) { $0.formUnion($1.events) }
   }
 
   /// Returns this call with other listeners, for one of two requests that may be sent for it at the same time. Its
@@ -108,79 +94,27 @@ public final class Call: Work {
   /// Removes the deadline: the call has ended, or has opened a connection, which may last.
   func releaseDeadline() { if hasDeadline { _ = root.deadline.withLock { $0.take() } } }
 
+  /// The events that at least one listener receives; none without listeners. A transport need not prepare other events.
+  public var events: Event.Kinds { reporter.kinds }
+
   /// Reports an event to the listeners that receive it, in the order in which they were added. Without listeners it is
   /// not evaluated.
   @inline(never)  // Its event would take space in the frames of the functions that report it.
   public func emit(_ event: @autoclosure () -> Event) {
-    guard !events.isEmpty, reports.load(ordering: .relaxed) & 1 == 0 else { return }
-    let event = event()
-    if case .finished = event { return reportEnd(event) }
-    guard beginReport() else { return }
-    report(event)
-    endReport()
-  }
-
-  /// Returns false after the end.
-  private func beginReport() -> Bool {
-    var count = reports.load(ordering: .relaxed)
-    while count & 1 == 0 {
-      let (isCounted, current) = reports.weakCompareExchange(
-        expected: count, desired: count + 2, ordering: .acquiringAndReleasing)
-      if isCounted { return true }
-      count = current
-    }
-    return false
-  }
-
-  private func endReport() {
-    let rest = reports.subtract(2, ordering: .acquiringAndReleasing).newValue
-    if rest == 1, let end = self[Self.ends] { report(end) }
-  }
-
-  /// Reports the first end. If other events are being reported, the last of these reports is followed by the end.
-  private func reportEnd(_ event: Event) {
-    if reports.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).exchanged {
-      return report(event)
-    }
-    guard reports.load(ordering: .relaxed) & 1 == 0 else { return }
-    self[Self.ends] = event
-    if reports.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue == 0 { report(event) }
-  }
-
-  /// The end that follows the last report.
-  private static let ends = CallLocal<Event?>(nil)
-
-  private func report(_ event: Event) {
-    let kind = event.kind
-    guard !events.isDisjoint(with: kind) else { return }
-    for listener in listeners where !listener.events.isDisjoint(with: kind) {
-      listener.receive(event, in: self)
-    }
+    if reporter.isOpen { reporter.report(event(), of: self) }
   }
 
   /// Ends the call and reports its end. Nothing waits for the call afterwards.
   package func end(_ error: HTTPError?) {
     if let whole { return whole.end(error) }
-    hasEnded.store(true, ordering: .sequentiallyConsistent)
-    if hasEndings.load(ordering: .sequentiallyConsistent) { runEndings() }
+    endActions.run()
     releaseDeadline()
     emit(.finished(error))
   }
 
   /// Runs an action at the end of the call, at once if it has ended. It should be quick.
   package func atEnd(_ action: @escaping @Sendable () -> Void) {
-    if let whole { return whole.atEnd(action) }
-    endings.withLock { $0.append(action) }
-    hasEndings.store(true, ordering: .sequentiallyConsistent)
-    if hasEnded.load(ordering: .sequentiallyConsistent) { runEndings() }
-  }
-
-  private func runEndings() {
-    let actions = endings.withLock { endings in
-      defer { endings = [] }
-      return endings
-    }
-    for action in actions { action() }
+    root.endActions.add(action)
   }
 
   /// Notes that an attempt begins.
@@ -263,7 +197,7 @@ extension Call {
 
   package var parent: CallContext { parentContext.live }
 
-  package var isOver: Bool { root.hasEnded.load(ordering: .relaxed) }
+  package var isOver: Bool { root.endActions.haveRun }
 
   package var owner: UniqueID? { nil }
 

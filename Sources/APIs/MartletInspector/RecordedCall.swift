@@ -43,7 +43,7 @@ package final class RecordedCall: Sendable {
   }
 
   struct Content: Sendable {
-    /// What happened, except to bodies.
+    /// The events, except those about bodies.
     var events: [TimedEvent] = []
     /// The bodies of the current attempt, and of those before it: most calls have one attempt.
     var current = Bodies()
@@ -90,9 +90,9 @@ package final class RecordedCall: Sendable {
 
   /// The maximum number of events of a call: a call that is sent again and again must not grow without end.
   fileprivate static let eventLimit = 10_000
-  /// The number of events of most calls: more need more memory.
+  /// Memory is reserved for this number of events; most calls have no more.
   fileprivate static let usualEvents = 12
-  /// What a body or message takes besides its bytes.
+  /// The number of bytes that a body or message takes in addition to its content.
   static let overhead = 64
 
   init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, _ revisions: RevisionCounter) {
@@ -130,11 +130,11 @@ package final class RecordedCall: Sendable {
   /// How it ended, for the counters.
   var outcome: CallCounters.EndedCall { content.withLock { $0.outcome } }
 
-  /// Records nothing more, and releases what it holds if its call goes on; returns the number of bytes that it held.
+  /// Stops recording, except how the call ends, and releases what it holds. Returns the number of bytes that it held.
   func drop() -> Int {
     content.withLock { content in
       let bytes = content.bytes
-      if content.end == nil { content = Content(revision: content.revision) }
+      if content.end == nil { content = content.countingOnly }
       content.isDropped = true
       content.bytes = 0
       return bytes
@@ -146,7 +146,11 @@ package final class RecordedCall: Sendable {
   func update(_ event: Event, at time: Duration, bodyLimit: Int) -> Int {
     content.withLock { content in
       // Bytes of the request's body may arrive after the end.
-      guard content.end == nil, !content.isDropped else { return 0 }
+      guard content.end == nil else { return 0 }
+      guard !content.isDropped else {
+        content.count(event)
+        return 0
+      }
       content.revision = revisions.next()
       switch event {
       case .progress(let progress): content.keep(progress, at: time)
@@ -178,6 +182,30 @@ package final class RecordedCall: Sendable {
 }
 
 extension RecordedCall.Content {
+  /// What the counters need of a call in progress.
+  fileprivate var countingOnly: RecordedCall.Content {
+    var rest = RecordedCall.Content(revision: revision)
+    rest.outcome = outcome
+    rest.current.received.progress = current.received.progress
+    return rest
+  }
+
+  /// Counts an event of a call that is not recorded any more.
+  fileprivate mutating func count(_ event: Event) {
+    switch event {
+    case .attempt: current = RecordedCall.Bodies()
+    case .progress(let progress): keep(progress, at: .zero)
+    case .response(let head, _): outcome.isFailure = head.status.code >= 400
+    case .cached: outcome.isCached = true
+    case .finished(let error): countEnd(error)
+    default: break
+    }
+  }
+
+  private mutating func countEnd(_ error: HTTPError?) {
+    if let error, !error.isCancelled { outcome.isFailure = true }
+  }
+
   fileprivate var isFull: Bool { events.count >= RecordedCall.eventLimit }
 
   fileprivate mutating func append(_ event: Event, at time: Duration) {
@@ -188,11 +216,11 @@ extension RecordedCall.Content {
     end = time
     self.error = error
     if error?.body != nil { self.error?.body = nil }
-    if let error, !error.isCancelled { outcome.isFailure = true }
+    countEnd(error)
     events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // also if there are too many
   }
 
-  /// Adds the beginning of a message, as long as all of the attempt are within the limit.
+  /// Adds the beginning of a message, as long as all messages of the attempt together are within the limit.
   fileprivate mutating func add(_ message: Event.Message, at time: Duration, limit: Int) -> Int {
     var message = message
     message.payload = Data(message.payload.prefix(max(0, limit - current.messages)))
@@ -217,7 +245,7 @@ extension RecordedCall.Content {
     if attempt == current.attempt {
       growth = current[direction].add(chunk, limit: limit)
     } else if let index = earlier.lastIndex(where: { $0.attempt == attempt }) {
-      // Those of an attempt that has ended may still arrive.
+      // Bytes of an attempt that has ended may still arrive.
       growth = earlier[index][direction].add(chunk, limit: limit)
     }
     bytes += growth
@@ -300,7 +328,7 @@ extension RecordedCall.Attempt {
 }
 
 extension HTTPRequest {
-  /// The request without a body in memory: the attempts have its beginning, and nothing else is bounded.
+  /// The request without its body in memory, which may have any size. The attempts have the beginning of it.
   fileprivate var withoutBody: HTTPRequest {
     guard hasBody else { return self }
     var copy = self

@@ -265,6 +265,23 @@ struct InspectorContentTests {
     body.cancel()
   }
 
+  @Test(arguments: [true, false]) func aCallThatIsNotRecordedAnyMoreIsCountedAsItEnds(fails: Bool) throws {
+    var options = Inspector.Options()
+    options.callLimit = 1
+    let log = CallLog(options)
+    let first = try #require(log.begin(1, label: nil, HTTPRequest(.get, origin)))
+    log.update(first, .attempt(1, HTTPRequest(.get, origin)))
+    log.update(first, .progress(Event.Progress(.received, completed: 3, total: 5)))
+    _ = log.begin(2, label: nil, HTTPRequest(.get, origin))
+    log.update(first, .progress(Event.Progress(.received, completed: 5, total: 5)))
+    log.update(first, .finished(fails ? HTTPError(.connectionLost, "lost") : nil))
+
+    let seconds = log.counters(since: 0).seconds
+    #expect(seconds.map(\.calls) == [1])
+    #expect(seconds.map(\.failures) == [fails ? 1 : 0])
+    #expect(seconds.map(\.received) == [5])
+  }
+
   @Test func aSecondIsKeptForFiveMinutes() {
     var counters = CallCounters()
     for second in 0..<400 { counters.add(.init(isCached: true, received: 2), at: second) }

@@ -4,7 +4,7 @@ public import Martlet
 ///
 /// Every attempt gets the headers of the ``NetworkEnvironment``, its signature, and the credentials of the
 /// ``Authenticator``, in this order. After a 401 the authenticator gets new credentials, once for all requests refused
-/// in the meantime, and each of them is sent again once. Only the environment's origin gets any of these.
+/// in the meantime, and each of them is sent again once. All of these are sent only to the environment's origin.
 ///
 /// ```swift
 /// Container.shared.networkSession = .single { StandardNetworkSession(decoder: ShopDecoder()) }
@@ -13,8 +13,8 @@ public import Martlet
 /// Environment and authenticator are resolved when a request runs: replacing them in the container takes effect at
 /// once.
 ///
-/// It can be subclassed in order to replace it, as `MockSession` in `MartletTasksTesting` does. A subclass must protect
-/// its mutable state with a lock.
+/// Subclass it to replace it, as `MockSession` in `MartletTasksTesting` does. A subclass must protect its mutable state
+/// with a lock.
 /// SAFETY: all its properties are constants of `Sendable` types; an open class cannot declare that itself.
 open class StandardNetworkSession: NetworkSession, @unchecked Sendable {
   public let decoder: any NetworkResponseDecoder
@@ -106,8 +106,8 @@ struct EnvironmentInterceptor: ImmediateInterceptor {
     guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
       environment.isOrigin(of: request)
     else { return nil }
-    let rest = try DefaultFieldsInterceptor(environment.headers, for: [url]).prepareImmediately(&request, in: call)
-    guard let signer = environment.signer else { return rest }
+    try DefaultFieldsInterceptor(environment.headers, for: [url]).addFields(to: &request, in: call)
+    guard let signer = environment.signer else { return nil }
     return { [request] in .send(try await signer.sign(request: request)) }
   }
 }

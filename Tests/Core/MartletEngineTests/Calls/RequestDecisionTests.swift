@@ -117,6 +117,19 @@ struct RequestDecisionTests {
     #expect(fixture.sent.count == 2)
   }
 
+  @Test func aDecisionThatReadsTheBodyAndReturnsItIsNoFailureOfTheStore() async throws {
+    let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
+
+    let text = try await read(fixture) { answer in
+      _ = try await answer.body.collect(upTo: 100)
+      return answer
+    }
+
+    #expect(text == "hello")
+    #expect(fixture.cache.statistics.stored == 0)
+    #expect(fixture.cache.statistics.storeFailures == 0)
+  }
+
   @Test func aReplacedResponseIsStored() async throws {
     let fixture = CacheFixture { _ in .cacheable("hello", "max-age=60") }
     let decide: @Sendable (HTTPResponse) async throws -> HTTPResponse? = { answer in

@@ -97,6 +97,55 @@ struct CallDeadlineTests {
     #expect(loop.cancellations.value == 1)
   }
 
+  /// Counts its cancellations.
+  private struct CountingBody: BodySource {
+    let cancellations: Counter
+
+    func next() async throws -> Data? { nil }
+    func cancel() { cancellations.next() }
+  }
+
+  @Test func theBodyOfAResponseThatComesTooLateIsCancelled() async throws {
+    let gate = Gate(), cancellations = Counter()
+    let session = session(
+      CallTransport { _, _ in
+        await Task { try? await gate.wait() }.value  // Ignores that it is cancelled.
+        return HTTPResponse(body: ResponseBody(from: CountingBody(cancellations: cancellations)), url: origin)
+      })
+    let call = Task { try await session.data(for: request()) }
+    try await clock.sleepers(1)
+    clock.advance(by: .seconds(10))
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.kind == .deadlineExceeded)
+
+    gate.open()
+    try await until { cancellations.value == 1 }
+  }
+
+  @Test func theBodyOfAnAnswerToARequestThatCannotBeSentIsCancelled() async throws {
+    struct Answering: Interceptor {
+      let cancellations: Counter
+
+      func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+        .respond(HTTPResponse(body: ResponseBody(from: CountingBody(cancellations: cancellations)), url: request.url))
+      }
+    }
+    let cancellations = Counter()
+    let session = session(CallTransport { _, _ in .text("sent") }) {
+      $0.interceptors = [Answering(cancellations: cancellations)]
+    }
+    await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.head, origin, body: .data(Data("a".utf8))))
+    }
+    #expect(cancellations.value == 1)
+  }
+
+  @Test func aClosableTransportEndsAtTheDeadlineIfItsBaseDoes() {
+    let gate = CallGate()
+    #expect(ClosableTransport(AwareTransport { _, _ in .text("hello") }, gate).endsAtDeadline)
+    #expect(!ClosableTransport(CallTransport { _, _ in .text("hello") }, gate).endsAtDeadline)
+  }
+
   @Test func theDeadlineEndsTheWaitForABody() async throws {
     let loop = Loop()
     loop.signals.push(.head(Array("HTTP/1.1 200 OK\r\n".utf8)))

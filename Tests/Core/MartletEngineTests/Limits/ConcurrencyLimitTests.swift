@@ -162,8 +162,8 @@ struct ConcurrencyLimitTests {
     #expect(error?.kind == .concurrencyLimit && error?.isUnsent == true)
     #expect(
       error?.message
-        == "http://a.example: 1 requests are in progress, and none of them ended within 2.0 seconds: send fewer, or raise "
-        + "limits.concurrency")
+        == "http://a.example: at most one request at a time may be sent, and this one's turn did not come within 2.0 "
+        + "seconds: send fewer, or raise limits.concurrency")
     gate.open()
     _ = try await held
     #expect(order.entries == ["/held"])
@@ -178,7 +178,7 @@ struct ConcurrencyLimitTests {
     async let waiting = get(session, "/waiting")
     try await queued(1)
     let error = await #expect(throws: HTTPError.self) { try await get(session, "/third") }
-    #expect(error?.message.contains("1 others wait already, which is the limit") == true)
+    #expect(error?.message.contains("and the queue, which holds 1, is full: ") == true)
     gate.open()
     _ = try await (held, waiting)
   }

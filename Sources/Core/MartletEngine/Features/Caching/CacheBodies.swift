@@ -109,8 +109,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
 /// The type of ``RequestOptions/storageDecision``.
 private typealias StorageDecision = @Sendable (HTTPResponse) async throws -> HTTPResponse?
 
-/// The error of a ``CacheWriter/commit()`` without a failure of the store: the caller does not want the response
-/// stored.
+/// Thrown by ``CacheWriter/commit()`` if the caller does not want the response stored. The store itself has not failed.
 private struct StorageRefusal: Error {}
 
 /// A writer that passes the complete response to the request's ``RequestOptions/storageDecision`` before storing it. It
@@ -145,11 +144,12 @@ private final class DecidingWriter: CacheWriter {
     let head = entry.response.head
     var response = HTTPResponse(status: head.status, fields: head.fields, body: ResponseBody(bytes), url: url)
     response.head = head
-    guard let decided = try? await call.context.perform({ try await decide(response) }) else {
+    guard let decided = try? await call.context.perform({ try await decide(response) }),
+      let body = try? await decided.body.collect(upTo: .max)
+    else {
       await base.abort()
       throw StorageRefusal()
     }
-    let body = try await decided.body.collect(upTo: .max)
     guard decided.head != head || body != bytes else { return try await base.commit() }
     await base.abort()
     var changed = CacheEntry(id: entry.id, key: entry.key, response: entry.response, length: Int64(body.count))

@@ -69,11 +69,10 @@ public struct CircuitBreaker: Sendable {
 }
 
 /// Refuses requests to origins whose circuit is open.
-struct CircuitTransport: Transport, DeadlineAware {
-  private let base: any Transport
+struct CircuitTransport: TransportLayer {
+  let base: any Transport
   private let breaker: CircuitBreaker
   private let circuits: Circuits
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   init(base: any Transport, _ breaker: CircuitBreaker, clock: any Clock<Duration>) {
     self.base = base

@@ -7,11 +7,11 @@ import Synchronization
 /// configuration.limits.concurrency = ConcurrencyLimit(50, queue: 200, waitLimit: .seconds(2))
 /// ```
 ///
-/// Further requests wait and are served in their order. A request counts from being sent until its response's body is
-/// read to the end or dropped. If it waits too long or the queue is full, it fails with
-/// ``HTTPError/Kind/concurrencyLimit``; nothing of it was sent. A request whose task is cancelled or whose deadline
-/// passes leaves the queue. A connection that is no longer used for HTTP (a WebSocket) does not count. A request that
-/// another one needs, for example for a token, does not wait: the other one may hold the slot.
+/// Further requests wait, and are sent in the order of their arrival. A request counts from when it is sent until its
+/// response's body is read to the end or discarded. If it waits too long or the queue is full, it fails with
+/// ``HTTPError/Kind/concurrencyLimit``; nothing was sent. A request whose task is cancelled or whose deadline passes
+/// leaves the queue. A connection that is no longer used for HTTP (a WebSocket) does not count. A request made on
+/// behalf of another one, for example to obtain its token, does not wait, because the other one may hold the slot.
 public struct ConcurrencyLimit: Sendable, Hashable {
   /// The maximum number of requests to one origin; at least 1.
   public var requests: Int
@@ -29,10 +29,9 @@ public struct ConcurrencyLimit: Sendable, Hashable {
 }
 
 /// Lets as many requests pass as the limit allows.
-struct ConcurrencyTransport: Transport, DeadlineAware {
+struct ConcurrencyTransport: TransportLayer {
   let base: any Transport
   let slots: OriginSlots
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let origin = request.origin else { return try await base.send(request, in: call) }
@@ -101,7 +100,7 @@ final class OriginSlots: Sendable {
     let waiter = OneShot<Void>()
     switch request(origin, waiter, mayWait: call.parent.isEmpty) {
     case .granted: break
-    case .refused: throw error(for: origin, "\(max(0, limit.queue)) others wait already, which is the limit")
+    case .refused: throw error(for: origin, "the queue, which holds \(max(0, limit.queue)), is full")
     case .queued(let ahead):
       call.emit(.limit(.queued(origin, ahead: ahead)))
       try await wait(waiter, for: origin, in: call)
@@ -127,12 +126,12 @@ final class OriginSlots: Sendable {
     let alarm = limit.waitLimit.map { time in
       Alarm(after: time, on: clock) { [weak self] in
         guard let self else { return }
-        waiter.answer(.failure(error(for: origin, "none of them ended within \(time)")))
+        waiter.answer(.failure(error(for: origin, "this one's turn did not come within \(time)")))
       }
     }
     defer { alarm?.cancel() }
     do {
-      if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
+      try await call.wait(for: waiter)
     } catch {
       entries.withLock { $0[origin]?.waiters.removeAll { $0 === waiter } }
       throw HTTPError(beforeSending: error)
@@ -160,18 +159,18 @@ final class OriginSlots: Sendable {
   }
 
   private func error(for origin: Origin, _ reason: String) -> HTTPError {
-    HTTPError(
+    let requests = limit.requests > 1 ? "\(limit.requests) requests" : "one request"
+    return HTTPError(
       .concurrencyLimit,
-      "\(origin): \(max(1, limit.requests)) requests are in progress, and \(reason): send fewer, or raise limits.concurrency",
+      "\(origin): at most \(requests) at a time may be sent, and \(reason): send fewer, or raise limits.concurrency",
       phase: .queued)
   }
 }
 
 /// A body whose end releases a slot.
-private struct SlotBody: BodySource, DeadlineAware {
+private struct SlotBody: BodyLayer {
   let base: any BodySource
   let slot: OriginSlots.Slot
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func next() async throws -> Data? {
     do {
@@ -199,6 +198,4 @@ private struct SlotBody: BodySource, DeadlineAware {
     base.cancel()
     slot.release()
   }
-
-  var trailers: HTTPFields { base.trailers }
 }

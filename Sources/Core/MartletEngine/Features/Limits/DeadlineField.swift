@@ -83,10 +83,9 @@ public struct DeadlineField: Sendable, Hashable {
 }
 
 /// Sets the field.
-struct DeadlineFieldTransport: Transport, DeadlineAware {
+struct DeadlineFieldTransport: TransportLayer {
   let base: any Transport
   let field: DeadlineField
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard let deadline = call.activeDeadline, !request.fields.contains(field.name) else {

@@ -8,13 +8,13 @@ import Synchronization
 /// configuration.limits.hedging = Hedging()
 /// ```
 ///
-/// The delay is learned from the origin's own answers: by default the time within which nine in ten arrive. It begins
-/// when the other limits let the request pass: waiting for them is not the origin's time, and a second request would
-/// not end that wait. Only requests with a safe method are sent twice (RFC 9110 §9.2.1), and those with
+/// The delay is learned from the origin's own answers: by default the time within which nine in ten arrive. It starts
+/// when the other limits have let the request pass: the wait for them says nothing about the origin, and a second
+/// request would not shorten it. Only requests with a safe method are sent twice (RFC 9110 §9.2.1), and those with
 /// ``RequestOptions/isIdempotent``: of two simultaneous PUTs, the second may be refused because the first has
-/// succeeded. A request whose body can be read only once is never sent twice. The slower of the two is cancelled. A
-/// second request that is refused (a status of 400 or above) waits for the first. A budget limits second requests to a
-/// share of all requests, so that an overloaded origin does not get much more load.
+/// succeeded. A request whose body can be read only once is never sent twice. The slower of the two is cancelled. If
+/// the second request is refused (a status of 400 or above), the call still waits for the first. A budget limits second
+/// requests to a share of all requests, so that an overloaded origin does not get much more load.
 ///
 /// Listeners get ``Event/limit(_:)``, and ``HTTPResponse/history`` contains the slower request.
 public struct Hedging: Sendable, Hashable {
@@ -37,12 +37,11 @@ public struct Hedging: Sendable, Hashable {
 }
 
 /// Sends a request, and a second one if the first takes unusually long.
-struct HedgingTransport: Transport, DeadlineAware {
-  private let base: any Transport
+struct HedgingTransport: TransportLayer {
+  let base: any Transport
   private let hedging: Hedging
   private let clock: any Clock<Duration>
   private let origins: HedgedOrigins
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   init(base: any Transport, _ hedging: Hedging, clock: any Clock<Duration>) {
     self.base = base
@@ -144,13 +143,14 @@ private final class HedgeRace: Sendable {
     let outcome: Outcome
     /// How many times the request was sent.
     let count: Int
-    /// How long the answers took; for a missing answer, how long it was waited for.
+    /// The latencies to learn from; empty after an error. If the first request was overtaken, its time so far counts;
+    /// that of an overtaken second one does not.
     let latencies: [Duration]
   }
 
   private struct State {
     var runs: [Run] = []
-    /// The outcome that arrived first; it counts only if the other one is no better.
+    /// The outcome that arrived first but did not end the race. It wins unless the other one ranks higher.
     var kept: (index: Int, outcome: Outcome)?
     var winner: (index: Int, outcome: Outcome)?
     var isCancelled = false
@@ -205,8 +205,8 @@ private final class HedgeRace: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Waits for the first response, or for the error of all requests that were sent; nil if there is none within this
-  /// time after the first was sent.
+  /// Waits until the race is decided, by a response that counts or because all requests have ended. Returns nil if that
+  /// takes longer than this time after the first request was sent.
   func end(within time: Duration?) async throws -> End? {
     let waiter = OneShot<Void>()
     let (isOver, first) = state.withLock { state in
@@ -220,13 +220,13 @@ private final class HedgeRace: Sendable {
         }
       }
       defer { set(nil) }
-      if let deadline = call.activeDeadline { try await deadline.wait(for: waiter) } else { try await waiter.wait() }
+      try await call.wait(for: waiter)
     }
     return state.withLock { state in
       guard let winner = state.winner else { return nil }
       let latencies = state.runs.indices.compactMap { index -> Duration? in
         if case .failure = winner.outcome { return nil }
-        // If the second request is overtaken, its time means nothing.
+        // An overtaken second request started late, so its time so far means nothing.
         return state.runs[index].latency ?? (index == 0 ? state.runs[index].sending.elapsed : nil)
       }
       return End(winner: winner.index, outcome: winner.outcome, count: state.runs.count, latencies: latencies)
@@ -285,7 +285,7 @@ private final class HedgeRace: Sendable {
 }
 
 extension Outcome {
-  /// An outcome of a higher rank ends a race.
+  /// The race ends at once with an outcome that ranks higher than this.
   fileprivate static var decisive: Int { 2 }
 
   /// Orders the outcomes of two requests: a response ranks above a refusal of the second request, which may be due to

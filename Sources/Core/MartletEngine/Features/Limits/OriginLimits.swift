@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// Limits of the requests that a session sends to each origin, and of its waits for a slow one. They are for services,
-/// where one slow or failing upstream must not use up all resources. All are off by default.
+/// Limits the requests that a session sends to each origin, and the time that it waits for a slow one. This is meant
+/// for services, where one slow or failing upstream must not use up all resources. All limits are off by default.
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
@@ -45,9 +45,8 @@ public struct OriginLimits: Sendable {
 }
 
 /// Notes when a request has passed the other limits, which are above it.
-private struct HedgedSendingTransport: Transport, DeadlineAware {
+private struct HedgedSendingTransport: TransportLayer {
   let base: any Transport
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     call.sending?.begin()

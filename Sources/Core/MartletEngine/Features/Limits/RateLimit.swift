@@ -5,17 +5,17 @@ import MartletSemantics
 ///
 /// ```swift
 /// configuration.limits.rate = RateLimit(100, per: .seconds(1), burst: 20)
-/// configuration.limits.rate = .ofServers      // no limit of one's own
+/// configuration.limits.rate = .ofServers      // only the limits of servers
 /// ```
 ///
 /// A request above the rate waits for its time. If that is longer than ``waitLimit``, or than the rest of the call's
-/// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing of it was sent. A request that is
-/// cancelled or refused before it has a connection returns its place: later requests wait as if it had never existed.
+/// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing was sent. A request that is cancelled or
+/// refused before it has a connection gives its place back: later requests wait as if it had never existed.
 ///
 /// A response may request a pause, for which later requests to the origin wait. It does so by `Retry-After` of a 429 or
 /// 503 (RFC 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains. The draft's
 /// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed, and
-/// does not wait for a shared ``store``. See ``RetryPolicy`` for sending its request again.
+/// does not wait for a shared ``store``. Whether its request is sent again is up to the ``RetryPolicy``.
 public struct RateLimit: Sendable {
   /// The maximum number of requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?
@@ -62,14 +62,13 @@ extension HTTPError {
 }
 
 /// Delays requests, or refuses them.
-struct RateTransport: Transport, DeadlineAware {
-  private let base: any Transport
+struct RateTransport: TransportLayer {
+  let base: any Transport
   private let limit: RateLimit
   /// Replaces a shared store that fails.
   private let local: MemoryRateLimitStore
   private let queue: RateQueue
   private let now: @Sendable () -> Date
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   init(
     base: any Transport, _ limit: RateLimit, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date = { .now }
@@ -174,8 +173,8 @@ struct RateTransport: Transport, DeadlineAware {
     call.emit(.note("\(origin): the store of the rate limit failed, and this process limits alone: \(reason)"))
   }
 
-  /// Asks a shared store in a separate task: if the request is cancelled in the meantime, its place must still become
-  /// known, so that it can be returned.
+  /// Asks a shared store in a separate task. If the request is cancelled in the meantime, the store's answer is still
+  /// received, so that the place can be returned.
   private func ask(
     _ store: any RateLimitStore, _ change: RateLimitChange, _ name: String, in call: Call
   ) async throws -> RateLimitDecision {
@@ -187,7 +186,6 @@ struct RateTransport: Transport, DeadlineAware {
         _ = try await store.apply(.giveBack(place), to: name)
       } catch { answer.answer(.failure(error)) }
     }
-    guard let deadline = call.activeDeadline else { return try await answer.wait() }
-    return try await deadline.wait(for: answer)
+    return try await call.wait(for: answer)
   }
 }

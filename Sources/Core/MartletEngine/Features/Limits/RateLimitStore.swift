@@ -13,18 +13,18 @@ public protocol RateLimitStore: Sendable {
 
 /// A change of a rate limit's state.
 public enum RateLimitChange: Sendable, Hashable {
-  /// A request is about to be sent. Unless it is refused, it counts: with the time `interval` between two requests in
-  /// the long run, up to `burst` at once, and a wait of at most `wait`.
+  /// A request is about to be sent, and takes a place unless it is refused. In the long run, requests are `interval`
+  /// apart; up to `burst` may be sent at once. The request is refused if it would have to wait for longer than `wait`.
   case take(interval: Duration, burst: Int, wait: Duration)
   /// Nothing may be sent for this time. A longer pause stays.
   case pause(Duration)
-  /// The request with this place was cancelled before it was sent: another one may have the place. A store that names
-  /// no places never gets this. The result is not used.
+  /// The request with this place was cancelled before it was sent: its place is free for another one. A store that
+  /// returns no places never gets this. The result is not used.
   case giveBack(RateLimitPlace)
 }
 
-/// Keeps the state of rate limits in memory, for one process; several sessions may share it. It keeps that of the 1,000
-/// names that were used last.
+/// Keeps the state of rate limits in memory, for one process; several sessions may share it. It keeps the state of the
+/// 1,000 most recently used names.
 public final class MemoryRateLimitStore: RateLimitStore {
   private let limits = Mutex(LRUStorage<String, CellRate>(countLimit: 1000))
   private let stopwatch: Stopwatch

@@ -3,8 +3,7 @@ import Synchronization
 
 /// The requests of a session that wait because of a rate limit.
 ///
-/// A request that gives up leaves its place to the next of the same limit, which leaves its own to the one after it,
-/// and so on.
+/// If a request gives up, every later request of the same limit moves up by one place.
 final class RateQueue: Sendable {
   /// The name of a limit: the same text means different limits in the session's memory and in a shared store.
   struct Name: Hashable, Sendable {
@@ -57,8 +56,7 @@ final class RateQueue: Sendable {
     }
     defer { waiter.cancelAlarm() }
     do {
-      let start = waiter.start
-      if let deadline = call.activeDeadline { try await deadline.wait(for: start) } else { try await start.wait() }
+      try await call.wait(for: waiter.start)
       return change(name) { $0.remove(waiter) } ?? nil
     } catch {
       if let (free, moved) = change(name, { $0.giveUp(waiter) }) ?? nil {

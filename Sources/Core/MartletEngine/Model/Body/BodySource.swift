@@ -24,9 +24,9 @@ public protocol BodySource: Sendable {
   /// The trailer fields; complete after ``next()`` has returned nil.
   var trailers: HTTPFields { get }
 
-  /// Returns all bytes if none were read and they have all arrived; nil otherwise. They then count as read to their
-  /// end, and the trailers are complete. Returns nil by default. A source whose bytes often arrive with the head saves
-  /// the reader of a small body a call that may suspend.
+  /// Returns the whole body if it has arrived and none of it was read; nil otherwise. The body then counts as read to
+  /// its end, and its trailers are complete. The default implementation returns nil. Implement it if small bodies often
+  /// arrive with the head: it saves their readers a call that may suspend.
   ///
   /// - Throws: the error with which the body ends.
   func takeReceived() throws(HTTPError) -> Data?
@@ -156,7 +156,7 @@ final class SingleUse: Sendable {
     return source
   }
 
-  /// Returns the source of an empty stream at its end: the next attempt misses nothing.
+  /// Marks an empty stream as unused again: it was read to its end, but the next attempt misses nothing.
   func giveBack() { wasTaken.store(false, ordering: .relaxed) }
 }
 
@@ -199,9 +199,9 @@ extension HTTPError {
   }
 }
 
-/// A source that fails if it has another number of bytes than was promised.
-final class ExactLengthSource: BodySource, DeadlineAware {
-  private let base: any BodySource
+/// A source that fails if the number of bytes differs from the announced length.
+final class ExactLengthSource: BodyLayer {
+  let base: any BodySource
   private let length: Int64
   private let mismatch: @Sendable (_ found: String) -> HTTPError
   private let count = Mutex<Int64>(0)
@@ -224,12 +224,6 @@ final class ExactLengthSource: BodySource, DeadlineAware {
     }
     return chunk
   }
-
-  func cancel() { base.cancel() }
-
-  var trailers: HTTPFields { base.trailers }
-
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 extension BodySource {

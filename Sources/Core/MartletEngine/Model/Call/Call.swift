@@ -84,11 +84,20 @@ public final class Call: Work {
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.
+  ///
+  /// - Parameter discard: gets a value that arrives too late; it is dropped by default.
   package func withinDeadline<Value: Sendable>(
+    discarding discard: @escaping @Sendable (Value) -> Void = { _ in },
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     guard let deadline = activeDeadline else { return try await work() }
-    return try await deadline.limiting(work)
+    return try await deadline.limiting(discarding: discard, work)
+  }
+
+  /// Waits for a result until the deadline, if there is one.
+  func wait<Value: Sendable>(for result: OneShot<Value>) async throws -> Value {
+    guard let deadline = activeDeadline else { return try await result.wait() }
+    return try await deadline.wait(for: result)
   }
 
   /// Removes the deadline: the call has ended, or has opened a connection, which may last.

@@ -37,11 +37,19 @@ package final class Deadline: Sendable {
 
   /// Runs work, and throws `.deadlineExceeded` if it does not end in time. The work is then cancelled, and nothing
   /// waits for its end.
-  package func limiting<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+  ///
+  /// - Parameter discard: gets a value that arrives too late; it is dropped by default.
+  package func limiting<Value: Sendable>(
+    discarding discard: @escaping @Sendable (Value) -> Void = { _ in },
+    _ work: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
     let result = OneShot<Value>()
     guard add(result) else { return try await result.wait() }
     let worker = Task {
-      do { result.answer(.success(try await work())) } catch { result.answer(.failure(error)) }
+      do {
+        let value = try await work()
+        if !result.answer(.success(value)) { discard(value) }
+      } catch { result.answer(.failure(error)) }
     }
     defer {
       remove(result)
@@ -136,4 +144,26 @@ extension OneShot: FailableWait {
 extension Deadline {
   /// Whether a transport, a store or a body's source is known to end its waits at the deadline of its call.
   static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
+}
+
+/// A transport around another one. It waits for that one only, or until the deadline.
+protocol TransportLayer: Transport, DeadlineAware {
+  var base: any Transport { get }
+}
+
+extension TransportLayer {
+  var endsAtDeadline: Bool { Deadline.ends(base) }
+}
+
+/// A body's source around another one. It waits for that one only.
+protocol BodyLayer: BodySource, DeadlineAware {
+  var base: any BodySource { get }
+}
+
+extension BodyLayer {
+  func cancel() { base.cancel() }
+
+  var trailers: HTTPFields { base.trailers }
+
+  var endsAtDeadline: Bool { Deadline.ends(base) }
 }

@@ -151,7 +151,7 @@ extension HTTPError {
   /// }
   /// ```
   public struct Kind: Sendable, Hashable, CustomStringConvertible {
-    /// The name, the same as that of the constant.
+    /// The name of the constant.
     public let name: String
 
     package init(name: String) { self.name = name }
@@ -167,7 +167,7 @@ extension HTTPError {
     public static let cancelled = Kind(name: "cancelled")
     /// The response's head was not received in time: ``RequestOptions/responseTimeout``.
     public static let responseTimeout = Kind(name: "responseTimeout")
-    /// No byte of the response's body was received for too long: ``RequestOptions/idleTimeout``.
+    /// The response's body stalled: no byte arrived within ``RequestOptions/idleTimeout``.
     public static let idleTimeout = Kind(name: "idleTimeout")
     /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
     public static let poolTimeout = Kind(name: "poolTimeout")
@@ -182,9 +182,10 @@ extension HTTPError {
     /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or
     /// a proxy that hides its address. Nothing was sent.
     public static let addressRefused = Kind(name: "addressRefused")
-    /// The origin has as many requests as ``ConcurrencyLimit`` allows, and none ended in time. Nothing was sent.
+    /// The origin had as many requests as ``ConcurrencyLimit`` allows, and this one's turn did not come in time. Nothing
+    /// was sent.
     public static let concurrencyLimit = Kind(name: "concurrencyLimit")
-    /// A ``RateLimit`` allows the request too late. Nothing was sent.
+    /// A ``RateLimit`` would delay the request for longer than it may wait. Nothing was sent.
     public static let rateLimited = Kind(name: "rateLimited")
     /// The ``CircuitBreaker`` is open because the origin fails. Nothing was sent.
     public static let circuitOpen = Kind(name: "circuitOpen")
@@ -225,7 +226,7 @@ extension HTTPError {
     public static let tooManyAttempts = Kind(name: "tooManyAttempts")
     /// The credentials for the request cannot be obtained or sent: a token could not be renewed, a password could not
     /// be requested, a user name is not allowed by the scheme. A 401 by itself is a response and not an error. If a
-    /// network failure is the cause, the kind is that of the failed connection.
+    /// network failure is the cause, the error has the kind of that failure.
     public static let authenticationFailed = Kind(name: "authenticationFailed")
     /// The cache has no response, and the request must not use the network.
     public static let notCached = Kind(name: "notCached")
@@ -296,8 +297,8 @@ extension HTTPError {
   }
 }
 
-/// The cause of a ``HTTPError/Kind/cannotResolveHost`` that will last: the name does not exist, or cannot exist.
-/// Without it, the name servers may only be unreachable.
+/// The underlying error of a permanent ``HTTPError/Kind/cannotResolveHost``: the name does not exist, or cannot exist.
+/// Without this error, the name servers may just be unreachable.
 package struct UnknownHostName: Error {
   package init() {}
 }

@@ -38,9 +38,14 @@ final class AttemptLoop: Sendable {
         try Task.checkCancellation()
         try call.activeDeadline?.check()
         let answer = try await chain.prepare(&described, in: call)
-        try Task.checkCancellation()  // An interceptor may have ignored the cancellation.
         let sent = described.request
-        try sent.validate()
+        do {
+          try Task.checkCancellation()  // An interceptor may have ignored the cancellation.
+          try sent.validate()
+        } catch {
+          answer?.response.body.cancel()
+          throw error
+        }
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.begin(attempt: attempt.number)
         call.emit(.attempt(attempt.number, sent))
@@ -59,8 +64,8 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  /// Returns the accepted response with the request that it answers and the attempts before it: earlier ones, and the
-  /// slower of two simultaneous ones.
+  /// Returns the accepted response, and records in it the request that it answers and the attempts that preceded it. If
+  /// two requests raced, the slower one is already in the response.
   private static func response(
     _ outcome: consuming Outcome, to request: HTTPRequest, after history: [AttemptRecord]
   ) throws -> HTTPResponse {
@@ -72,7 +77,8 @@ final class AttemptLoop: Sendable {
     }
   }
 
-  // `@inline(never)`: every waiting call keeps the frame of `run`, which these variables must not enlarge.
+  // `@inline(never)`: every waiting call keeps the frame of `run`, and the variables of these functions must not
+  // enlarge it.
 
   @inline(never)
   private static func failure(
@@ -100,7 +106,9 @@ final class AttemptLoop: Sendable {
         } else if transportEndsAtDeadline || !call.hasDeadline {
           try await transport.send(request, in: call)
         } else {
-          try await call.withinDeadline { [transport] in try await transport.send(request, in: call) }
+          try await call.withinDeadline(discarding: { $0.body.cancel() }) { [transport] in
+            try await transport.send(request, in: call)
+          }
         }
       call.emit(.response(response.head, from: response.url))
       return .success(response)
@@ -131,8 +139,8 @@ extension Outcome {
     if case .failure(let error) = self { error } else { nil }
   }
 
-  /// Discards a response whose body is not needed. That of a redirect is read if it is small and arrives soon, because
-  /// the cache stores only bodies that are read to their end.
+  /// Discards a response whose body is not needed. The body of a redirect is still read if it is small and arrives
+  /// soon, because the cache stores only bodies that are read to the end.
   fileprivate func discard(on clock: any Clock<Duration>, in call: Call) async {
     guard let response = try? get() else { return }
     if response.status.isRedirection, let body = response.body.source as? any FinishableBody {
@@ -148,6 +156,6 @@ extension HTTPError {
   fileprivate static func tooManyAttempts(_ limit: Int, last reason: String) -> HTTPError {
     HTTPError(
       .tooManyAttempts,
-      "the request was sent \(limit) times, which is the limit, and would have to be sent again: \(reason)")
+      "the call reached its limit of \(limit) attempts (attemptLimit), and the last one asked for another: \(reason)")
   }
 }

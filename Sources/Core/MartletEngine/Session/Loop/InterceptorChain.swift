@@ -1,7 +1,8 @@
 /// The interceptors of a call, in their order.
 struct InterceptorChain: Sendable {
-  /// An interceptor and its position, as closures: copying a value known only by its protocol takes longer than most of
-  /// their work. A caller's interceptor returns all its work, to be awaited; see ``ImmediateInterceptor``.
+  /// An interceptor and its position. It is called through closures, because copying an existential takes longer than
+  /// the work of most interceptors. Only an ``ImmediateInterceptor`` may finish at once; the work of any other is
+  /// awaited.
   private struct Member {
     let index: Int
     let stages: InterceptorStages
@@ -43,7 +44,8 @@ struct InterceptorChain: Sendable {
     var preparedCount = Int.max
   }
 
-  /// The response of an interceptor, and how many had prepared the attempt by then, including itself.
+  /// A response that an interceptor returned in `prepare`, and the number of interceptors that had prepared the attempt
+  /// by then, including that one.
   struct Answer {
     let response: HTTPResponse
     let preparedCount: Int

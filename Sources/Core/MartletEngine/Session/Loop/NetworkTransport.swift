@@ -1,14 +1,13 @@
 package import MartletSemantics
 
-/// Sends requests that may be sent over the network, and reports them: the final head, and the bytes of the body if a
-/// listener receives them. It is the last of a session's own transports.
+/// Passes requests on to the session's transport, and reports them: the final head, and the body's bytes if a listener
+/// wants them. It refuses requests that must not use the network. It is the last of the engine's own transports.
 ///
 /// A request must not be sent if it may only be answered from a cache; caches do not pass such requests on. It must not
 /// be sent either if its credentials could not be obtained without a network: it then fails as if its origin could not
 /// be reached. The cache above this transport may have a response, and retries may send the request again.
-struct NetworkTransport: Transport, DeadlineAware {
+struct NetworkTransport: TransportLayer {
   let base: any Transport
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await base.send(try observed(request, in: call), in: call)
@@ -45,7 +44,7 @@ extension RequestBody {
   }
 }
 
-private struct TappedSource: BodySource {
+private struct TappedSource: BodyLayer {
   let base: any BodySource
   let tap: @Sendable (Data) -> Void
 
@@ -54,8 +53,4 @@ private struct TappedSource: BodySource {
     if let chunk { tap(chunk) }
     return chunk
   }
-
-  func cancel() { base.cancel() }
-
-  var trailers: HTTPFields { base.trailers }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// Chunks have at most 128 KiB, and coded bytes are pulled only when they are needed, so a slow reader slows the sender
 /// down at any compression ratio. The body ends when both the coded data *and* the underlying source have ended, so
 /// damage in either is an error.
-final class DecodedBody: BodySource, DeadlineAware {
-  private let base: any BodySource
+final class DecodedBody: BodyLayer {
+  let base: any BodySource
   private let state: Mutex<State>
   private let wording: Wording
 
@@ -53,12 +53,6 @@ final class DecodedBody: BodySource, DeadlineAware {
     if surplus > 0 { wording.note("\(surplus) bytes after the end of the \(wording.coding) body were ignored") }
     return nil
   }
-
-  func cancel() { base.cancel() }
-
-  var trailers: HTTPFields { base.trailers }
-
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 extension DecodedBody {
@@ -150,8 +144,8 @@ extension DecodedBody {
 }
 
 /// A source that counts its bytes.
-final class CountedBody: BodySource, DeadlineAware {
-  private let base: any BodySource
+final class CountedBody: BodyLayer {
+  let base: any BodySource
   private let total = Atomic(0)
 
   init(_ base: any BodySource) { self.base = base }
@@ -164,17 +158,11 @@ final class CountedBody: BodySource, DeadlineAware {
     total.add(chunk?.count ?? 0, ordering: .relaxed)
     return chunk
   }
-
-  func cancel() { base.cancel() }
-
-  var trailers: HTTPFields { base.trailers }
-
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
 /// A source that limits the ratio of decoded to coded bytes: ``RequestOptions/decompressionRatioLimit``.
-final class RatioLimitedBody: BodySource, DeadlineAware {
-  private let base: any BodySource
+final class RatioLimitedBody: BodyLayer {
+  let base: any BodySource
   private let coded: CountedBody
   private let limit: Int
   private let peer: String
@@ -203,10 +191,4 @@ final class RatioLimitedBody: BodySource, DeadlineAware {
     }
     return chunk
   }
-
-  func cancel() { base.cancel() }
-
-  var trailers: HTTPFields { base.trailers }
-
-  var endsAtDeadline: Bool { Deadline.ends(base) }
 }

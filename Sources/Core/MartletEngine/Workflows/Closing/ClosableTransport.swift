@@ -3,10 +3,11 @@ import Synchronization
 
 /// A transport that can be closed: requests, bodies and upgraded connections in progress then end, and its base is
 /// released.
-struct ClosableTransport: Transport {
+struct ClosableTransport: Transport, DeadlineAware {
   private let base: Base
   private let gate: CallGate
   private let registration: CallGate.Registration?
+  var endsAtDeadline: Bool { base.current.map { Deadline.ends($0) } ?? false }
 
   /// The base until the gate is closed. A transport closes its connections when nothing refers to it.
   private final class Base: Sendable {
@@ -94,8 +95,8 @@ private final class ClosableStream: DuplexStream {
 }
 
 /// A body that the closing gate cancels.
-private final class ClosableBody: BodySource {
-  private let base: any BodySource
+private final class ClosableBody: BodyLayer {
+  let base: any BodySource
   private let gate: CallGate
   private let registration: CallGate.Registration
 
@@ -127,6 +128,4 @@ private final class ClosableBody: BodySource {
     registration.end()
     base.cancel()
   }
-
-  var trailers: HTTPFields { base.trailers }
 }

@@ -3,9 +3,9 @@ import MartletObservation
 import MartletSemantics
 import Synchronization
 
-/// What ended in each of the last seconds. It does not depend on the calls that the ring still has.
+/// Counts the calls that ended in each of the last seconds, whether or not the ring still has them.
 struct CallCounters: Sendable {
-  /// What ended in one second.
+  /// The numbers of calls that ended in one second.
   struct Second: Sendable, Encodable {
     /// Its number, since the log began.
     let number: Int
@@ -14,7 +14,7 @@ struct CallCounters: Sendable {
     var cached = 0
     var received: Int64 = 0
 
-    /// As a list, which is short in JSON.
+    /// Encodes the numbers as a list, which is short in JSON.
     func encode(to encoder: any Encoder) throws {
       var list = encoder.unkeyedContainer()
       for value in [number, calls, failures, cached] { try list.encode(value) }
@@ -53,7 +53,7 @@ struct CallCounters: Sendable {
   func since(_ number: Int) -> [Second] { seconds.filter { $0.number >= number } }
 }
 
-/// The numbers of a transport's connections, asked for while a page is open.
+/// Reads the numbers of a transport's connections while a page is open.
 final class PoolReading: Sendable {
   struct Numbers: Sendable, Equatable, Encodable {
     let active: Int
@@ -68,7 +68,7 @@ final class PoolReading: Sendable {
 
   var numbers: Numbers? { last.withLock { $0.numbers } }
 
-  /// Reads the numbers, unless a reading has not ended.
+  /// Reads the numbers, unless the previous reading is still in progress.
   func refresh() {
     let mayRead = last.withLock { last in
       defer { last.isReading = true }

@@ -2,7 +2,7 @@ import MartletEngine
 import MartletObservation
 import MartletSemantics
 
-/// What the page shows of one call: what happened, in words, and every attempt as an entry of an archive.
+/// The details of a call that the page shows: its events in words, and every attempt as an entry of an archive.
 struct CallDetails: Encodable {
   /// Something that happened.
   struct Line: Encodable {
@@ -37,7 +37,7 @@ struct CallDetails: Encodable {
   let attempts: [Attempt]
   /// The request for other tools: `curl`, `martlet`, `Swift`.
   let copies: [String: String]
-  /// The secrets that these lack.
+  /// The secrets that the copies omit.
   let omissions: RequestCopies.Omissions
 
   init(_ call: RecordedCall, _ log: CallLog) {
@@ -65,7 +65,7 @@ struct CallDetails: Encodable {
     omissions = RequestCopies.Omissions(request, sentWith: made.first?.live?.request.fields ?? [:], log.redaction)
   }
 
-  /// What an archive tells about attempts that were not the last.
+  /// Returns the reasons that an archive gives for attempts that were not the last.
   private static func reasons(_ attempts: [RecordedCall.Attempt], _ call: RecordedCall) -> [Line] {
     attempts.compactMap { attempt in
       guard let entry = attempt.archived?.entry else { return nil }
@@ -85,7 +85,7 @@ struct Fingerprints: Encodable {
   let request: [String?]
   let response: [String?]
 
-  /// An archive has no hidden values.
+  /// Makes the marks of an attempt; nil stands for an archive, which has no hidden values.
   init(_ attempt: HARAttempt?, _ redaction: Redaction) {
     request = Self.marks(attempt?.request.fields, redaction)
     response = Self.marks(attempt?.response?.fields, redaction)
@@ -124,7 +124,7 @@ extension RecordedCall.Attempt {
   }
 }
 
-/// Tells the events of a call in words.
+/// Describes the events of a call in words.
 private struct CallWords {
   private let start: Duration
   private let redaction: Redaction

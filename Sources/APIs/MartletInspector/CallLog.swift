@@ -4,15 +4,16 @@ import MartletSemantics
 import MartletServer
 import Synchronization
 
-/// The recorded calls: a ring that is bounded in calls and in bytes.
+/// The recorded calls, in a ring with a limited number of calls and bytes.
 ///
-/// A listener only adds values to it. It formats nothing and notifies no page: a page asks for the calls whose
-/// revision is above the last one that it has seen. A page that does not read costs nothing, nor does having none open.
+/// A listener only adds values to it. It formats nothing and notifies no page: a page asks for the calls whose revision
+/// is above the last one that it has seen. So a page that does not read costs nothing, and neither does an inspector
+/// without an open page.
 package final class CallLog: Sendable {
   let bodyLimit: Int
   let redaction: Redaction
   let began = Date.now
-  /// Read several times in a call, and faster than a `ContinuousClock`.
+  /// When the log began. Each call reads this clock several times, and it is faster than a `ContinuousClock`.
   private let start = SystemCalls.uptimeNanoseconds
   private let callLimit: Int
   private let byteLimit: Int
@@ -97,7 +98,7 @@ package final class CallLog: Sendable {
     return call
   }
 
-  /// Adds an event to a call, and counts the call with its last one.
+  /// Adds an event to a call, and counts the call when its last event arrives.
   package func update(_ call: RecordedCall, _ event: Event) {
     let nanoseconds = elapsedNanoseconds
     let grown = call.update(event, at: .nanoseconds(nanoseconds), bodyLimit: bodyLimit)
@@ -123,7 +124,7 @@ package final class CallLog: Sendable {
     ring.withLock { ($0.calls, $0.removals, $0.total) }
   }
 
-  /// How many calls have ended, and what ended since a second.
+  /// Returns how many calls have ended, and the counters of each second from the given one on.
   func counters(since second: Int) -> (count: Int, seconds: [CallCounters.Second]) {
     counters.withLock { ($0.count, $0.since(second)) }
   }

@@ -4,17 +4,17 @@ import MartletSemantics
 import MartletServer
 import Synchronization
 
-/// Sends one page what has changed, as server-sent events.
+/// Sends changes to one page, as server-sent events.
 ///
 /// The stream remembers the last revision that the page has, and looks a few times a second for calls above it: a call
-/// that changed a thousand times in between is sent once. So a page that does not read holds nothing in this process
-/// but its thread, until the send times out.
+/// that changed a thousand times in between is sent once. So a page that does not read occupies only its thread in this
+/// process, until the send times out.
 final class ChangeStream: Sendable {
   private let log: CallLog
   private let isLive: Bool
   private let position = Mutex(Position())
 
-  /// What the page has.
+  /// The state that the page already has.
   private struct Position: Sendable {
     /// The last revision; nil before the beginning.
     var revision: UInt64?
@@ -27,9 +27,9 @@ final class ChangeStream: Sendable {
     var pool: PoolReading.Numbers?
   }
 
-  /// The time between two looks.
+  /// The time between two checks for changes.
   private static let interval = Duration.milliseconds(100)
-  /// The time without changes after which a comment finds out whether the page is still there.
+  /// The time without changes after which a comment is sent, to find out whether the page is still there.
   private static let silence = Duration.seconds(5)
   /// The time after which the numbers of connections are read again.
   private static let refreshInterval = Duration.seconds(1)
@@ -43,7 +43,7 @@ final class ChangeStream: Sendable {
 
   private init(_ log: CallLog, isLive: Bool) { (self.log, self.isLive) = (log, isLive) }
 
-  /// Blocks until there is something to tell; nil when the inspector is closed.
+  /// Blocks until there is something to send, and returns it; nil when the inspector is closed.
   private func next() -> Data? {
     var position = self.position.withLock { $0 }
     defer { self.position.withLock { $0 = position } }
@@ -89,12 +89,12 @@ final class ChangeStream: Sendable {
       return CallRow(changed.call, content, content.attempts(of: changed.call, log), log)
     }
     if !summaries.isEmpty { output += event("calls", Batch(now: now, total: state.total, calls: summaries)) }
-    // Calls that have changed since are sent at the next look.
+    // Calls that have changed since are sent at the next check.
     position.revision = changed.count > told.count ? told.last?.revision : newest
     return output
   }
 
-  /// What has ended since the last look.
+  /// Returns the counters of the calls that have ended since the last check.
   private func counters(_ position: inout Position) -> Data {
     let (count, seconds) = log.counters(since: position.second)
     let pool = log.pools?.numbers

@@ -2,7 +2,7 @@ import MartletObservation
 import MartletSemantics
 import MartletServer
 
-/// The page: one document without anything from elsewhere, made of the files in `Page`.
+/// The page: a single document, made of the files in `Page`, that loads nothing from elsewhere.
 enum InspectorPage {
   /// Answers with the page. Its policy allows only its own style and script, and pictures that the script makes.
   static func reply() -> Reply {

@@ -3,7 +3,7 @@ import MartletObservation
 import MartletSemantics
 import MartletServer
 
-/// What the server answers to a request that it has let in.
+/// Answers the requests that the server has admitted.
 struct InspectorRoutes: Sendable {
   private let log: CallLog
   private let isLive: Bool
@@ -16,10 +16,11 @@ struct InspectorRoutes: Sendable {
     return reply
   }
 
-  /// Nothing of a body is loaded, run or styled, even if a browser were led to show one.
+  /// The policy for bodies: they may load, run and style nothing, even if a browser is made to display one.
   static let noContent = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
-  /// Adds the fields that keep a browser from guessing, storing, framing and telling others.
+  /// Adds the fields that keep a browser from guessing the type of a reply, storing it, showing it in other sites'
+  /// frames, and passing on its URL.
   static func protect(_ reply: inout Reply, policy: String) {
     reply.fields["Content-Security-Policy"] = policy
     reply.fields["X-Content-Type-Options"] = "nosniff"

@@ -3,13 +3,13 @@ import MartletObservation
 import MartletSemantics
 import MartletServer
 
-/// The server of the page: small, and suspicious of everything that is not its own page.
+/// The server of the page. It refuses requests that do not come from its own page.
 final class InspectorServer: Sendable {
   let url: URL
   private let server: LoopbackServer
   private let log: CallLog
 
-  /// Room for some pages and no more. A page that does not read is closed.
+  /// The limits leave room for a few pages. A page that does not read is disconnected.
   private static let limits = LoopbackServer.Limits(
     connections: 32, headTime: .seconds(30), bodyTime: .seconds(10), sendTime: .seconds(20), heldBytes: 1 << 20)
 
@@ -68,7 +68,7 @@ struct RequestCheck: Sendable {
 
   /// Returns why a request is not answered; nil if it may be.
   func refusal(_ request: ReceivedRequest) -> Reply? {
-    // Another name would be one that a foreign site points here (DNS rebinding).
+    // Any other name may belong to a foreign site that resolves it to this machine (DNS rebinding).
     guard request.fields[values: .host] == [authority] else {
       return refuse(.misdirectedRequest, "this server is \(authority)")
     }

@@ -11,9 +11,9 @@ enum RequestCopies {
     ]
   }
 
-  /// The secrets that the copies lack, for the confirmation.
+  /// The secrets that the copies omit, for the confirmation.
   struct Omissions: Encodable {
-    /// Where the placeholder stands for one: names of fields, `URL`, `body`.
+    /// The places of placeholders for secrets: names of fields, `URL`, `body`.
     let hidden: [String]
     /// The fields that the session added, with credentials for example.
     let added: [String]
@@ -45,8 +45,8 @@ enum RequestCopies {
     return words.joined(separator: " ")
   }
 
-  /// A field as an item of the tool. An empty value is a form of its own, and a first character that would make another
-  /// separator of the colon is escaped.
+  /// A field as an item of the tool. An empty value has its own form. A first character that would turn the colon into
+  /// another separator is escaped.
   private static func item(_ name: String, _ value: String) -> String {
     if value.isEmpty { return name + ";" }
     return name + ":" + (value.hasPrefix("=") || value.hasPrefix("@") ? "\\" : "") + value

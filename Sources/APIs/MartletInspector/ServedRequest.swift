@@ -4,7 +4,7 @@ package import MartletServer
 import Synchronization
 
 extension Inspector {
-  /// Shows a request that a local server answers, as if it were a call; nil if its target is no path.
+  /// Shows a request that a local server answers, as if it were a call; nil if its target is not a path.
   package func begin(_ received: ReceivedRequest) -> ServedRequest? {
     let host = received.fields[.host] ?? "localhost"
     guard received.target.hasPrefix("/"), let url = URL(string: "http://\(host)\(received.target)") else { return nil }

@@ -1,7 +1,7 @@
 package import MartletEngine
 package import MartletSemantics
 
-/// What events mean, in words, without secrets. The text of others in it is not escaped.
+/// Describes events in words, without secrets. Text from elsewhere, such as from a server, is not escaped.
 package enum EventWords {
   /// Where a response comes from.
   package static func origin(of source: HTTPResponse.Source) -> String {
@@ -14,7 +14,7 @@ package enum EventWords {
     }
   }
 
-  /// The section that allows a response from there; nil for the network.
+  /// The section that allows a response from this source; nil for the network.
   package static func rule(for source: HTTPResponse.Source) -> String? {
     switch source {
     case .network: nil

@@ -176,7 +176,7 @@ extension HAR {
     public var text: String?
     /// `base64` if ``text`` is in base64. An extension of the format, as `_encoding`; `encoding` is read too.
     public var encoding: String?
-    /// A remark: here that the body was cut off.
+    /// A remark; the recorder notes that the body was cut off.
     public var comment: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -244,7 +244,7 @@ extension HAR {
     public var text: String?
     /// `base64` if ``text`` is in base64.
     public var encoding: String?
-    /// A remark: here that the body was cut off.
+    /// A remark; the recorder notes that the body was cut off.
     public var comment: String?
 
     /// Makes a body that was not recorded.

@@ -28,8 +28,8 @@ extension KeyedDecodingContainer {
     return (value(key) as Double?).map { String($0) }
   }
 
-  /// Returns a finite number; a string is converted. One of more than 15 digits counts as 10^15 of the same sign: no
-  /// time in milliseconds and no size is larger, and a duration cannot hold every number.
+  /// Returns a finite number; a string is converted. A number of more than 15 digits counts as 10^15 with the same
+  /// sign: no time in milliseconds and no size is larger, and a `Duration` cannot represent every number.
   func number(_ key: Key) -> Double? {
     let number: Double? = value(key) ?? (value(key) as String?).flatMap { Double($0) }
     return number.flatMap { $0.isFinite ? min(max($0, -1e15), 1e15) : nil }
@@ -48,8 +48,8 @@ extension HAR {
     return Data(base64Encoded: text, options: .ignoreUnknownCharacters)
   }
 
-  /// Returns the bytes as text or in base64. They are text if the media type is unknown or that of text, and they are
-  /// UTF-8 without NUL.
+  /// Returns the bytes as text or in base64. They are text if they are UTF-8 without NUL, and the media type is unknown
+  /// or a type of text.
   static func text(of bytes: Data, mimeType: String) -> (String, encoding: String?) {
     let type = MediaType(mimeType)
     if type?.isText ?? true, !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) {

@@ -1,8 +1,8 @@
 package import MartletSemantics
 
 extension HAR.Entry {
-  /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries of
-  /// browsers have them all; for one that is already redacted, nothing changes.
+  /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries from
+  /// browsers contain all of their secrets. An entry that is already redacted does not change.
   package func redacted(_ redaction: Redaction) -> HAR.Entry {
     guard !redaction.hidesNothing else { return self }
     var entry = self
@@ -102,7 +102,7 @@ extension HAR.WebSocketMessage {
 }
 
 extension HAR.Pair {
-  /// Returns the field without secrets. One whose name is none is a secret.
+  /// Returns the field without secrets. The value of a field with an invalid name counts as a secret.
   fileprivate func redacted(_ redaction: Redaction) -> HAR.Pair {
     var pair = self
     pair.value = (try? FieldName(name)).map { redaction.redacted(value, of: $0) } ?? redaction.placeholder

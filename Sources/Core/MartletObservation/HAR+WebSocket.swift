@@ -10,10 +10,10 @@ extension HAR {
     public var time: Double
     /// What it is (RFC 6455 §5.2): 1 is text, 2 is bytes, 8 closes the WebSocket.
     public var opcode: Int64
-    /// Text as it is, and bytes in base64. If the message closes the WebSocket, the code and the reason, separated by a
-    /// space.
+    /// The content: text unchanged, bytes in base64. For a message that closes the WebSocket, the code and the reason,
+    /// separated by a space.
     public var data: String
-    /// A remark: here that the message was cut off.
+    /// A remark; the recorder notes that the message was cut off.
     public var comment: String?
 
     /// Makes a message.

@@ -153,7 +153,7 @@ extension HAR {
     public var timings: Timings
     /// The IP address of the server or the proxy.
     public var serverIPAddress: String?
-    /// Identifies the connection: here the local port.
+    /// Identifies the connection; the recorder uses the local port.
     public var connection: String?
     /// The type of the resource: `websocket` if the request opened a WebSocket. An extension of the format, as
     /// `_resourceType`.
@@ -164,7 +164,7 @@ extension HAR {
     /// The TLS of the connection, and the server's certificate. An extension of the format, as `_securityDetails`, with
     /// the members that browsers' tools write.
     public var securityDetails: SecurityDetails?
-    /// A remark: here the numbers of call and attempt, and why it was not the last attempt.
+    /// A remark; the recorder notes the numbers of the call and the attempt, and why it was not the last attempt.
     public var comment: String?
 
     private enum CodingKeys: String, CodingKey {

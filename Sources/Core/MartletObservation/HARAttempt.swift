@@ -41,7 +41,7 @@ package struct HARAttempt: Sendable {
   /// How long it took; until now if it has not ended.
   package var length: Duration { end ?? stopwatch.elapsed }
 
-  /// The attempt has ended, or is shown as far as it got.
+  /// Ends the attempt, or a copy of it that is shown as far as it got.
   package mutating func stop(at time: Duration) { end = time }
 
   /// Adds bytes of a body, and counts those after them that are not recorded.
@@ -182,11 +182,11 @@ struct CappedBytes: Sendable {
 
 /// The times of an attempt on the recorder's clock, for transports that do not measure them.
 struct HARMarks: Sendable {
-  /// The last byte of the request's body was sent.
+  /// When the last byte of the request's body was sent.
   var sent: Duration?
-  /// The response's head was received.
+  /// When the response's head was received.
   var head: Duration?
-  /// The attempt ended.
+  /// When the attempt ended.
   var end = Duration.zero
 }
 

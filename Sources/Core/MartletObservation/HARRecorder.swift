@@ -17,7 +17,7 @@ import Synchronization
 /// engine's form, without `Host`. It also contains the response in the engine's form, with its body decoded, and
 /// without the fields of the coded body.
 ///
-/// A call that opens a WebSocket is recorded with its messages when that is closed.
+/// A call that opens a WebSocket is recorded, with its messages, when the WebSocket is closed.
 ///
 /// The redaction replaces secrets, in bodies and messages too. The part of a body that was read is recorded, up to a
 /// limit; a longer body is cut off, with a comment. If there are too many entries or bytes, the oldest entries are

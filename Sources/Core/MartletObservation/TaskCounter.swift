@@ -22,8 +22,8 @@ public final class TaskCounter: EventListener {
   /// - Parameters:
   ///   - showsAfter: how long calls have to run before ``isActive`` becomes true, so that an indicator does not flicker
   ///     for short ones. Zero by default.
-  ///   - hidesAfter: how long no call has to run before it becomes false, so that an indicator does not flicker between
-  ///     calls. Zero by default.
+  ///   - hidesAfter: how long there must be no call before it becomes false, so that an indicator does not flicker
+  ///     between calls. Zero by default.
   ///   - clock: measures both times.
   public init(
     showsAfter: Duration = .zero, hidesAfter: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
@@ -82,7 +82,8 @@ public final class TaskCounter: EventListener {
   }
 }
 
-/// Decides when an indicator is visible: after tasks have run for long enough, until none has run for long enough.
+/// Decides when an indicator is visible: it appears after tasks have run for long enough, and disappears after none has
+/// run for long enough.
 struct ActivityState: Sendable {
   private let showsAfter: Duration
   private let hidesAfter: Duration

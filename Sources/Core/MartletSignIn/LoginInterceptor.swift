@@ -2,11 +2,11 @@ public import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Logs in when a response says that a login is required, once for all requests with such a response, and then sends
-/// these requests again.
+/// Logs in when responses say that a login is required, once for all of their requests, and then sends these requests
+/// again.
 ///
-/// It is for servers that require a login by a page or a field of their own instead of a 401, and afterwards recognize
-/// the user by a cookie:
+/// Use it for servers that ask for a login with their own page or field instead of a 401, and then recognize the user
+/// by a cookie:
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()

@@ -44,7 +44,8 @@ extension HTTPSession {
       messageLimit: options.messageLimit)
   }
 
-  /// Returns what carries the messages of an open WebSocket: the transport's own channel, or frames over its bytes.
+  /// Returns the channel for the messages of an open WebSocket: one that frames them over the transport's bytes, or the
+  /// transport's own. nil if the transport has neither.
   private func channel(
     of response: HTTPResponse, _ agreement: WebSocketHandshake.Agreement, ratioLimit: Int?,
     _ options: WebSocket.Options, in call: Call
@@ -59,8 +60,8 @@ extension HTTPSession {
   }
 }
 
-/// Adds a key of its own to every attempt of a handshake, and checks that the response answers it before anyone sees
-/// the response.
+/// Adds a new key to every attempt of a handshake, and checks that the response answers this key before any other code
+/// sees the response.
 final class OpeningHandshake: Interceptor {
   private struct State: Sendable {
     /// The answer to the key of the current attempt.
@@ -73,10 +74,10 @@ final class OpeningHandshake: Interceptor {
 
   init(_ rule: WebSocketHandshake) { self.rule = rule }
 
-  /// What was agreed on, in which call; nil before a response opened the WebSocket.
+  /// The agreement with the server, and its call; nil until a response has opened the WebSocket.
   var agreement: (WebSocketHandshake.Agreement, Call)? { state.withLock { $0.agreement } }
 
-  /// Returns the caller's request as a handshake, but for the key.
+  /// Returns the caller's request as a handshake, still without the key.
   func request(from request: HTTPRequest, relativeTo base: URL?) throws(HTTPError) -> HTTPRequest {
     if let reason = rule.reasonToRefuse { throw HTTPError(.invalidRequest, reason, phase: .preparing) }
     guard request.method == .get, request.body.isEmpty else {

@@ -10,18 +10,19 @@ extension WebSocket {
     case data
   }
 
-  /// Sends a message in pieces, as the sequence produces them: it need not be in memory. The next piece is asked for
-  /// when there is room for it. Other messages wait until this one is sent; pings do not. Runs off the caller's actor.
+  /// Sends a message in pieces, as the sequence produces them, so that the whole message need not be in memory. The
+  /// next piece is requested when there is room for it. Other messages wait until this one is sent; pings do not. Runs
+  /// off the caller's actor.
   ///
   /// ```swift
   /// try await socket.send(.data, from: response.body)
   /// ```
   ///
   /// - Parameters:
-  ///   - type: the type. The pieces of a `.string` have to be UTF-8 together; the server checks it.
+  ///   - type: the type. The pieces of a `.string` must be valid UTF-8 when joined; only the server checks that.
   ///   - pieces: the bytes.
-  /// - Throws: ``Martlet/HTTPError``, as ``send(_:)``. An error of the sequence is in its `underlying`. It closes
-  ///   the WebSocket, because a message cannot be broken off.
+  /// - Throws: ``Martlet/HTTPError``, as ``send(_:)``. An error of the sequence is in its `underlying`, and closes the
+  ///   WebSocket, because a message that has begun cannot be abandoned.
   @concurrent public func send<Pieces: AsyncSequence & Sendable>(
     _ type: MessageType, from pieces: Pieces
   ) async throws(HTTPError) where Pieces.Element == Data {
@@ -41,8 +42,8 @@ extension WebSocket {
     }
   }
 
-  /// Receives the next message in pieces, as it arrives; waits until it begins. The server has to wait while the pieces
-  /// are not read. The size of the message has no limit. Runs off the caller's actor.
+  /// Receives the next message in pieces, as they arrive. Returns when the message begins. While the pieces are not
+  /// read, the server has to wait. The size of the message has no limit. Runs off the caller's actor.
   ///
   /// ```swift
   /// let message = try await socket.receiveStream()
@@ -55,13 +56,14 @@ extension WebSocket {
     return MessageStream(type: first.isText ? .string : .data, socket: self, first: first, number: number)
   }
 
-  /// The bytes of a message, as they arrive. A message that is not read to its end is skipped by the next receive.
-  /// Iterate it once.
+  /// The bytes of a message, as they arrive; iterate over them once. The next receive skips the rest of a message that
+  /// was not read to its end.
   public struct MessageStream: AsyncSequence, Sendable {
     public typealias Element = Data
     public typealias Failure = HTTPError
 
-    /// The type of the message. The pieces of a `.string` are UTF-8 together; one may end within a character.
+    /// The type of the message. The pieces of a `.string` are valid UTF-8 when joined; a single piece may end in the
+    /// middle of a character.
     public let type: MessageType
     fileprivate let socket: WebSocket
     fileprivate let first: MessagePiece

@@ -4,7 +4,7 @@ public import MartletSemantics
 extension WebSocket {
   /// A message: text or bytes (RFC 6455 §5.6).
   public enum Message: Sendable, Hashable {
-    /// Text. On the way it is UTF-8.
+    /// Text, which is sent as UTF-8.
     case string(String)
     /// Bytes.
     case data(Data)
@@ -21,7 +21,7 @@ extension WebSocket {
 
     /// 1000: the purpose of the connection is fulfilled.
     public static let normalClosure = CloseCode(rawValue: 1000)
-    /// 1001: the server shuts down, or the program leaves.
+    /// 1001: the server is shutting down, or the program is leaving.
     public static let goingAway = CloseCode(rawValue: 1001)
     /// 1002: the peer violates the protocol.
     public static let protocolError = CloseCode(rawValue: 1002)
@@ -52,29 +52,30 @@ extension WebSocket {
   /// The options of a WebSocket.
   public struct Options: Sendable {
     /// The maximum number of bytes of a message that is received as a whole, after decompression; 1 MiB by default. A
-    /// larger one is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. The limit
-    /// applies while a message arrives: little more of it is read. ``WebSocket/receiveStream()`` has no limit.
+    /// larger message is an error of kind ``Martlet/HTTPError/Kind/bodyTooLarge`` and closes the WebSocket. The limit
+    /// is checked while a message arrives, so that little more than the limit is read. ``WebSocket/receiveStream()``
+    /// has no limit.
     public var messageLimit = 1 << 20
-    /// How long the connection may be silent before a ping tests it, at the latest after twice this time; 30 seconds by
-    /// default, nil for no pings.
+    /// How long the connection may be silent before a ping tests it; the ping may come as late as after twice this
+    /// time. 30 seconds by default, nil for no pings.
     public var pingInterval: Duration? = .seconds(30)
-    /// How long the answer to such a ping may take; 30 seconds by default. Without one the WebSocket ends with an error
-    /// of kind ``Martlet/HTTPError/Kind/idleTimeout``.
+    /// How long the answer to such a ping may take; 30 seconds by default. Without an answer, the WebSocket ends with
+    /// an error of kind ``Martlet/HTTPError/Kind/idleTimeout``.
     public var pongTimeout: Duration = .seconds(30)
     /// How long the server may take to close the connection after either side closed the WebSocket; 10 seconds by
     /// default. Then the connection is closed.
     public var closeTimeout: Duration = .seconds(10)
-    /// The compression of messages that is offered to the server; nil for none. By default it is offered with a window
-    /// of 32 KiB. Where secrets and data of others are in the same messages, their sizes may betray the secrets
-    /// (RFC 7692 §8): set nil there.
+    /// The compression of messages that is offered to the server; nil for none. By default, it has a window of 32 KiB.
+    /// If messages mix secrets with data from others, the compressed sizes may reveal the secrets (RFC 7692 §8): set
+    /// nil in that case.
     public var compression: Compression? = Compression()
 
     /// Makes the default options.
     public init() {}
   }
 
-  /// What is offered of permessage-deflate (RFC 7692 §7.1). The defaults compress best; the parameters save memory: a
-  /// connection that compresses needs about 300 KiB.
+  /// The parameters of permessage-deflate that are offered to the server (RFC 7692 §7.1). The defaults compress best;
+  /// other values save memory. A connection with compression needs about 300 KiB.
   public struct Compression: Sendable, Hashable {
     /// Whether each sent message is compressed by itself, without reference to earlier ones. False by default; the
     /// server may ask for it.
@@ -119,7 +120,7 @@ extension WebSocket.CloseCode: CustomStringConvertible {
 }
 
 extension HTTPError {
-  /// The server has closed the WebSocket.
+  /// Returns the error of a WebSocket that the server has closed.
   package static func webSocketClosed(by frame: CloseFrame) -> HTTPError {
     let reason = frame.reason.isEmpty ? "" : ": \(frame.reason.printable)"
     return HTTPError(
@@ -138,7 +139,7 @@ extension WebSocket.Message {
   }
 
   package init(isText: Bool, _ bytes: Data) {
-    // The bytes of text were judged when they arrived.
+    // The bytes of a text were checked when they arrived.
     self = isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
   }
 }

@@ -9,14 +9,13 @@ import MartletSemantics
 /// for try await message in socket { print(message) }
 /// ```
 ///
-/// Any number of tasks may send and receive: messages are sent one after another, and each that arrives goes to one
-/// receiver. Pings of the server are answered by themselves, and the connection is tested while it is silent
+/// Any number of tasks may send and receive. Messages are sent one after another, and each message that arrives goes to
+/// one receiver. The server's pings are answered automatically, and a silent connection is tested with pings
 /// (``Options/pingInterval``).
 ///
-/// A message that arrives is kept until it is received; when 32 KiB are waiting, the server has to wait. A send returns
-/// when there is room for more, and not when the server has the message. If a task is cancelled while it receives,
-/// nothing is lost. If it is cancelled while it sends, the connection is closed, because a part of the message may have
-/// been sent.
+/// Messages that arrive are kept until the program receives them; once 32 KiB are waiting, the server has to wait. A
+/// send returns when there is room for more, not when the server has the message. Cancelling a task that receives loses
+/// nothing. Cancelling a task that sends closes the connection, because part of the message may have been sent.
 ///
 /// Close a WebSocket with ``close(_:reason:)``. When the last reference to it is released, it is closed with
 /// ``CloseCode/goingAway``.
@@ -75,23 +74,24 @@ public final class WebSocket: Sendable {
 
   // MARK: - The end
 
-  /// Closes the WebSocket: tells the server why, and returns when the server has closed the connection, at the latest
-  /// after ``Options/closeTimeout``. Messages that were not received yet are dropped. Closing a closed WebSocket does
-  /// nothing. If the task is cancelled, the connection is closed at once. Runs off the caller's actor.
+  /// Closes the WebSocket with a code and a reason for the server. Returns when the server has closed the connection,
+  /// at the latest after ``Options/closeTimeout``. Messages that were not received yet are dropped. Closing a closed
+  /// WebSocket does nothing. If the task is cancelled, the connection is closed at once. Runs off the caller's actor.
   ///
   /// - Parameters:
   ///   - code: why; ``CloseCode/normalClosure`` by default. ``CloseCode/noStatusReceived`` sends no code. A code that
   ///     must not be sent (RFC 6455 §7.4) is replaced by ``CloseCode/normalClosure``.
-  ///   - reason: a text for logs of the server; none by default. Only its first 123 bytes are sent.
+  ///   - reason: a text for the server's logs; none by default. Only its first 123 bytes are sent.
   @concurrent public func close(_ code: CloseCode = .normalClosure, reason: String = "") async {
     let isSendable = CloseFrame.maySend(code.rawValue)
     let sent = code == .noStatusReceived ? nil : isSendable ? code.rawValue : CloseCode.normalClosure.rawValue
     await channel.close(CloseFrame(code: sent, reason: reason))
   }
 
-  /// Returns when the WebSocket is closed. If the task is cancelled, it leaves.
+  /// Waits until the WebSocket is closed. If the task is cancelled, closes it with ``CloseCode/goingAway``.
   ///
-  /// - Throws: why it ended, unless either side has closed it in order; `CancellationError`.
+  /// - Throws: the reason why it ended, unless either side has closed it in order; `CancellationError` if the task is
+  ///   cancelled.
   package func waitUntilClosed() async throws {
     do { try await channel.waitUntilClosed() } catch {
       channel.abandon()
@@ -115,8 +115,9 @@ extension WebSocket: AsyncSequence {
   public typealias Element = Message
   public typealias Failure = HTTPError
 
-  /// Returns what receives the messages. They end when this program closes the WebSocket, or the server does with
-  /// ``CloseCode/normalClosure``, ``CloseCode/goingAway`` or no code. Any other end is an error, as of ``receive()``.
+  /// Returns an iterator over the messages. They end when this program closes the WebSocket, or when the server closes
+  /// it with ``CloseCode/normalClosure``, ``CloseCode/goingAway`` or no code. Any other end is an error, as for
+  /// ``receive()``.
   public func makeAsyncIterator() -> Iterator { Iterator(socket: self) }
 
   /// Receives messages.

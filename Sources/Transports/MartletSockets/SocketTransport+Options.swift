@@ -15,13 +15,13 @@ extension SocketTransport {
   /// let session = HTTPSession(transport: SocketTransport(options: options))
   /// ```
   public struct Options: Sendable {
-    /// The addresses of hosts, by `host` or, for one port only, by `host:port`. They take precedence over name servers,
-    /// and an entry with a port over one without. None by default. They apply to proxies too.
+    /// The addresses of hosts, keyed by `host` or, for a single port, by `host:port`. They replace the name lookup, for
+    /// proxies too, and an entry with a port takes precedence over one without. None by default.
     public var addresses: [String: [String]] = [:]
     /// Resolves names in place of the system's resolver. Returns IPv4 and IPv6 addresses as text, in the order in which
     /// to try them. nil, the default, uses the system's resolver.
     ///
-    /// It is not called for addresses, `localhost`, names below `onion`, and hosts in ``addresses``. Requests for the
+    /// It is not called for addresses, `localhost`, names below `onion`, or hosts in ``addresses``. Requests for the
     /// same name share a result, which is kept for 60 seconds; a failure is kept for one second. At most 64 names with
     /// waiting requests are resolved at the same time. The resolver must not send requests with the same transport:
     /// they would wait for the resolver itself. If it throws, requests fail with
@@ -35,13 +35,13 @@ extension SocketTransport {
     /// The path of a Unix socket to which all connections are made, whatever the host. Proxies are then not used. nil
     /// by default. The path has at most 107 bytes.
     public var unixSocket: String?
-    /// How long the thread of a request may wait for the response before its task is suspended; 200 microseconds by
-    /// default, zero for never, at most 10 milliseconds.
+    /// How long the thread that sends a request may block while it waits for the response, before the task is
+    /// suspended; 200 microseconds by default, at most 10 milliseconds. With zero, no thread blocks.
     ///
     /// A thread waits only if its request is the transport's only one, uses HTTP/1.1, and the last request on the
     /// connection took less than this time. With a server nearby, such as a proxy on the same machine, suspending the
     /// task and waking a thread takes longer than the response. The thread does no other work while it waits. Another
-    /// request ends the wait at once, and for a twentieth of a second no thread waits again. The thread that sends a
+    /// request ends the wait at once, and no thread waits during the next 50 milliseconds. The thread that sends a
     /// message over a WebSocket waits in the same way if the server has answered the last messages within this time,
     /// and the program received each answer before it sent the next message. No thread waits in a process that may use
     /// only one processor, because the wait would prevent all other tasks from running. The process's affinity and its

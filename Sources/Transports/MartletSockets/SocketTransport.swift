@@ -6,23 +6,24 @@ public import MartletSemantics
 /// streaming in both directions with backpressure. It decodes content codings like
 /// ``Martlet/DecodingTransport``.
 ///
-/// One thread runs all requests of a transport, which share connections. Full TLS handshakes compute on a few threads
-/// that all transports share, so that no other request waits for them. When the last reference to the transport and to
-/// its unread bodies is released, its connections are closed and its thread ends. A process that forks must call `exec`
-/// in the child: the thread does not exist there.
+/// All requests of a transport run on one thread and share connections. The computations of full TLS handshakes run on
+/// a few threads that all transports share, so that they hold up no other request. Once nothing refers to the transport
+/// or to one of its unread bodies, its connections are closed and its thread ends. A process that forks must call
+/// `exec` in the child, because the thread does not exist there.
 ///
 /// Responses have to conform to RFC 9112 and RFC 9113; others fail with ``Martlet/HTTPError/Kind/protocolViolation``. A
-/// response is complete only if its framing says so: by its length, its last chunk, END_STREAM, or, if the end of the
-/// connection ends it, TLS's `close_notify`. An idle HTTP/1.1 connection that receives anything is closed and not used
-/// again; the transport checks for such bytes once more before each request. A server may send unrequested bytes that
-/// arrive only after the next request was sent. Over HTTP/1.1, no client can tell them from the response to that
-/// request, because HTTP/1.1 responses have no numbers; those of HTTP/2 do.
+/// response is complete only if its framing says so: by its length, its last chunk or END_STREAM. A body that ends with
+/// the connection is complete only if the server ended the connection in order, over TLS with `close_notify`. An idle
+/// HTTP/1.1 connection that receives anything is closed instead of being reused; the transport checks for such bytes
+/// once more before each request. If unrequested bytes arrive only after the next request was sent, no client can tell
+/// them from its response, because HTTP/1.1 responses carry no number. HTTP/2 responses do.
 ///
-/// Without file descriptors for more connections, requests wait for existing connections of the transport, as at the
-/// limit ``Martlet/ConnectionConfiguration/connections``. If the transport has no connection, its request fails.
+/// If no file descriptor is left for another connection, requests wait for the transport's existing connections, as
+/// they do at the limit ``Martlet/ConnectionConfiguration/connections``. If the transport has no connection at all, the
+/// request fails.
 ///
 /// Over HTTP/2, white space around the value of a field is removed, as over HTTP/1.1. RFC 9113 §8.2.1 calls such a
-/// response malformed, but servers send them. The transport closes connections that a server floods with useless
+/// response malformed, but some servers send it. The transport closes connections that a server floods with useless
 /// frames, or with TLS records without data.
 ///
 /// If a pooled connection turns out to be closed, the request is sent again at once if it may be repeated and
@@ -30,8 +31,8 @@ public import MartletSemantics
 /// that may not be repeated fails, and the error's ``Martlet/HTTPError/delivery`` says why. If nothing of a request was
 /// sent, it goes over another connection.
 ///
-/// Negotiate is in the product `MartletKerberos`: a source of credentials for origins, tokens for proxies
-/// (``Martlet/Proxy/authenticated(by:)``).
+/// Negotiate authentication is in the product `MartletKerberos`, which has a source of credentials for origins, and
+/// tokens for proxies (``Martlet/Proxy/authenticated(by:)``).
 public struct SocketTransport: Transport {
   private let configuration: ConnectionConfiguration
   let thread: LoopStart
@@ -43,8 +44,8 @@ public struct SocketTransport: Transport {
   private var lastDestination = LastDestination()
   private let addressRules: Result<AddressRules, HTTPError>
 
-  /// Makes a transport. While the system has no thread or file descriptor for it, requests fail with an error that says
-  /// so, and each tries to start it again.
+  /// Makes a transport. If the system has no thread or file descriptor for it, requests fail with an error that says
+  /// so, and each request tries again to start it.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
@@ -62,9 +63,9 @@ public struct SocketTransport: Transport {
     }
   }
 
-  /// Returns a transport with other settings of TLS for origins, which shares the thread, the limits and everything
-  /// else with this one. Its connections over TLS serve no requests of other transports, not even of one with equal
-  /// settings. They are closed when the last reference to it and to its unread bodies is released.
+  /// Returns a transport with other TLS settings for origins, which shares everything else with this one, including the
+  /// thread and the limits. Its TLS connections serve no requests of other transports, even if their settings are
+  /// equal. They are closed once nothing refers to it or to one of its unread bodies.
   package func with(tls: TLSSettings) -> SocketTransport {
     var other = self
     other.identity = TLSIdentity(tls, beside: identity)
@@ -88,8 +89,8 @@ public struct SocketTransport: Transport {
     return try DecodingTransport.decoded(response, to: request, in: call)
   }
 
-  /// Opens as many connections to a URL's origin as this number of simultaneous requests would need; over HTTP/2, one.
-  /// Idle connections count. Returns when the connections are ready, including TCP, proxy and TLS.
+  /// Opens the connections that this number of simultaneous requests to a URL's origin would need; over HTTP/2, one is
+  /// usually enough. Idle connections count. Returns when the connections are ready, including TCP, proxy and TLS.
   ///
   /// The limits of ``Martlet/ConnectionConfiguration`` apply: no more connections are opened than they allow, and none
   /// is closed to make room. If there are then more idle connections than
@@ -135,7 +136,7 @@ public struct SocketTransport: Transport {
   /// }
   /// ```
   ///
-  /// The executor keeps the transport's thread, like an unread body (SE-0417).
+  /// The executor keeps the transport's thread alive, as an unread body does (SE-0417).
   ///
   /// - Throws: the error that requests fail with while the transport cannot be started.
   public var taskExecutor: any TaskExecutor {
@@ -236,7 +237,7 @@ extension SocketTransport {
     try addressRules.get().check(origin, by: route)
     if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
     if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
-    // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may use a connection over HTTP/2 that is there: see
+    // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may still use an existing HTTP/2 connection: see
     // `Network.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions

@@ -3,8 +3,8 @@
 import MartletSemantics
 import Synchronization
 
-/// An upgraded connection in use, or a stream of one over HTTP/2. It keeps the loop's thread alive. Its release closes
-/// it.
+/// A connection that was upgraded to another protocol, or an HTTP/2 stream that carries one. It keeps the loop's thread
+/// alive, and closes when it is released.
 final class UpgradedStream: DuplexStream {
   let upgrade: Upgrade
   private let thread: LoopThread
@@ -12,8 +12,8 @@ final class UpgradedStream: DuplexStream {
   private let isFinished = Atomic(false)
   /// How the input has ended.
   private let end = Mutex<Result<Void, HTTPError>?>(nil)
-  /// How many writes and reads have followed each other in turns; odd after a write. It only serves to guess whether an
-  /// answer is awaited, so that a number which another task has changed at the same time does no harm.
+  /// How many times writes and reads have alternated; odd after a write. It only helps to guess whether the program
+  /// awaits an answer, so a concurrent change by another task does no harm.
   private let alternations = Atomic(0)
 
   init(_ upgrade: Upgrade, on thread: LoopThread) {
@@ -35,7 +35,7 @@ final class UpgradedStream: DuplexStream {
     } else {
       upgrade.missing.store(missing, ordering: .relaxed)
       (signal, resumesSender) = try await upgrade.input.next()
-      upgrade.missing.store(0, ordering: .relaxed)  // What it needs is known again when it has read these bytes.
+      upgrade.missing.store(0, ordering: .relaxed)  // The reader's next call says how much it needs.
     }
     if resumesSender { thread.jobs.submit { [upgrade] in $0.resumeReading(upgrade) } }
     switch signal {

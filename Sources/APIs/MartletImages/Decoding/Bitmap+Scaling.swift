@@ -59,8 +59,8 @@ private struct Neighbours {
 
 /// Shrinks an image: each new pixel is the average of the area that it covers, including fractions of pixels.
 ///
-/// Colors are weighted by their alpha, so the color of transparent pixels has no effect. The average is that of the
-/// sRGB values, as in browsers and image viewers.
+/// Colors are weighted by their alpha, so the color of transparent pixels has no effect. The average is calculated from
+/// the sRGB values, as in browsers and image viewers.
 private struct AreaAverage {
   private let source: PixelSize
   private let columns: [Span]

@@ -5,9 +5,9 @@ import Synchronization
 /// Converts colors from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.
 ///
 /// A profile that equals sRGB within two steps of 255 is skipped; that is measured, not taken from its name. A profile
-/// that is refused, broken, or for other pixels is ignored: an image is not refused for its metadata. Finding that out,
-/// and making the tables of a conversion, takes longer than decoding a thumbnail. So the transforms of the last
-/// profiles are kept: pictures from one camera or one server share them.
+/// that is refused, broken, or for other pixels is ignored: an image is not refused for its metadata. Checking a
+/// profile and making the tables of its conversion takes longer than decoding a thumbnail. So the transforms of the
+/// last profiles are kept: pictures from the same camera or server share them.
 enum ColorConversion {
   /// The channels in the four bytes of a pixel.
   enum Layout {
@@ -43,8 +43,7 @@ enum ColorConversion {
     let (content, layout) = (profile.content, profile.layout)
     guard let source = cmsOpenProfileFromMem(content, cmsUInt32Number(content.count)) else { return nil }
     defer { cmsCloseProfile(source) }
-    // CMYK is never sRGB already. Most profiles are sRGB: compare with a transform without optimization, which is
-    // cheap.
+    // A CMYK profile is never sRGB. Most others are, which a transform without optimization shows at little cost.
     if layout != .invertedCMYK {
       guard let probe = Transform(from: source, layout, flags: cmsUInt32Number(cmsFLAGS_NOOPTIMIZE)),
         !probe.isIdentity(layout)

@@ -123,8 +123,8 @@ extension ImageDecoder {
     /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and so do an
     /// animated GIF's canvas and the pixels saved to restore it.
     public var bytes: Int
-    /// The maximum number of pixels of all frames of an animation together, each counted as the whole image: bounds the
-    /// time. 2 gigapixels by default, a minute of 1024×768 at 40 frames a second.
+    /// The maximum number of pixels of all frames of an animation together, each counted as the whole image, which
+    /// bounds the time. 2 gigapixels by default: a minute of 1024×768 pixels at 40 frames a second.
     public var animationPixels: Int
 
     /// Makes limits; the properties document the defaults.

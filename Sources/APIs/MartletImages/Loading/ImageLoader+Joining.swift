@@ -96,7 +96,8 @@ extension ImageLoader {
       rendition: plan.key.rendition, processors: request.processors, priority: request.priority, result: OneShot(),
       observer: observer)
     let context = CallContext.current
-    // A load for another load does not wait for a slot, because the other one keeps its own in the meantime.
+    // A load that another load needs does not wait for a slot, because the other load keeps its own slot in the
+    // meantime.
     let isNested = context.contains(Self.workOwner)
     let membership = state.withLock { state in
       let membership = state.loads.join(

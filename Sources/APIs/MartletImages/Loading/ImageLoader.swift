@@ -76,8 +76,8 @@ public final class ImageLoader: Sendable {
   /// The number of images so far, by source.
   public var statistics: ImageStatistics { state.withLock { $0.statistics } }
 
-  /// Sets the lowest priority of the load that a request would join. Callers with a higher priority still count. Does
-  /// nothing if no such load is running.
+  /// Sets a minimum priority for the load that a request would join. Callers with a higher priority still raise it.
+  /// Does nothing if no such load is running.
   public func setPriority(_ priority: ImagePriority, for request: ImageRequest) {
     let plan = Plan(request, in: self)
     state.withLock { $0.loads.setMinimumPriority(priority, of: plan.identity) }
@@ -108,7 +108,8 @@ public final class ImageLoader: Sendable {
 extension ImageLoader {
   /// The settings of a loader.
   public struct Configuration: Sendable {
-    /// The cache for decoded images; nil for none. By default a cache that only loaders of this configuration use.
+    /// The cache for decoded images; nil for none. By default, a new cache that only loaders with this configuration
+    /// use.
     ///
     /// Loaders may share a cache, such as ``ImageCache/shared``, if their sessions are for the same user or use
     /// partitions: an image's key does not include the fields that a session's interceptors add.
@@ -198,8 +199,8 @@ extension ImageLoader {
 // MARK: - Removal
 
 extension ImageLoader {
-  /// Removes all data of a partition when its user signs out: images in memory, responses in the session's cache.
-  /// Its running loads fail as cancelled. Remembered failures are forgotten, those of all partitions.
+  /// Removes all data of a partition when its user signs out: images in memory, responses in the session's cache. Its
+  /// running loads fail as cancelled. Remembered failures are forgotten for all partitions.
   ///
   /// - Throws: errors of the store of the session's cache.
   public func removePartition(_ partition: String) async throws {

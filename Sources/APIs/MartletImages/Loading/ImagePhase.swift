@@ -7,7 +7,7 @@ public import MartletEngine
 @nonexhaustive public enum ImagePhase: Sendable {
   /// No image was requested.
   case empty
-  /// The image is being loaded; with the progress once its first bytes have come.
+  /// The image is being loaded; with the progress once its first bytes have arrived.
   case loading(Event.Progress?)
   /// A rough image, made of the first part of the file.
   case preview(Bitmap)

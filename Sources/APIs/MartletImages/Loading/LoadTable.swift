@@ -10,7 +10,7 @@ struct LoadTable: Sendable {
   /// The properties that callers must share to share a download.
   struct Identity: Sendable, Hashable {
     let request: RequestIdentity
-    /// 0 for a load that equal requests share, a number of its own for one that belongs to one caller.
+    /// 0 for a load that equal requests share; a unique number for a load that belongs to one caller.
     let instance: UInt64
     let policy: CachePolicy
 
@@ -37,7 +37,7 @@ struct LoadTable: Sendable {
     case queued
     /// The request was sent and has no response yet.
     case requested
-    /// The same for longer than the response timeout.
+    /// The request has had no response for longer than the response timeout.
     case overdue
     case answered
   }
@@ -58,7 +58,7 @@ struct LoadTable: Sendable {
     /// The waiters by number. The one that started the load has the load's own number.
     var waiters: [UInt64: Waiter] = [:]
     var phase = Phase.queued
-    /// The lowest priority of the load, whatever its waiters' priorities.
+    /// The minimum priority of the load, whatever its waiters' priorities.
     var minimumPriority = ImagePriority.low
     var task: Task<Void, Never>?
 
@@ -153,7 +153,7 @@ struct LoadTable: Sendable {
   /// Returns the number of waiters.
   func waiterCount(for identity: Identity) -> Int { numbers[identity].flatMap { loads[$0]?.waiters.count } ?? 0 }
 
-  /// Sets the lowest priority of a load, whatever its waiters' priorities.
+  /// Sets the minimum priority of a load, whatever its waiters' priorities.
   mutating func setMinimumPriority(_ priority: ImagePriority, of identity: Identity) {
     guard let load = numbers[identity] else { return }
     loads[load]?.minimumPriority = priority

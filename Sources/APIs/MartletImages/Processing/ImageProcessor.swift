@@ -12,8 +12,8 @@
 /// }
 /// ```
 public protocol ImageProcessor: Sendable {
-  /// The processor's action with all its settings: `blur(radius: 8)`. It is part of the key of a cached result, so two
-  /// processors with the same identifier must return the same result.
+  /// The processor's action with all its settings, such as `blur(radius: 8)`. It is part of the key of a cached result,
+  /// so two processors with the same identifier must return the same result.
   var identifier: String { get }
 
   /// Returns the transformed image. Called on a decoding thread, never on one that runs Swift's tasks.

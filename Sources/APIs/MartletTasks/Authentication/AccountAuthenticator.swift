@@ -18,8 +18,8 @@ import MartletSemantics
 ///
 /// The paths are those of ``Endpoints``. A token is read in OAuth's form (RFC 6749 §5.1: `access_token`,
 /// `refresh_token`, `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and
-/// `refresh`. It is sent with its type, whatever that is. Types that need a proof with each request, such as DPoP, are
-/// an error.
+/// `refresh`. It is sent with the type that the service returned, except that types that need a proof with each
+/// request, such as DPoP, are an error.
 public actor AccountAuthenticator: Authenticator {
   /// The requests of an account.
   public struct Endpoints: Sendable {
@@ -151,7 +151,8 @@ public actor AccountAuthenticator: Authenticator {
 }
 
 extension NetworkResponse {
-  /// Whether the service refused the request: neither a network failure nor a failure of the server.
+  /// Whether the service refused the request. Failures of the network or the server are not refusals, and neither are
+  /// 408 and 429: a later attempt may succeed.
   fileprivate var isRefused: Bool { statusCode.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false }
 }
 

@@ -10,7 +10,7 @@ struct AuthenticatorSource: CredentialSource {
   private let states = CallLocal(CallState())
 
   private struct CallState: Sendable {
-    /// The authentication after which the last attempt was authorized.
+    /// The number of the latest authentication when the last attempt was authorized.
     var number: Int?
     var hasAuthenticated = false
   }

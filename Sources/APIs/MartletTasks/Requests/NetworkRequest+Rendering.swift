@@ -35,7 +35,7 @@ extension NetworkRequest {
   }
 }
 
-/// The parts of a base URL, extracted once: that takes longer than making a request's URL from them.
+/// The parts of a base URL. They are extracted once, because that takes longer than making a request's URL from them.
 struct RequestBase: Sendable {
   /// nil if the URL is neither http nor https.
   let origin: Origin?

@@ -9,9 +9,9 @@ public import Martlet
 ///   .body(cart)
 /// ```
 ///
-/// The order of modifiers matters only among path pieces, among query items and among headers. A modifier may get
-/// something that cannot be sent, such as a value that cannot be encoded or a path with `..`. Then the error is kept,
-/// and fails the task that runs the request.
+/// The order of modifiers matters only among path pieces, among query items and among headers. If a modifier gets
+/// something that cannot be sent, such as a value that cannot be encoded or a path with `..`, the request keeps the
+/// error, and its task fails with it.
 public struct NetworkRequest: Sendable {
   /// The method, GET by default.
   public var method: HTTPMethod

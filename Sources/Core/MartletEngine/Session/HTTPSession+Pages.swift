@@ -24,7 +24,7 @@ extension HTTPSession {
   ///   - type: the type of a page.
   ///   - request: the request for the first page.
   ///   - limit: the maximum number of pages; 1000 by default. One more is an error.
-  ///   - expecting: the statuses of pages. By default those of the options, and any 2xx if they set none.
+  ///   - expecting: the statuses of pages; by default the ones in the options, or any 2xx if the options set none.
   ///   - decoder: decodes the pages; ``SessionConfiguration/decoder`` by default.
   public func pages<Page: Decodable>(
     of type: Page.Type = Page.self, for request: HTTPRequest, limit: Int = 1000, expecting: StatusExpectation? = nil,

@@ -16,13 +16,13 @@ extension HTTPSession {
 }
 
 extension HTTPResponse {
-  /// Decodes the response's body as text, by the charset of its `Content-Type`: UTF-8, which is also the default,
-  /// UTF-16, or windows-1252, for which `us-ascii` and `iso-8859-1` are other names (WHATWG Encoding §4.2). A byte
-  /// order mark takes precedence and is omitted.
+  /// Decodes the response's body as text, in the charset that its `Content-Type` names; UTF-8 by default. UTF-8, UTF-16
+  /// and windows-1252 are supported; `us-ascii` and `iso-8859-1` are other names for windows-1252 (WHATWG Encoding
+  /// §4.2). A byte order mark takes precedence and is omitted.
   ///
   /// - Parameter data: the body.
-  /// - Throws: ``HTTPError`` of kind `.undecodableBody` if the charset is another one, or the bytes are not text in it.
-  ///   ``HTTPError/body`` has the beginning of the body.
+  /// - Throws: ``HTTPError`` of kind `.undecodableBody` if the charset is not supported, or the bytes are not valid in
+  ///   it. ``HTTPError/body`` has the beginning of the body.
   public func text(of data: Data) throws(HTTPError) -> String {
     let label = fields.mediaType?.charset
     guard let coding = label.map({ TextCoding(label: $0) }) ?? .utf8 else {

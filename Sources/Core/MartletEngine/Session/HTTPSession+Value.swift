@@ -7,18 +7,18 @@ extension HTTPSession {
   /// let (order, response) = try await session.value(of: Order.self, for: HTTPRequest(.get, url))
   /// ```
   ///
-  /// A request without an `Accept` field is sent with that of ``SessionConfiguration/fields``, or else with
-  /// `application/json`. The response's `Content-Type` is not checked. If the type is optional, an empty body, such as
-  /// that of a 204, is nil.
+  /// A request without an `Accept` field gets the one from ``SessionConfiguration/fields``, or `application/json` if
+  /// there is none. The response's `Content-Type` is not checked. If the type is optional, an empty body decodes as
+  /// nil, for example after a 204.
   ///
-  /// The body is decoded where the caller runs. The value need not be `Sendable`: on an actor, it may be of one of that
-  /// actor's classes, and its conformance to `Decodable` may be isolated to the actor.
+  /// The body is decoded where the caller runs. The value need not be `Sendable`: code on an actor may decode a class
+  /// that is isolated to the actor, or a type whose conformance to `Decodable` is.
   ///
   /// - Parameters:
   ///   - type: the type to decode.
   ///   - request: the request.
-  ///   - expecting: the statuses whose body is the value. By default those of the request's or the session's options,
-  ///     and any 2xx if they set none.
+  ///   - expecting: the statuses whose body is the value; by default the ones in the request's or the session's
+  ///     options, or any 2xx if neither sets them.
   ///   - decoder: decodes the body; ``SessionConfiguration/decoder`` by default.
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected or the body cannot be
   ///   decoded. It has the response's head, the first 64 KiB of the body in ``HTTPError/body``, and the decoder's error

@@ -43,7 +43,7 @@ public struct HTTPSession: Sendable {
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes. Runs
   /// off the caller's actor.
   ///
-  /// - Throws: ``HTTPError``. Its kind and its questions distinguish an unreachable server
+  /// - Throws: ``HTTPError``. Its kind and its Boolean properties distinguish an unreachable server
   ///   (``HTTPError/isUnreachable``), an exceeded time limit (``HTTPError/isTimeout``), a cancelled task
   ///   (``HTTPError/isCancelled``), a body that is too large (`.bodyTooLarge`), and a response that is not HTTP
   ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds. A status is an error, of kind `.unexpectedResponse`,
@@ -52,7 +52,7 @@ public struct HTTPSession: Sendable {
     try await collect(request, Call.Use(isCollected: true))
   }
 
-  /// Sends a request like ``data(for:)``, as part of the call for another request's URL: for pages.
+  /// Sends the request for a page of a list like ``data(for:)``. The call's `askedURL` is the URL of the first page.
   func data(
     for request: HTTPRequest, continuing first: HTTPRequest
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
@@ -126,7 +126,8 @@ public struct HTTPSession: Sendable {
 }
 
 extension HTTPSession {
-  /// Returns the request as this session sends it: with its URL resolved, and the session's options where it sets none.
+  /// Returns the request as this session sends it: with a resolved URL, and with the session's values for options that
+  /// it does not set.
   @inline(never)  // Its variables would take space in the frames of the verbs.
   package func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
@@ -134,13 +135,13 @@ extension HTTPSession {
     return request
   }
 
-  /// Returns the options of a request in this session: its own, and the session's for those that it does not set.
+  /// Returns the request's options, with the session's values for those that it does not set.
   func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
     request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }
 
-  /// Returns the request with its URL resolved against the session's base URL and normalized. Cookies, cache and
-  /// credentials then match the path and host that the server gets.
+  /// Returns the request with its URL resolved against the session's base URL and normalized. The cookies, the cache
+  /// and the credentials then see the same host and path as the server.
   func resolved(_ request: HTTPRequest) -> HTTPRequest {
     guard let base = configuration.baseURL, request.url.scheme == nil else { return normalized(request) }
     var request = request

@@ -18,11 +18,11 @@ public struct SessionConfiguration: Sendable {
   /// The fields that are sent with every request, unless it sets a field of the same name. None by default.
   ///
   /// With a ``baseURL``, only its origin gets them. Without one, the origin of every request gets them, so they must
-  /// not be secret. The target of a redirect to another origin never gets them. See ``DefaultFieldsInterceptor`` for
-  /// fields of certain origins.
+  /// not be secret. The target of a redirect to another origin never gets them. Use a ``DefaultFieldsInterceptor`` for
+  /// fields that only certain origins should get.
   public var fields: HTTPFields = [:]
-  /// The decoder of verbs that decode and have no decoder argument. With Foundation's defaults by default. Do not
-  /// change it once a session has it.
+  /// Decodes JSON for verbs that are called without a decoder. By default a `JSONDecoder` with Foundation's settings.
+  /// Do not change the decoder once a session uses it.
   public var decoder = JSONDecoder()
   /// The interceptors, which change requests and review outcomes, in order; see ``Interceptor``. None by default.
   public var interceptors: [any Interceptor] = []
@@ -39,14 +39,15 @@ public struct SessionConfiguration: Sendable {
     _modify { yield &sharedOptions.value }
   }
   @usableFromInline var sharedOptions = Shared<RequestOptions>.standard
-  /// Which failed requests are sent again: ``RequestOptions/retryPolicy`` of the session's ``options``. By default a
-  /// stale connection is replaced, and nothing else is retried.
+  /// Which failed requests are sent again; the same value as ``RequestOptions/retryPolicy`` in ``options``. By default
+  /// only a request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is sent
+  /// again.
   public var retry: RetryPolicy {
     get { options.retryPolicy }
     set { options.retryPolicy = newValue }
   }
-  /// The number of retries that all calls of the session may make together: by default one for every five requests, and
-  /// ten at any time.
+  /// Limits the retries of all calls of the session together. By default, every five requests allow one retry, and a
+  /// reserve of ten retries is refilled within ten seconds.
   public var retryBudget = RetryBudget()
   /// The `User-Agent` of requests that do not set one; `Martlet` by default, nil to send none. RFC 9110 §10.1.5 defines
   /// it as a list of products, the most significant first: `MyApp/2.1 Martlet`.
@@ -54,8 +55,8 @@ public struct SessionConfiguration: Sendable {
   /// The cache of responses; nil for none. By default a cache in memory of at most 32 MiB, made with the configuration.
   /// Several sessions may share a cache; see ``HTTPCache``.
   public var cache: HTTPCache?
-  /// Limits for each origin: the number of simultaneous requests, the number in a period, a circuit breaker, and second
-  /// requests when the first is slow. None by default.
+  /// Limits for each origin: on simultaneous requests and on requests per period, with a circuit breaker, and with
+  /// hedging (a second request when the first is slow). None by default.
   public var limits = OriginLimits()
   /// The maximum number of attempts of a call: the first one and all redirects, retries, challenges and other resends.
   /// 21 by default; one more is an error of kind ``HTTPError/Kind/tooManyAttempts``.

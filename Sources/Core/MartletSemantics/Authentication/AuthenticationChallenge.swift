@@ -141,7 +141,7 @@ public struct BearerError: Sendable, Hashable, CustomStringConvertible {
     scope = challenge.parameters["scope"]
   }
 
-  /// Whether the server may accept a new token of the same kind.
+  /// Whether a new token of the same kind may be accepted.
   package var mayBeSolvedByNewToken: Bool { code != Self.insufficientScope && code != Self.invalidRequest }
 
   /// The code and the server's explanation.

@@ -89,8 +89,8 @@ package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable 
 /// Computes a hash; nil if the system does not offer it, such as MD5 if only approved algorithms are allowed.
 package typealias DigestHash = (DigestAlgorithm, Data) -> Data?
 
-/// The requests that answer one challenge of the Digest scheme. The client nonce stays the same, and with it the key of
-/// a `-sess` algorithm.
+/// The state that all answers to one Digest challenge share. The client nonce stays the same, so the key of a `-sess`
+/// algorithm does too.
 package struct DigestSession: Sendable, Hashable {
   package let challenge: DigestChallenge
   package let clientNonce: String
@@ -107,7 +107,7 @@ package struct DigestSession: Sendable, Hashable {
     self.count = count
   }
 
-  /// Counts a request, and returns the session as the request has to answer it.
+  /// Counts a request, and returns the session with which that request answers the challenge.
   package mutating func next() -> DigestSession {
     count &+= 1
     return self

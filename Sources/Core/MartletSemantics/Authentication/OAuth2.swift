@@ -85,8 +85,8 @@ package struct AuthorizationCodeRequest: Sendable {
   package enum Answer: Sendable, Hashable {
     case code(String)
     case refused(TokenRefusal)
-    /// The redirect is from another server, whose `iss` is for messages (RFC 9207 §2.4). Neither its code nor its
-    /// refusal is for this request.
+    /// The redirect comes from another server (RFC 9207 §2.4), so neither its code nor its refusal answers this
+    /// request. The value is the `iss`, for messages.
     case otherIssuer(String)
     /// The URL is not the redirect, or belongs to another request.
     case foreign
@@ -126,7 +126,7 @@ package struct AuthorizationCodeRequest: Sendable {
   }
 }
 
-/// The key that proves that the client that redeems an authorization code also requested it (PKCE, RFC 7636).
+/// Proves that an authorization code is redeemed by the client that requested it (PKCE, RFC 7636).
 package struct ProofKey: Sendable, Hashable {
   /// The way in which the challenge is derived from the verifier (§4.2).
   package enum Method: String, Sendable, Hashable {

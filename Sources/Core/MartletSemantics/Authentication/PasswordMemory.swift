@@ -1,8 +1,8 @@
 /// The credentials of protection spaces: their scheme, their paths, and how many times each nonce was used. Once a
 /// server has accepted a credential, it is sent without a challenge.
 ///
-/// The 100 that were used last are kept. A space can have several credentials at the same time, for user names in the
-/// URLs of requests.
+/// The 100 that were used last are kept. A space can have several credentials at the same time, because the URLs of
+/// requests may name different users.
 package struct PasswordMemory: Sendable {
   /// The credentials to be sent with one request.
   package enum Answer: Sendable, Hashable {

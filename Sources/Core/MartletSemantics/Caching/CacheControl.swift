@@ -103,7 +103,7 @@ public struct CacheControl: Sendable, Hashable {
       name: ASCII.lowercased(name), argument: QuotedString.unquoted(ASCII.trimmed(argument)), isMalformed: isMalformed)
   }
 
-  /// Does the same with bytes that contain no quoted string.
+  /// Parses a directive from bytes that contain no quoted string.
   private static func directive(_ element: UnsafeRawBufferPointer) -> Directive? {
     let equals = element.firstIndex(of: UInt8(ascii: "="))
     let written = UnsafeRawBufferPointer(rebasing: element[..<(equals ?? element.count)])

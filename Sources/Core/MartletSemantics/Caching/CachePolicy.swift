@@ -1,4 +1,4 @@
-/// How the cache is used for a request. The names are those of Foundation, except the last.
+/// How the cache is used for a request. The names are Foundation's, except for the last one.
 @nonexhaustive public enum CachePolicy: Sendable, Hashable {
   /// Follow RFC 9111.
   case useProtocolCachePolicy

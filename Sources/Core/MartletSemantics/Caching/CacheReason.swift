@@ -1,4 +1,4 @@
-/// Why a cache decides something, for those who watch it: the reason in words, and the section that states the rule.
+/// Why a cache made a decision, for listeners and logs: the reason in words, and the section that states the rule.
 package struct CacheReason: Sendable, Hashable {
   package let text: String
   package let rule: String

@@ -1,7 +1,7 @@
 /// The stored responses that a request invalidates (RFC 9111 §4.4).
 package enum InvalidationRule {
-  /// Returns the keys to remove after an unsafe request that did not fail: that of the target, and those of `Location`
-  /// and `Content-Location` if they have the same origin.
+  /// Returns the keys to remove after an unsafe request that did not fail: the key of the target, and the keys of
+  /// `Location` and `Content-Location` if they have the same origin.
   package static func keys(after response: ResponseHead, to request: RequestHead, partition: String) -> [CacheKey] {
     guard !request.method.isSafe, response.status.isSuccessful || response.status.isRedirection else { return [] }
     let named = [FieldName.location, .contentLocation].compactMap { url(in: $0, of: response, to: request) }

@@ -15,7 +15,7 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.variant }
     set { change { $0.variant = newValue } }
   }
-  /// When the request was sent whose response was this one or last validated it.
+  /// When the request was sent that this response answered, or that last validated it.
   public var requestTime: Date {
     get { content.values.requestTime }
     set { change { $0.requestTime = newValue } }
@@ -25,8 +25,8 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.responseTime }
     set { change { $0.responseTime = newValue } }
   }
-  /// Whether the transport has removed a content coding: the stored bytes are then not those to which the origin's
-  /// validators and ranges refer.
+  /// Whether the transport has removed a content coding: the origin's validators and ranges then refer to other bytes
+  /// than the stored ones.
   public var isUnpacked: Bool {
     get { content.values.isUnpacked }
     set { change { $0.isUnpacked = newValue } }

@@ -12,10 +12,10 @@ package enum Validation {
   /// Returns the stored response merged with a 304 (§4.3.4); nil if the 304 has another tag or date, and therefore does
   /// not apply to it.
   ///
-  /// Servers are less exact than this section, and a stored response that no 304 ever matches would be useless. So a
-  /// 304 without a validator applies to the validated response. Tags are compared weakly, because servers that compress
-  /// a response make its tag weak, but not that of the 304. If only one has a tag, the date decides, because other
-  /// servers remove the tag of a compressed response.
+  /// Servers do not always follow this section, and a stored response that no 304 ever matched would be useless. A 304
+  /// without a validator therefore applies to the response that was validated. Tags are compared weakly, because some
+  /// servers weaken the tag when they compress a response, but not in the 304. If only one of the two has a tag, the
+  /// date decides, because other servers remove the tag from a compressed response.
   package static func merged(
     _ stored: StoredResponse, with confirmation: ResponseHead, requestTime: Date, responseTime: Date
   ) -> StoredResponse? {
@@ -57,7 +57,8 @@ package enum Validation {
     fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isUnpacked && $0 == .contentEncoding) }
     // If the tag was made weak for the stored body, it stays weak.
     if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
-    // Both belong to a message, not to the representation: the old values would make the validated response old again.
+    // `Age` and `Date` belong to a message, not to the representation: with the old values, the validated response
+    // would still seem old.
     updated.head.fields.remove(.age)
     updated.head.fields.remove(.date)
     let names = Set(fields.map { $0.name })
@@ -71,6 +72,7 @@ package enum Validation {
 }
 
 extension FieldNames {
-  /// The conditions that a cache evaluates (RFC 9111 §4.3.2). It adds none of its own to a request that has them.
+  /// The conditional fields that a cache evaluates (RFC 9111 §4.3.2). The cache adds no conditions to a request that
+  /// already has one of them.
   static let cacheConditions: FieldNames = [.ifNoneMatch, .ifModifiedSince]
 }

@@ -12,10 +12,11 @@ package enum VaryRule {
   /// `Authorization` counts as if `Vary` named it, unless the response is `public`. RFC 9111 §3.5 requires that only of
   /// shared caches, but a program may act for several users, and must not show one user the responses of another.
   ///
-  /// In a named partition it does not count, even if `Vary` names it: like the name of the partition, it identifies the
-  /// user. So a renewed token, or one that is not available offline, changes nothing. A refusal or a temporary error
-  /// may be due to the token, so there it does count. `Cookie` always counts if `Vary` names it: cookies also hold the
-  /// user's choices and actions (a language, a basket, a login), which servers may change with any response.
+  /// In a named partition, `Authorization` does not count, even if `Vary` names it: it identifies the user, and so does
+  /// the name of the partition. A response thus remains usable when the token is renewed, or is unavailable offline. It
+  /// does count for a refusal or a temporary error, which may be due to the token. `Cookie` always counts if `Vary`
+  /// names it: cookies also hold the user's choices and actions (a language, a basket, a login), which servers may
+  /// change with any response.
   package static func variant(of response: ResponseHead, for request: HTTPFields, in partition: String = "") -> String {
     let whole = variantOfWhole(response, for: request, in: partition)
     return response.status == .partialContent ? whole + "/part" : whole
@@ -35,8 +36,8 @@ package enum VaryRule {
     } else if request.contains(.authorization), !CacheControl(fields).contains("public") {
       names.insert(.authorization)
     }
-    // A compressed body is only for requests with the same `Accept-Encoding`, because the transport cannot decode
-    // stored bytes. Servers omit that in `Vary`.
+    // A compressed body is used only for requests with the same `Accept-Encoding`, because the transport cannot decode
+    // stored bytes. Some servers do not list the field in `Vary`.
     if fields.contains(.contentEncoding) { names.insert(.acceptEncoding) }
     let user = names.intersection(userFields)
     let content = fingerprint(of: names.subtracting(user), in: request)
@@ -86,7 +87,7 @@ package enum VaryRule {
     to request: HTTPFields, among stored: [StoredCandidate], in partition: String
   ) -> [Int] {
     let indices = stored.indices.filter { mayOffer(stored[$0].response, to: request, in: partition) }
-    // Some servers refuse longer lines.
+    // Eight tags at most: some servers refuse longer lines.
     return Array(indices.sorted { stored[$0].response.responseTime > stored[$1].response.responseTime }.prefix(8))
   }
 

@@ -24,7 +24,8 @@ package struct CookieList: Sendable {
     removeExpired(now)
     var positions: [Cookie.Identity: Int] = [:]
     for (position, cookie) in cookies.enumerated() { positions[cookie.identity] = position }
-    // Over an insecure connection no secure cookies are added, so only these can be hidden.
+    // Only secure cookies can be hidden. An insecure connection adds none, so it is enough to look at those stored
+    // before.
     let secure = isSecure ? [:] : Dictionary(grouping: cookies.filter(\.isSecure), by: \.name)
     var latest = creationTime(for: now)
     let outcomes = received.map { result in

@@ -49,8 +49,8 @@ package enum CookiePath {
     return String(requestPath[..<last])
   }
 
-  /// Whether the path of a request matches that of a cookie: they are equal, or the path of the cookie is a prefix that
-  /// ends with a segment.
+  /// Whether the path of a request matches the path of a cookie: they are equal, or the cookie's path is a prefix that
+  /// ends at a segment boundary.
   package static func matches(_ requestPath: String, cookiePath: String) -> Bool {
     guard requestPath.utf8.starts(with: cookiePath.utf8) else { return false }
     let rest = requestPath.utf8.dropFirst(cookiePath.utf8.count)

@@ -56,7 +56,7 @@ package struct StatusLine: Sendable, Hashable {
 /// - The line may end with LF alone (§2.2 allows it); any other CR is refused, and so is NUL (RFC 9110 §5.5).
 /// - The value may contain other control characters: they are later replaced by spaces (RFC 9110 §5.5).
 /// - White space between the name and the colon is refused in responses, too. §5.1 requires that only of servers. But
-///   if only one of two recipients takes `Content-Length :` for a length, they see different messages.
+///   if only one of two recipients accepts `Content-Length :` as a length, they disagree about where the message ends.
 /// - A line without a colon, without a name, or whose name is not a token invalidates the whole message; it is not
 ///   skipped.
 package enum FieldLine: Equatable {

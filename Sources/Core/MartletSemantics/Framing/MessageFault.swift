@@ -24,7 +24,7 @@ package enum MessageFault: Error, Sendable, Hashable, CaseIterable {
   /// A chunk's size is not a hexadecimal number of 1 to 16 digits below 2^63, or is followed by something other than an
   /// extension (§7.1).
   case chunkSize
-  /// The extensions of a chunk contain a control character, or are too long in relation to the data (§7.1.1).
+  /// The extensions of a chunk contain a control character, or are too long for the amount of data (§7.1.1).
   case chunkExtension
   /// No line break follows a chunk's data (§7.1).
   case chunkEnd

@@ -26,9 +26,9 @@ package struct RequestHeadWriter: Sendable {
     endLine()
   }
 
-  /// Writes the caller's fields unchanged and in order, without `Host`, which was already written, and without those
-  /// that frame the message: values other than the transport's would allow request smuggling. Only the `trailers` of
-  /// `TE` is written.
+  /// Writes the caller's fields unchanged and in order, except `Host`, which was already written, and the fields that
+  /// frame the message: a framing that differs from the transport's would allow request smuggling. Only the `trailers`
+  /// of `TE` is written.
   package mutating func write(_ fields: HTTPFields) {
     var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
     for (name, value) in fields {
@@ -111,8 +111,8 @@ extension [UInt8] {
     append(contentsOf: text.utf8)
   }
 
-  /// Appends `name: value` and a line break. An empty value has no space before it. A cookie has the bytes that the
-  /// server sent (``FieldOctets``).
+  /// Appends `name: value` and a line break. An empty value has no space before it. A cookie is written with the bytes
+  /// that the server sent (``FieldOctets``).
   fileprivate mutating func appendField(_ name: FieldName, _ value: String) {
     append(utf8: name.rawName)
     append(UInt8(ascii: ":"))

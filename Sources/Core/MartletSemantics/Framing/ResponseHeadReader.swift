@@ -69,8 +69,8 @@ package struct ResponseHeadReader: Sendable {
     }
   }
 
-  /// Takes all whole field lines at a position as ``take(_:)`` does, up to the end of the head, and moves the
-  /// position behind them. It stops before a line with which all lines would exceed the limit.
+  /// Takes all whole field lines at a position as ``take(_:)`` does, up to the end of the head, and moves the position
+  /// behind them. It stops before a line that would make the total exceed the limit.
   package mutating func takeFields(
     in bytes: UnsafeRawBufferPointer, from position: inout Int, limit: Int
   ) throws(MessageFault) -> Event {

@@ -10,7 +10,7 @@ package enum Redirect: Sendable, Hashable {
 
 /// Decides whether and how to follow a redirect (RFC 9110 §15.4). Where the RFC leaves a choice, it does the same as
 /// browsers (Fetch §4.4, “HTTP-redirect fetch”). The redirect policy decides whether redirects are followed at all, and
-/// how many. Links to further parts of a response, for example to the next page of a list, have the same rule.
+/// how many. The same rule applies to links to further parts of a response, for example to the next page of a list.
 package struct RedirectRule: Sendable {
   private let allowsInsecure: Bool
   private let staysOnOrigin: Bool
@@ -20,8 +20,8 @@ package struct RedirectRule: Sendable {
   ///
   /// - Parameters:
   ///   - allowsInsecure: whether redirects and links from https to http may be followed; otherwise they are refused.
-  ///   - staysOnOrigin: whether a redirect elsewhere is the final response, wherever it leads, and a link elsewhere is
-  ///     refused.
+  ///   - staysOnOrigin: whether to stay on the origin: a redirect to another origin is then the final response, and a
+  ///     link to one is refused.
   ///   - kept: fields that are sent to another origin although their names are those of secrets.
   package init(allowsInsecure: Bool = false, staysOnOrigin: Bool = false, keeping kept: Set<FieldName> = []) {
     self.allowsInsecure = allowsInsecure
@@ -55,7 +55,7 @@ package struct RedirectRule: Sendable {
   /// - Parameters:
   ///   - target: the target of the link as it was sent.
   ///   - name: the name of the link for messages, for example "the link to the next page".
-  ///   - url: the URL of the response with the link. After redirects it is not that of the request.
+  ///   - url: the URL of the response with the link; after redirects it differs from the URL of the request.
   ///   - request: the request that was answered.
   package func decide(linkTo target: String, named name: String, at url: URL, after request: RequestHead) -> Redirect {
     var asked = request

@@ -28,7 +28,7 @@ package struct RetryRule: Sendable {
     /// Whether the caller declared the request idempotent; nil if the method determines it.
     package var isIdempotent: Bool?
     package var isReplayable: Bool
-    /// The number of times the request was sent again, counted and uncounted.
+    /// How many times the request was sent again: as a retry, which counts against the limit, and as a replacement.
     package var retries: Int
     package var replacements: Int
     /// What the call has left for more attempts.

@@ -14,8 +14,8 @@ import MartletSemantics
 /// - A signature is made for each attempt, with the time of the attempt, and is valid for a few minutes at one host. A
 ///   redirect to another host gets a new signature if the ``scope`` contains the host, and otherwise neither a
 ///   signature nor a session token.
-/// - All fields are signed that the request has before cookies and the fields of the cache and the transport are added;
-///   `User-Agent` is not.
+/// - The signature covers all fields that the request has before the cookies and the fields of the cache and the
+///   transport are added, except `User-Agent`.
 /// - The body is hashed before it is sent. A file or a stream is read once more for that. A body that can be read only
 ///   once can be sent to S3 over https, unsigned (`UNSIGNED-PAYLOAD`), but not to other services: the request fails
 ///   with ``Martlet/HTTPError/Kind/invalidRequest``. If the request has `X-Amz-Content-Sha256`, its value is used.
@@ -81,7 +81,7 @@ public struct AWSSignatureSource: CredentialSource {
     return request
   }
 
-  /// The hash of the body, or the word that stands for a body that is not hashed.
+  /// The hash of the body, or the placeholder for a body that is not hashed.
   private func payload(of request: HTTPRequest) async throws -> String {
     if let given = request.fields["X-Amz-Content-Sha256"] { return given }
     let body = request.body

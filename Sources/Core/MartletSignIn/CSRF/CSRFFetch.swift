@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletSemantics
 
-/// Fetches the token of a URL until one belongs to the cookies in the session's jar.
+/// Fetches the token of a URL, again if necessary, until it belongs to the cookies in the session's jar.
 struct CSRFFetch {
   let url: URL
   let field: FieldName
@@ -10,8 +10,8 @@ struct CSRFFetch {
   /// The call that needs the token.
   let call: Call
 
-  /// How many times one request is sent while responses of other sessions replace the cookies. Twice is nearly always
-  /// enough: from the first response on, the cookies in the jar belong to a token (see
+  /// The maximum number of times a request is sent while responses of other sessions replace the cookies. Twice is
+  /// nearly always enough: from the first response on, the cookies in the jar belong to a token (see
   /// ``Martlet/CookieJar/holdsSession(of:in:)``), and only their own session or a login replaces them.
   private static let attemptLimit = 4
 
@@ -29,7 +29,7 @@ struct CSRFFetch {
     case transient
     /// The server may return a token after a login.
     case login
-    /// The server is not going to return a token soon.
+    /// The server will not return a token soon.
     case noToken
   }
 

@@ -11,27 +11,29 @@ import Synchronization
 /// let session = HTTPSession(transport: transport, configuration: configuration)
 /// ```
 ///
-/// - **Fetching.** A token is fetched through the same session, with the field `X-CSRF-Token: Fetch`: by `HEAD` or, if
-///   that returns none, `GET`; if the server does not know the URL, also with the slash at its end added or removed.
-///   One fetch at a time runs for a URL, and all requests that need the token wait for it. Cancelling a request does
-///   not cancel the fetch. Requests that the fetch itself depends on are sent without a token (see
-///   ``Martlet/CallContext``).
+/// - **Fetching.** A token is fetched through the same session, by `HEAD` with the field `X-CSRF-Token: Fetch`, then by
+///   `GET` if that response has no token. If the server does not know the URL, the URL is also tried with the slash at
+///   its end added or removed. One fetch at a time runs for a URL, and all requests that need the token wait for it.
+///   Cancelling a request does not cancel the fetch. Requests that the fetch itself depends on are sent without a token
+///   (see ``Martlet/CallContext``).
 /// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
-///   store cookies. Servers open a new session for every request without a cookie, and its response must not replace
-///   the cookies of the token. Only two kinds of responses replace them: those to requests that sent them, and
-///   successful ones to unsafe methods, such as a login. The new cookies belong to no token until the next fetch.
+///   store cookies. Servers open a new session for every request without a cookie, and the cookies of such a response
+///   must not replace the token's. So only two kinds of responses replace them: responses to requests that sent these
+///   cookies, and successful responses to unsafe methods, such as a login. No token belongs to the new cookies until
+///   the next fetch.
 /// - **Origins.** A token is sent only to the origin that issued it.
 /// - **Refusals.** After a response with status 403 and `X-CSRF-Token: Required`, the token is renewed and the request
 ///   is sent again. If it is refused again although no other write can be the reason, the caller gets the response. A
 ///   refused token is not used again.
-/// - **Tokens that writes end.** On some servers a write ends the token or the session of parallel writes. A request
-///   that may have been refused again for that reason waits for its turn, in order of arrival, and is sent alone: at
-///   most four times, with tokens that are fetched for it. Other writes with the same token URL wait in the meantime,
-///   each at most ``Martlet/RequestOptions/responseTimeout`` for the next one to end.
-/// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, the
-///   URL is not asked again for 30 seconds, unless the cookies for it change.
-/// - **Exceptions.** `GET`, `HEAD`, `OPTIONS` and `TRACE` need no token. A request that already has the field is not
-///   changed.
+/// - **Tokens that end with a write.** On some servers, a write invalidates the token or the session of the writes that
+///   run at the same time. A request that may have been refused again for this reason waits for its turn, in order of
+///   arrival, and is then sent alone: at most four times, with tokens that are fetched for it. Other writes with the
+///   same token URL wait in the meantime. A write stops waiting if no other write ends within
+///   ``Martlet/RequestOptions/responseTimeout``.
+/// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, no
+///   token is fetched from the URL for 30 seconds, unless the cookies for it change.
+/// - **Exceptions.** `GET`, `HEAD`, `OPTIONS`, `TRACE` and `QUERY` need no token. A request that already has the field
+///   is not changed.
 ///
 /// Add it to ``Martlet/SessionConfiguration/interceptors``. A session can have several, for several services.
 public final class CSRFInterceptor: Interceptor {
@@ -50,7 +52,7 @@ public final class CSRFInterceptor: Interceptor {
     var isWithoutToken = false
     /// The place of the attempt among the writes of the same source; nil if it has no source, and after its review.
     var place: WriteLines.Place?
-    /// The number of writes near the attempt that were not refused before it began.
+    /// The number of writes with the same token URL that had not been refused when the attempt began.
     var accepted = 0
     var repetition = Repetition.none
   }
@@ -60,19 +62,20 @@ public final class CSRFInterceptor: Interceptor {
     case none
     /// With a renewed token, beside other writes.
     case besideOthers
-    /// Alone, with the current token, since other writes may have ended the renewed one. Has the number of refusals
-    /// while it was alone, and of the fetches that had begun before the first of them, or before it was alone.
+    /// Alone, with the current token, since other writes may have ended the renewed one. `refusals` counts the refusals
+    /// while it was alone. `earlierFetches` is the number of fetches that had begun before the first of these refusals
+    /// or, if there was none, before the request was alone.
     case alone(refusals: Int, earlierFetches: Int)
-    /// Alone, with a token that was fetched for it, and then no more.
+    /// Alone, with a token that was fetched for it, for the last time.
     case last
   }
 
   private let tokenURL: TokenURL
-  /// The URL for the tokens of requests that are outside the root but were refused for lack of a token.
+  /// The token URL of requests outside the root that the server refused for lack of a token.
   private let fallback: URL?
   private let options: CSRFOptions
   private let unnamed: CSRFTokens
-  /// The tokens of the partitions that were used last, by name. Those of a running write stay.
+  /// The tokens of the most recently used partitions, by name. A partition with a write in progress is not removed.
   private let partitions: Mutex<LRUStorage<String, CSRFTokens>>
   private static let partitionLimit = 1024
   private let protectedPaths = CSRFProtectedPaths()
@@ -116,7 +119,7 @@ public final class CSRFInterceptor: Interceptor {
     self.init(options: options) { Origin($0.url) == Origin(url) ? url : nil }
   }
 
-  /// Removes all tokens, except those in the store, because the user signs out. The result of a running fetch is
+  /// Removes all tokens, except those in the store, when the user signs out. The result of a running fetch is
   /// discarded, and the requests that wait for it fail.
   package func forget() {
     unnamed.forget()
@@ -181,7 +184,8 @@ public final class CSRFInterceptor: Interceptor {
     return .accept
   }
 
-  /// Lets other writes begin. A token that ends with one write is not used for another one.
+  /// Ends the attempt's place among the writes, so that others can begin. If tokens end with a write, its token is
+  /// discarded.
   private func finish(_ state: CallState, _ end: WriteLines.End, _ tokens: CSRFTokens, in call: Call) async {
     guard let place = state.place else { return }
     if end == .maybeAccepted {
@@ -258,7 +262,7 @@ public final class CSRFInterceptor: Interceptor {
     return true
   }
 
-  /// The number of refusals of a request that is sent alone after which it is sent once more.
+  /// After this number of refusals, a request that is sent alone is sent one last time.
   private static let refusalLimit = 3
 
   /// Stores the token of a response, if it is newer than the one in use and belongs to the stored cookies.

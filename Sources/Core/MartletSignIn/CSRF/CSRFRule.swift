@@ -30,16 +30,16 @@ enum CSRFRule {
 
   /// Whether the search for a token ends with a response that has none.
   ///
-  /// GET is tried after HEAD. The other form of the path is tried only if the server does not know the first one, and
-  /// with GET only if it knows this one. After 401 the user has to sign in first.
+  /// GET is tried after HEAD. The other form of the path is tried only if the server does not know the given form. For
+  /// the other form, GET is tried only if the server knows it. After 401 the user has to sign in first.
   static func endsSearch(_ status: HTTPStatus, after method: HTTPMethod, isOtherForm: Bool) -> Bool {
     if status == .unauthorized { return true }
     let isUnknown = [.badRequest, .notFound, .gone].contains(status)
     return method == .head ? isOtherForm && isUnknown : !isUnknown
   }
 
-  /// Whether a URL whose response has no token is not going to return one soon: the response is not a failure of the
-  /// server, and does not ask for a login.
+  /// Whether a URL that returned this status without a token will not return one soon: the server has neither failed
+  /// nor asked for a login.
   static func isFinal(_ status: HTTPStatus) -> Bool {
     status.isSuccessful || [.notFound, .gone, .methodNotAllowed].contains(status)
   }

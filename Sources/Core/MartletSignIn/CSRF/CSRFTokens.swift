@@ -11,7 +11,7 @@ final class CSRFTokens: Sendable {
     var token: String?
     /// The last token that was refused.
     var refused: String?
-    /// The last tokens that were not refused to a write.
+    /// The last 16 tokens with which writes were not refused.
     var accepted: [String] = []
     /// Whether requests were accepted without a token.
     var isUnprotected = false
@@ -29,8 +29,8 @@ final class CSRFTokens: Sendable {
   /// What is known of the URLs that were used last.
   private struct Memory {
     private var urls = LRUStorage<URL, Knowledge>(countLimit: 1000)
-    /// The number of the last fetch of any forgotten URL. It counts as that of every unknown URL: the token of a
-    /// response whose request began before it may be outdated, and is not taken.
+    /// The number of the last fetch of any forgotten URL. It applies to every unknown URL: if a request began before
+    /// that fetch, the token in its response may be outdated, and is not stored.
     private var forgottenFetch = 0
     /// The number of fetches that have begun, and of those that have ended.
     var (begun, ended) = (0, 0)
@@ -69,7 +69,7 @@ final class CSRFTokens: Sendable {
     let cookies: String?
   }
 
-  /// How long a URL that returned no token is not asked again, unless the cookies change.
+  /// How long no token is fetched from a URL that returned none, unless the cookies change.
   private static let tokenlessTime = Duration.seconds(30)
 
   /// The key of shared work: the URL, and the properties that separate requests that must not share a result.
@@ -183,7 +183,7 @@ final class CSRFTokens: Sendable {
       try await store(token, url, in: call)
       return Found(token: token)
     }
-    // The first result may be that of work that began earlier. If that was a fetch, the generation has changed.
+    // The first result may come from work that began earlier. If that was a fetch, the generation has changed.
     for _ in 0..<2 where !wasFetched(url, since: generation) {
       guard let known = try? await shared(url, by: call, work), known.token != token else { return }
     }
@@ -192,8 +192,8 @@ final class CSRFTokens: Sendable {
   /// Records that a request without a token was accepted.
   func markUnprotected(_ url: URL) { memory.withLock { $0[url].isUnprotected = true } }
 
-  /// Records that a write was not refused: it may have ended its token, and if it had none, the server does not require
-  /// one from everybody.
+  /// Records that a write was not refused. It may have ended its token. If it had none, the server does not require a
+  /// token from every caller.
   func recordUse(of token: String?, for url: URL) {
     memory.withLock { memory in
       guard let token else { return memory[url].tokenless = nil }
@@ -219,7 +219,8 @@ final class CSRFTokens: Sendable {
     try? await call.session?.configuration.cookies?.partition(partition).cookieHeader(for: url)
   }
 
-  /// Runs the work for a URL, or waits for that of another request; nil if that work waits for this call.
+  /// Runs the work for a URL, or waits for the work that another request has begun. Returns nil if that work waits for
+  /// this call.
   private func shared(_ url: URL, by call: Call, _ work: @escaping Work) async throws -> Found? {
     let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
     try signOut.check(call.id)

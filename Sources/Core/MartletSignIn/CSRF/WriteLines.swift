@@ -13,7 +13,7 @@ final class WriteLines: Sendable {
     let url: URL
     /// Whether no other write may run at the same time.
     let isAlone: Bool
-    /// Ends with the write, for those that wait for it.
+    /// Finishes with the write, for the writes that wait for it.
     fileprivate let work: RunningWork<Void>
 
     fileprivate init(at url: URL, isAlone: Bool, for call: Call) {
@@ -64,7 +64,7 @@ final class WriteLines: Sendable {
       }
     }
 
-    /// Returns the write whose end another one awaits next; nil if it runs.
+    /// Returns the write that this write has to wait for next; nil if this write is already running.
     func predecessor(of place: Place) -> Place? {
       guard let index = waiting.firstIndex(where: { $0 === place }) else { return nil }
       let before = waiting[..<index]
@@ -79,7 +79,8 @@ final class WriteLines: Sendable {
 
   /// Waits until a write may begin.
   ///
-  /// - Parameter earlier: the write's place of an earlier attempt, which ends, unless it is alone and stays so.
+  /// - Parameter earlier: the place of the write's previous attempt; nil for the first. It ends, unless the write is
+  ///   alone and remains so.
   func enter(_ url: URL, from earlier: Place?, in call: Call) async throws -> Place {
     if let earlier, earlier.isAlone, earlier.url == url { return earlier }
     if let earlier { leave(earlier, .maybeAccepted) }

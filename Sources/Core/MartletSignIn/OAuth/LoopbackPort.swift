@@ -10,8 +10,8 @@ import Darwin
 
 /// Serves the requests to a port of this machine, each on its own connection, on the thread of ``serve()``.
 ///
-/// Any program on the machine can connect. None keeps the others waiting: the thread only waits for the next event of
-/// any connection. Browsers open some connections ahead, which may stay silent.
+/// Any program on the machine can connect, and browsers open connections ahead that may stay silent. No connection
+/// holds up the others, because the thread waits for the next event on any of them.
 struct LoopbackPort: Sendable {
   /// A connection whose request is not complete.
   private struct Connection: Sendable {

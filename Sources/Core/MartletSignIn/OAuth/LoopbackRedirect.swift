@@ -56,7 +56,7 @@ final class LoopbackRedirect {
     close(listener)
   }
 
-  /// Begins to answer requests, until ``stop()``. The first one that is the redirect of this request counts.
+  /// Begins to answer requests, until ``stop()``. The first redirect that belongs to this authorization request counts.
   func receive(_ request: AuthorizationCodeRequest) {
     isServed = true
     let port = LoopbackPort(listener: listener, running: running.read) { [url, answer] target in

@@ -73,8 +73,8 @@ public struct OAuthClient: Sendable {
     return new
   }
 
-  /// Returns a source of tokens for requests. Each token is renewed with its refresh token. The first one comes from a
-  /// login, and so does the next one after the server has refused a renewal.
+  /// Returns a source of tokens for requests. The first token comes from a login. Each token is renewed with its
+  /// refresh token; if the server refuses that, the next token comes from a login again.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
@@ -84,7 +84,7 @@ public struct OAuthClient: Sendable {
   }
 
   /// Returns a source of tokens like ``tokens(for:by:)`` that keeps them between runs of the program: the first token
-  /// is that in the store. Runs off the caller's actor.
+  /// comes from the store. Runs off the caller's actor.
   ///
   /// ```swift
   /// configuration.credentials = [
@@ -102,8 +102,8 @@ public struct OAuthClient: Sendable {
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
-  ///   - store: the store of the tokens, which must be safe from other users. A value under the key that is no token is
-  ///     replaced.
+  ///   - store: the store of the tokens, which other users must not be able to read. A value under the key that is not
+  ///     a token is replaced.
   ///   - key: the key of the token in the store.
   /// - Throws: the error of a store that cannot be read. A later error of this kind fails the requests that need a new
   ///   token.

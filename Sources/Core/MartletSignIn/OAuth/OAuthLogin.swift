@@ -47,7 +47,7 @@ extension OAuthLogin {
   /// - Parameters:
   ///   - endpoint: the device authorization endpoint.
   ///   - scopes: the requested scopes; empty, the default, lets the server choose.
-  ///   - show: shows the code, and returns.
+  ///   - show: shows the code, then returns without waiting for the login.
   public static func device(
     _ endpoint: URL, scopes: Set<String> = [], show: @escaping @Sendable (DeviceCode) async throws -> Void
   ) -> OAuthLogin {
@@ -109,11 +109,12 @@ extension OAuthLogin {
   /// }
   /// ```
   ///
-  /// The redirect is `http://127.0.0.1:PORT/callback` with a port chosen by the system: register it without a port. It
-  /// counts only with the state of this login; the browser then shows a short page, and the port is closed. The port is
-  /// also closed when the task is cancelled, and after the time limit, with an error of kind `.deadlineExceeded`.
+  /// The redirect is `http://127.0.0.1:PORT/callback` with a port chosen by the system: register it without a port. A
+  /// redirect counts only if it has the state of this login; the browser then shows a short page, and the port is
+  /// closed. The port is also closed when the task is cancelled, and after the time limit, with an error of kind
+  /// `.deadlineExceeded`.
   ///
-  /// If the redirect names its server (`iss`, RFC 9207) and that is another one, the login fails with an error of kind
+  /// If the redirect names a different server (`iss`, RFC 9207), the login fails with an error of kind
   /// `.authenticationFailed`, and the code is not sent.
   ///
   /// - Parameters:
@@ -122,7 +123,7 @@ extension OAuthLogin {
   ///   - issuer: the server's issuer identifier, such as `https://login.example.com`, which an `iss` must equal. With
   ///     nil, the default, an `iss` must have the origin of the authorization endpoint or the token endpoint.
   ///   - limit: how long the user has to log in; 5 minutes by default.
-  ///   - open: shows the page of the server, and returns.
+  ///   - open: shows the server's page, then returns.
   public static func browser(
     _ endpoint: URL, scopes: Set<String> = [], issuer: String? = nil, within limit: Duration = .seconds(300),
     open: @escaping @Sendable (URL) async throws -> Void

@@ -15,7 +15,7 @@ package final class AsyncLock: Sendable {
 
   package init() {}
 
-  /// Acquires the lock if no task has it. Returns whether it does.
+  /// Acquires the lock if no task has it. Returns whether it was acquired.
   func acquireIfFree() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }

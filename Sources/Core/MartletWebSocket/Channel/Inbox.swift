@@ -2,7 +2,7 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// Makes messages of the pieces that a channel delivers, for one receiver at a time.
+/// Assembles messages from the pieces that a channel delivers, for one receiver at a time.
 final class Inbox: Sendable {
   fileprivate struct State: Sendable {
     /// The number of the message that was begun last.
@@ -44,7 +44,7 @@ final class Inbox: Sendable {
     try await receiving.acquire()
     defer { receiving.release() }
     if state.withLock({ $0.isWithinMessage && $0.whole == nil }), try await !skip() { return nil }
-    // A receiver of whole messages was cancelled within this one.
+    // A receiver of whole messages was cancelled in the middle of this message.
     let begun = state.withLock { state in state.whole.take().map { ($0, state.number) } }
     if let (whole, number) = begun {
       return (MessagePiece(isText: whole.isText, whole.bytes, isFirst: true, isLast: false), number)

@@ -41,7 +41,8 @@ package final class PieceQueue: Sendable {
   }
 
   /// Adds a piece. Returns false if the queue has ended: pieces are not wanted; nil if it was full already, so that the
-  /// next piece has to wait for ``room()``. The piece that fills it does not: its receiver often comes at once.
+  /// next piece has to wait for ``room()``. After the piece that fills the queue, no wait is needed yet, because a
+  /// receiver often takes it at once.
   func add(_ piece: MessagePiece) -> Bool? {
     typealias Receiver = UnsafeContinuation<MessagePiece?, any Error>
     let (receiver, isWanted) = state.withLock { state -> (Receiver?, Bool?) in
@@ -109,8 +110,8 @@ package final class PieceQueue: Sendable {
     return taken?.result
   }
 
-  /// Waits until every piece was received and the receiver, done with it, waits for more; or until
-  /// ``endWaitUntilReceived()``, or the end.
+  /// Waits until every piece was received and the receiver waits for the next one, or until ``endWaitUntilReceived()``
+  /// or the end.
   func waitUntilReceived() async {
     await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in

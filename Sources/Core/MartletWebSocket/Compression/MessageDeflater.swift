@@ -7,14 +7,14 @@ import zlib
 #endif
 
 /// Compresses the messages of one direction (RFC 7692 §7.2.1). Later messages refer to earlier ones, unless the
-/// agreement says that each stands for itself. One task uses it at a time.
+/// agreement makes each message independent. One task uses it at a time.
 final class MessageDeflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let resets: Bool
   private var room = [UInt8](repeating: 0, count: 16 << 10)
 
-  /// Makes a compressor; nil if there is no memory, or the window is 256 bytes, which zlib cannot keep to. Messages are
-  /// then sent as they are, which is always allowed (§6).
+  /// Makes a compressor; nil if there is no memory, or the window is 256 bytes, which zlib does not support. Messages
+  /// are then sent uncompressed, which is always allowed (§6).
   init?(windowBits: Int, resets: Bool) {
     self.resets = resets
     stream.initialize(to: z_stream())

@@ -6,8 +6,8 @@ import CZlib
 import zlib
 #endif
 
-/// Decompresses the messages of one direction (RFC 7692 §7.2.2) in bounded steps, so that its reader can stop within a
-/// step of any limit. One task uses it at a time.
+/// Decompresses the messages of one direction (RFC 7692 §7.2.2) in bounded steps, so that a reader exceeds no limit by
+/// more than one step. One task uses it at a time.
 final class MessageInflater {
   private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
   private let resets: Bool
@@ -31,7 +31,7 @@ final class MessageInflater {
   struct Step {
     /// The number of bytes of the input that were read.
     var consumed: Int
-    /// The bytes that they stand for, so far.
+    /// The bytes that this step decompressed.
     var output: Data
     /// Whether the input holds no more output: otherwise another step is needed, even without input.
     var isDone: Bool
@@ -51,7 +51,7 @@ final class MessageInflater {
     let consumed = count - Int(stream.pointee.avail_in)
     switch code {
     case Z_OK, Z_BUF_ERROR: break
-    // §7.2.3.4: blocks may follow one with BFINAL; they begin at a byte and may refer to the bytes before it
+    // §7.2.3.4: blocks may follow one with BFINAL. They begin at a byte boundary and may refer to the bytes before it.
     case Z_STREAM_END: inflateResetKeep(stream)
     default: throw .invalidData("it sent a compressed message that cannot be decompressed")
     }

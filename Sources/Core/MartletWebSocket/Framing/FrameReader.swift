@@ -1,10 +1,10 @@
 import MartletEngine
 import MartletSemantics
 
-/// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before
-/// their frame is complete.
+/// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before each frame
+/// is complete.
 struct FrameReader {
-  /// What the bytes say.
+  /// A piece of a message, or a control frame.
   enum Event {
     case piece(MessagePiece)
     case ping(Data)
@@ -30,11 +30,11 @@ struct FrameReader {
   private var inflater: MessageInflater?
   /// Whether no piece of the current message was returned yet.
   private var isFirst = true
-  /// Whether no piece is wanted any more: only control frames are read, and nothing is decompressed.
+  /// Whether pieces are no longer wanted: then only control frames are read, and nothing is decompressed.
   var skipsMessages = false
   /// The bytes of the current message, if it is compressed: as received and as decompressed.
   private(set) var counts = (received: 0, inflated: 0)
-  /// Whether the received bytes stand for more than was decompressed so far.
+  /// Whether more can be decompressed from the bytes received so far.
   private var holdsOutput = false
   private var chunk = Data()
   private var position = 0
@@ -47,10 +47,11 @@ struct FrameReader {
     self.ratioLimit = ratioLimit
   }
 
-  /// The bytes of a message whose ratio is not checked, as for bodies of responses.
+  /// The number of decompressed bytes of a message up to which its ratio is not checked, as for the bodies of
+  /// responses.
   private static let uncheckedRatio = 10 << 20
 
-  /// Adds bytes. All events of earlier ones must have been read.
+  /// Adds bytes. All events of earlier bytes must have been read.
   mutating func add(_ bytes: Data) {
     chunk = bytes
     position = chunk.startIndex
@@ -190,7 +191,7 @@ struct FrameReader {
     return made
   }
 
-  /// Judges bytes of the current message. Returns them as a piece, unless they are none in the middle of a message.
+  /// Checks bytes of the current message and returns them as a piece; nil if there are none and the message continues.
   private mutating func piece(
     _ bytes: Data, isLast: Bool, then next: State, _ following: Int
   ) throws(WebSocketFault) -> MessagePiece? {
@@ -205,7 +206,7 @@ struct FrameReader {
 }
 
 extension Data {
-  /// Calls a function that judges the bytes, and throws its fault.
+  /// Calls a function that checks the bytes, and throws its fault.
   fileprivate func judged<Value>(
     _ body: (UnsafeRawBufferPointer) throws(WebSocketFault) -> Value
   ) throws(WebSocketFault) -> Value {

@@ -2,8 +2,8 @@
 import MartletSemantics
 import Synchronization
 
-/// Sends the frames of a client. One message at a time is sent, because the frames of messages must not interleave
-/// (RFC 6455 §5.4). Control frames go between its frames, and never wait for its next piece.
+/// Sends the frames of a client. It sends one message at a time, because the frames of messages must not interleave
+/// (RFC 6455 §5.4). Control frames are sent between the frames of a message, and never wait for its next piece.
 final class FrameWriter: Sendable {
   fileprivate struct Control: Sendable {
     let isPong: Bool
@@ -30,7 +30,7 @@ final class FrameWriter: Sendable {
   private let deflater: Mutex<MessageDeflater?>
   private let compresses: Bool
 
-  /// The number of due control frames at which a pong takes the place of the oldest one, as §5.5.3 allows.
+  /// The number of due control frames from which a new pong replaces the oldest one, as §5.5.3 allows.
   private static let controlLimit = 64
 
   init(_ stream: any DuplexStream, _ agreement: DeflateAgreement?) {
@@ -45,7 +45,7 @@ final class FrameWriter: Sendable {
   /// Begins a message; waits for earlier messages.
   func begin() async throws(HTTPError) {
     if let error { throw error }
-    // Later, a cancellation closes the connection.
+    // From here on, a cancellation would close the connection.
     if Task.isCancelled { throw HTTPError(wrapping: CancellationError()) }
     try await messages.acquire()
   }
@@ -55,7 +55,7 @@ final class FrameWriter: Sendable {
     try await frames.acquire()
     defer { endFrame() }
     if let error { throw error }
-    // If the connection has ended for a known reason, that is the better one.
+    // If it is known why the connection has ended, that is the better error.
     do { try await stream.write(frame(of: piece)) } catch {
       throw state.withLock { state in
         state.failure = state.failure ?? HTTPError(wrapping: error)
@@ -108,8 +108,8 @@ final class FrameWriter: Sendable {
 
   private var hasControls: Bool { state.withLock { !$0.controls.isEmpty } }
 
-  /// Sends the control frames that are due, unless a frame is being sent, after which they follow. It is a task of its
-  /// own, because the network may have no room.
+  /// Sends the control frames that are due, unless a frame is being sent; they then follow it. A separate task sends
+  /// them, because the network may have no room.
   private func sendControlsIfFree() {
     guard hasControls, frames.acquireIfFree() else { return }
     Task.detached {
@@ -125,7 +125,7 @@ final class FrameWriter: Sendable {
     }
   }
 
-  /// Waits until the control frames that are due were taken by the connection.
+  /// Waits until the connection has taken the control frames that are due.
   func flush() async {
     do { try await frames.acquire() } catch { return }
     await writeControls()

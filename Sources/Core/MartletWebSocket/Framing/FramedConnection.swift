@@ -2,10 +2,10 @@ package import MartletEngine
 package import MartletSemantics
 import Synchronization
 
-/// A WebSocket over the bytes of an upgraded connection (RFC 6455). A task of its own reads the connection, so that
-/// pings are answered while no task receives messages, as long as there is room for those that arrive.
+/// A WebSocket over the bytes of an upgraded connection (RFC 6455). A separate task reads the connection, so that pings
+/// are answered even while no task receives messages, as long as there is room for the messages that arrive.
 package final class FramedConnection: MessageChannel {
-  /// What holds for the whole connection.
+  /// The settings and facts that hold for the whole connection.
   struct Terms: Sendable {
     /// The agreed compression; nil for none.
     var compression: DeflateAgreement?
@@ -23,9 +23,9 @@ package final class FramedConnection: MessageChannel {
     var phase = Phase.open
     /// How it was closed; nil while it is open.
     var end: CloseFrame?
-    /// Why it ended, for those who use it.
+    /// Why it ended, for the callers that use it.
     var error: HTTPError?
-    /// Limits the phase.
+    /// Limits how long the phase lasts; in an open connection, it tests the peer.
     var alarm: Alarm?
   }
 
@@ -103,7 +103,7 @@ package final class FramedConnection: MessageChannel {
         while let event = try reader.next() {
           if case .piece(let piece) = event {
             terms.reporter.received(piece)
-            // Usually there is room, and an asynchronous call costs more than that.
+            // Usually there is room, which saves an asynchronous call.
             if let isWanted = queue.add(piece) {
               reader.skipsMessages = !isWanted
             } else {
@@ -116,7 +116,7 @@ package final class FramedConnection: MessageChannel {
       }
       beginClosing(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
     } catch let fault as WebSocketFault {
-      // The messages before it were right: they are received, and may be answered, first.
+      // The messages before the fault were valid: the program first receives them, and may answer them.
       let alarm = Alarm(after: terms.options.closeTimeout, on: terms.clock) { [queue] in queue.endWaitUntilReceived() }
       await queue.waitUntilReceived()
       alarm.cancel()
@@ -142,8 +142,8 @@ package final class FramedConnection: MessageChannel {
   /// Ends the connection after both Close frames.
   private func endAfterCloseFrames() async {
     guard stream.isShared else { return await readUntilDropped() }
-    // The server need not end a shared connection first, as it has to end one of TCP. And hypercorn ends the connection
-    // of all its streams if it gets END_STREAM after it has ended its own direction.
+    // A server has to end a TCP connection first, but it need not end a shared one. Also, hypercorn closes the
+    // connection with all of its streams if it gets END_STREAM after it has ended its own direction.
     await writer.flush()
     stream.leave()
     connectionEnded()
@@ -195,7 +195,7 @@ package final class FramedConnection: MessageChannel {
   /// Ends the use of the WebSocket. The connection stays until the peer drops it, within a limit.
   ///
   /// - Parameters:
-  ///   - error: the reason, for those who use it.
+  ///   - error: the reason, for the callers that use the WebSocket.
   ///   - frame: the Close frame of the peer; nil if none was received.
   ///   - answer: the Close frame to send; nil if the connection is lost.
   private func beginClosing(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
@@ -238,7 +238,7 @@ package final class FramedConnection: MessageChannel {
 
   // MARK: - Keeping alive
 
-  /// Checks after the interval that the peer is there.
+  /// Checks after the interval whether the peer is still there.
   private func keepAlive() {
     guard let interval = terms.options.pingInterval else { return }
     setAlarm(interval, in: .open) { $0.checkPeer() }

@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 /// The masking keys of a client's frames: random bytes of the system, a new key for each frame (RFC 6455 §5.3, §10.3).
-/// The system is asked for the keys of 64 frames at once, because each question takes as long as making a small frame.
+/// The system provides the keys of 64 frames at once, because each call takes as long as making a small frame.
 struct MaskSource: ~Copyable {
   private var keys: InlineArray<64, UInt32> = .init(repeating: 0)
   /// How many of the keys are unused.

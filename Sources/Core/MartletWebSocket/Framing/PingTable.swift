@@ -21,7 +21,7 @@ final class PingTable: Sendable {
 
   init(_ clock: any Clock<Duration>) { self.clock = clock }
 
-  /// Adds a ping. Returns its payload, which no other has, and its answer.
+  /// Adds a ping. Returns its unique payload, and the answer to wait for.
   func add() -> (payload: Data, answer: OneShot<Duration>) {
     let answer = OneShot<Duration>()
     let (payload, error) = state.withLock { state in
@@ -46,7 +46,7 @@ final class PingTable: Sendable {
 
   func remove(_ payload: Data) { state.withLock { $0.pings.removeAll { $0.payload == payload } } }
 
-  /// Ends all pings, also later ones, with this error.
+  /// Fails all pings with this error, including later ones.
   func fail(_ error: HTTPError) {
     let pings = state.withLock { state in
       state.error = error

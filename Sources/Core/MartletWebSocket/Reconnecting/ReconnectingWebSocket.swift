@@ -17,10 +17,10 @@ extension HTTPSession {
   ///   - protocols: the subprotocols that the program speaks, in order of preference.
   ///   - options: the options of each connection.
   ///   - reconnection: when another connection is opened.
-  ///   - opened: says what the server has to know on each new connection, before other messages are sent and received.
-  ///     It uses the socket that it gets, and may receive the server's answers: the WebSocket itself waits for the
-  ///     closure. The closure has no time limit but its own. If it throws an error, the connection is closed, and the
-  ///     error counts as that of the attempt; an error of another type than ``Martlet/HTTPError`` is final.
+  ///   - opened: called with each new connection, to send what the server has to know before other messages are sent
+  ///     and received. It may also receive the server's answers, because the reconnecting WebSocket waits for the
+  ///     closure. The closure has no time limit except its own. If it throws an error, the connection is closed, and
+  ///     the attempt fails with this error; an error of another type than ``Martlet/HTTPError`` is final.
   public func reconnectingWebSocket(
     for request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init(),
     reconnection: Reconnection = .init(),
@@ -39,26 +39,26 @@ extension HTTPSession {
 
 /// A WebSocket that is opened again when it is lost. `reconnectingWebSocket(for:)` of ``Martlet/HTTPSession`` makes it.
 ///
-/// The first use opens it. When a connection is lost, the next use opens another one, at the earliest when a delay
-/// after the loss is over; a receiver that waits is such a use. Messages that arrived on the old connection are
-/// received first, so that `opened` may run before them. If messages were lost in between, ask the server in
-/// `opened` to send them again, and drop those that were received before.
+/// The first use opens it. After a connection is lost, the next use opens another, but not before a delay since the
+/// loss is over; a waiting receiver counts as a use. Messages that arrived on the old connection are received first,
+/// even if `opened` has already run for the new one. If messages may have been lost in between, ask the server in
+/// `opened` to send them again, and drop those that the program already has.
 ///
-/// A message whose ``send(_:)`` has thrown an error may have reached the server or not, and so may the last ones before
-/// a loss. The program decides what is sent again. While there is no connection, a send waits for the next one;
-/// cancelling it then does no harm.
+/// A message whose ``send(_:)`` threw an error may or may not have reached the server, and the same is true of the last
+/// messages before a loss. The program decides which of them to send again. While there is no connection, a send waits
+/// for the next one; cancelling it then does no harm.
 ///
-/// When the last reference is released, the connection is closed, and no other one is opened.
+/// When the last reference is released, the connection is closed, and no other is opened.
 public final class ReconnectingWebSocket: Sendable {
   /// The state of the connection.
   @nonexhaustive public enum State: Sendable {
-    /// It was not used yet, or is lost and will be opened by the next use.
+    /// It has not been used yet, or was lost and will be opened again by the next use.
     case idle
     /// It is being opened.
     case connecting
     /// It is open.
     case open
-    /// Another attempt follows after this time. The error is that of the last one.
+    /// Another attempt follows after this time. The error has made it necessary.
     case waiting(Duration, HTTPError)
     /// There will be no other connection: the WebSocket was closed in order (nil), or the error is final.
     case ended(HTTPError?)
@@ -72,9 +72,9 @@ public final class ReconnectingWebSocket: Sendable {
     var unread: [WebSocket] = []
     /// How the last connection was closed.
     var closeFrame: CloseFrame?
-    /// What precedes the next connection, because the last one was lost.
+    /// The pause before the next connection, after the last one was lost.
     var pause: Pause?
-    /// Those who wait for a connection.
+    /// The callers that wait for a connection.
     var waiting: [OneShot<WebSocket>] = []
     var connecting: Task<Void, Never>?
     /// When the last connection was opened; nil before the first one.
@@ -197,8 +197,8 @@ public final class ReconnectingWebSocket: Sendable {
     }
   }
 
-  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does. Receivers end at once: a program that
-  /// leaves when its receiver ends has to await this method too, so that the server learns of it.
+  /// Closes the WebSocket for good, as ``WebSocket/close(_:reason:)`` does. Receivers end at once. A program that exits
+  /// when its receiver ends must also await this method, so that the server is notified.
   @concurrent public func close(_ code: WebSocket.CloseCode = .normalClosure, reason: String = "") async {
     end(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), inOrder: true)
     // After the end: an attempt that succeeds later closes its connection itself.
@@ -228,7 +228,8 @@ public final class ReconnectingWebSocket: Sendable {
     }
   }
 
-  /// Opens a connection, as often as it takes. The task does not keep this object.
+  /// Opens a connection, with as many attempts as it takes. The task does not keep this object alive while it waits or
+  /// connects.
   private func connect(after pause: Pause?) -> Task<Void, Never> {
     Task { [weak self, clock, open] in
       var pause = pause
@@ -249,7 +250,7 @@ public final class ReconnectingWebSocket: Sendable {
     }
   }
 
-  /// Takes the result of an attempt. Returns what precedes the next one; nil if there will be none.
+  /// Handles the result of an attempt. Returns the pause before the next one; nil if there will be none.
   private func take(_ result: Result<WebSocket, HTTPError>) async -> Pause? {
     let socket: WebSocket
     do throws(HTTPError) { socket = try result.get() } catch {
@@ -273,7 +274,7 @@ public final class ReconnectingWebSocket: Sendable {
     publish()
     socket.channel.whenClosed { [weak self, weak socket] in
       guard let self, let socket else { return }
-      Task { self.lose(socket) }  // asks the program, which must not keep the thread that closed it
+      Task { self.lose(socket) }  // calls the program, which must not hold up the thread that closed it
     }
     for wait in waiting { wait.answer(.success(socket)) }
     return nil
@@ -282,16 +283,17 @@ public final class ReconnectingWebSocket: Sendable {
   /// How many connections keep their messages for a program that does not receive.
   private static let unreadLimit = 4
 
-  /// What the program says about a failure. It is asked without a lock, because its closures may use this object.
+  /// Returns the program's decision after a failure. Its closures are called without the lock, because they may use
+  /// this object.
   private func decision(after error: HTTPError, _ code: WebSocket.CloseCode?) -> ReconnectDecision {
     ReconnectDecision(mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random())
   }
 
-  /// Counts a failure, of an attempt or of a connection. Returns what precedes the next attempt; nil if there will be
-  /// none.
+  /// Counts a failure, of an attempt or of a connection. Returns the pause before the next attempt; nil if there will
+  /// be none.
   private func pause(after error: HTTPError, _ decision: ReconnectDecision, _ content: inout Content) -> Pause? {
     content.failures += 1
-    // A name that led to a server before may do so again.
+    // A name that was resolved before may be resolved again.
     let isUnknownHost = content.opened == nil && error.underlying is UnknownHostName
     guard decision.mayReconnect, !isUnknownHost, content.end == nil,
       content.failures < reconnection.failureLimit ?? .max
@@ -301,12 +303,12 @@ public final class ReconnectingWebSocket: Sendable {
     return Pause(delay: Swift.max(delay, asked ?? .zero), error: error, age: Stopwatch(clock))
   }
 
-  /// A connection is lost.
+  /// Handles the loss of a connection.
   private func lose(_ socket: WebSocket) {
     let error = socket.ended
     guard content.withLock({ $0.socket === socket && $0.end == nil }) else { return }
-    // This side has closed the connection, which is no failure: a task was cancelled while it sent, or the session
-    // shuts down
+    // It is no failure if this side has closed the connection: a task was cancelled while it sent, or the session shuts
+    // down.
     let isOwn = error.isCancelled || error.kind == .shutDown
     let decision =
       isOwn
@@ -315,7 +317,8 @@ public final class ReconnectingWebSocket: Sendable {
     let waiters = content.withLock { content -> Waiters? in
       guard content.socket === socket, content.end == nil else { return nil }
       (content.socket, content.closeFrame, content.state) = (nil, socket.channel.closeFrame, .idle)
-      // A peer that accepts and drops in a loop, whatever it says in between, is asked less and less often.
+      // The attempts become less frequent if a peer keeps accepting and dropping connections, whatever it sends in
+      // between.
       let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
       if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
       guard !isOwn else {
@@ -330,7 +333,7 @@ public final class ReconnectingWebSocket: Sendable {
     waiters?.fail(error)
   }
 
-  /// There will be no other connection.
+  /// Ends the WebSocket: there will be no other connection.
   private func end(_ error: HTTPError, inOrder: Bool) {
     let waiters = content.withLock { $0.end(error, inOrder: inOrder) }
     publish()
@@ -342,7 +345,7 @@ public final class ReconnectingWebSocket: Sendable {
     publish()
   }
 
-  /// Shows the state to those who follow it. Of two threads that do so, the last one shows the newest.
+  /// Publishes the state. If two threads do so at the same time, the later one publishes the newest state.
   private func publish() { latest.change { $0 = content.withLock { $0.state } } }
 }
 
@@ -350,7 +353,7 @@ extension ReconnectingWebSocket: AsyncSequence {
   public typealias Element = WebSocket.Message
   public typealias Failure = HTTPError
 
-  /// Returns what receives the messages: see ``receive()``.
+  /// Returns an iterator over the messages: see ``receive()``.
   public func makeAsyncIterator() -> Iterator { Iterator(socket: self) }
 
   /// Receives messages.

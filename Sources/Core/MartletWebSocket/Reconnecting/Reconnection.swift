@@ -4,17 +4,17 @@ public import MartletSemantics
 /// When a ``ReconnectingWebSocket`` opens another connection.
 public struct Reconnection: Sendable {
   /// The delay before another attempt; by default at most 1 second before the first one, doubling up to 60 seconds. The
-  /// random part keeps clients that lost a server at the same time from returning at the same time. A connection that
-  /// lasts longer than the longest delay that may have preceded it begins the series anew. If the server asks for more
-  /// with `Retry-After`, that counts.
+  /// random part keeps clients that lost a server at the same time from returning all at once. A connection that lasts
+  /// longer than the longest possible delay before it starts the series again. If the server asks for a longer delay
+  /// with `Retry-After`, that delay applies.
   public var backoff = Backoff(base: .seconds(1), delayLimit: .seconds(60))
   /// The number of failures in a row after which the last error is final; nil, the default, for no limit.
   public var failureLimit: Int?
-  /// Decides whether to open another connection after an error, which is that of a connection or that of an attempt to
-  /// open one, and the code with which the server closed the connection; nil if it did not. By default
-  /// ``isTemporary(_:_:)``. A host whose name does not exist is final in any case, unless there was a connection
-  /// before. Two threads that notice a loss at once may both ask. A connection that this program has closed, as by
-  /// cancelling a send, is no failure.
+  /// Decides whether to open another connection after an error, either of a connection or of an attempt to open one.
+  /// The second argument is the code with which the server closed the connection; nil if it did not.
+  /// ``isTemporary(_:_:)`` by default. If the host's name does not exist, the error is always final, unless there was a
+  /// connection before. If two threads notice a loss at the same time, both may call the closure. It is not called for
+  /// a connection that this program has closed, for example by cancelling a send.
   public var reconnects: @Sendable (HTTPError, WebSocket.CloseCode?) -> Bool = { isTemporary($0, $1) }
   /// Returns the random factor of a delay, from 0 to 1; tests can replace it.
   public var random: @Sendable () -> Double = { Double.random(in: 0...1) }
@@ -22,9 +22,10 @@ public struct Reconnection: Sendable {
   /// Makes the defaults.
   public init() {}
 
-  /// Whether another connection may help: the server leaves, restarts, failed or is overloaded (the codes 1001, 1006
-  /// and 1011 to 1013), or the error is transient (``Martlet/HTTPError/isTransient``). A refusal with a status of 500
-  /// or above says the same as the code 1011, and asking again does no harm; but 501 and 505 last.
+  /// Whether another connection may help: the server is leaving, is restarting, has failed or is overloaded (the codes
+  /// 1001, 1006 and 1011 to 1013), or the error is transient (``Martlet/HTTPError/isTransient``). A refusal with a
+  /// status of 500 or above means the same as the code 1011, and another attempt does no harm. 501 and 505 are
+  /// permanent.
   public static func isTemporary(_ error: HTTPError, _ code: WebSocket.CloseCode?) -> Bool {
     let temporary: [WebSocket.CloseCode] = [
       .goingAway, .abnormalClosure, .internalServerError, .serviceRestart, .tryAgainLater,

@@ -1,7 +1,7 @@
 #if os(Linux)
 @_spi(Transports) import MartletEngine
 
-/// The memory into which a loop's connections receive in turn, and decrypt: one piece for each layer.
+/// The memory that a loop's connections take turns to receive and decrypt into: one piece for each layer.
 final class ReceiveMemory {
   private let chunks: ChunkPool
   /// The memory for reading sockets. It is a chunk: a body that fills much of it is delivered in it without a copy.

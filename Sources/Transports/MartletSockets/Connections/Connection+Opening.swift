@@ -136,7 +136,8 @@ extension Connection {
     } catch { failToOpen(error) }
   }
 
-  /// Begins the handshake with a proxy. If it needs a token, the caller is asked first, which may take long.
+  /// Begins the handshake with a proxy. If the proxy needs a token, the caller is asked for it first, which may take a
+  /// long time.
   private func begin(_ tunnel: Tunnel) throws(HTTPError) {
     guard let origin = key.origin, let (server, tokens) = try tunnel.neededTokens(network.authentications) else {
       return try begin(tunnel, token: nil)
@@ -246,7 +247,7 @@ extension Connection {
     network.verified(self, check)
   }
 
-  /// Goes on after the caller's check has not refused the server.
+  /// Continues after the caller's check has accepted the server, or if it does not have to be called.
   ///
   /// - Parameter refused: whether the check accepted a server that the system refuses.
   func accept(refused: Bool = false) {
@@ -283,7 +284,8 @@ extension Connection {
     failToOpen(HTTPError(.connectTimeout, message, phase: phase))
   }
 
-  /// Fails the opening: the peer has closed the connection too early.
+  /// Handles a peer that closes the connection before it is open: the opening fails, unless the handshake with a proxy
+  /// continues over another socket.
   func endedWhileOpening() {
     guard case .tunneling(let tunnel) = stage else {
       return failToOpen(

@@ -14,6 +14,6 @@ struct ConnectionFacts {
   var remoteAddress: String?
   var remotePort: Int?
   var localPort: Int?
-  /// The TLS to the origin; nil before a request whose listeners receive metrics.
+  /// The properties of TLS to the origin; nil until a request has listeners that receive metrics.
   var tls: TransferMetrics.TLS?
 }

@@ -185,7 +185,7 @@ extension ConnectionPool {
   }
 
   /// Removes a connection that could not be opened. One waiting transfer fails with it, unless the process lacks
-  /// descriptors and other connections are there to wait for.
+  /// descriptors and there are other connections to wait for.
   func failed(_ connection: Connection, _ failure: OpeningFailure) {
     connections[connection.id] = nil
     preconnects.fail(connection.key, failure)

@@ -295,8 +295,8 @@ extension HTTP1Driver {
     if transfer === self.transfer { connection.isReading = true }
   }
 
-  /// Closes this connection with the request. If a connection that had served before got no bytes, the connections that
-  /// were idle at that time are probably dead too.
+  /// Closes idle connections if a reused connection has received nothing for its request: those that were already idle
+  /// when the request began are probably dead too.
   func suspectDeath(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
     connection.network.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)

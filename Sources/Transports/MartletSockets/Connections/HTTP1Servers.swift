@@ -2,8 +2,8 @@ import MartletEngine
 import MartletSemantics
 import Synchronization
 
-/// The servers that did not choose HTTP/2 in the last TLS handshake. Requests to all others are prepared for HTTP/2
-/// only. Every thread may use it.
+/// Remembers the servers that did not choose HTTP/2 in their last TLS handshake. Requests to all other servers are
+/// prepared for HTTP/2 only. It may be used from any thread.
 final class HTTP1Servers: Sendable {
   private let origins = Mutex(NotedOrigins(countLimit: 1000))
 
@@ -17,5 +17,5 @@ final class HTTP1Servers: Sendable {
   }
 }
 
-/// Origins of which something was found out that can be found out again.
+/// Origins with a property that was discovered. It can be discovered again, so old entries may be dropped.
 typealias NotedOrigins = LRUStorage<Origin, Void>

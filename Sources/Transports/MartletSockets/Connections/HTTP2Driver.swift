@@ -7,12 +7,12 @@ import MartletSemantics
 final class HTTP2Driver: ConnectionDriver {
   private let connection: Connection  // It releases its driver when it is closed.
   private let session: HTTP2Session
-  /// By the numbers of their streams.
+  /// The requests by the numbers of their streams.
   private var streams = NumberTable<HTTP2RequestStream>()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
-  /// Reports for the network, made when the session is not in use: how many requests have ended, and which ones may be
-  /// sent again.
+  /// What to report to the network when no call to the session is in progress: how many requests have ended, and which
+  /// of them have failed and may be sent again.
   private var endedCount = 0
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
   /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
@@ -223,7 +223,7 @@ extension HTTP2Driver {
       while !rest.isEmpty {
         try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
-        // Replies are sent early, so that a peer that reads never has to take more than this at the end of the turn.
+        // Replies are sent early, so that a peer that reads never gets more than this number at the end of the turn.
         if session.replyCount >= Self.heldReplyLimit {
           try session.pull(into: &outgoing)
           _ = flush()
@@ -236,7 +236,7 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  /// How many bytes the session gets at once. A PING frame has 17, so that a piece causes at most 964 replies.
+  /// How many bytes the session gets at once. A PING frame has 17 bytes, so a piece causes at most 964 replies.
   private static let pieceSize = 16 << 10
   /// The maximum number of replies to PING and SETTINGS that wait for the end of the turn: more are sent early.
   private static let heldReplyLimit = 256
@@ -310,7 +310,8 @@ extension HTTP2Driver {
     return !session.hasSettings || session.allowsExtendedConnect
   }
 
-  /// Makes a tunnel of the stream whose extended CONNECT the server has accepted. Its request ends with the head.
+  /// Turns a stream into a tunnel after the server has accepted its extended CONNECT. The request ends with the
+  /// response's head.
   func openTunnel(over stream: HTTP2RequestStream, _ head: [UInt8]) {
     let transfer = stream.transfer
     guard let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {

@@ -38,8 +38,8 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
     transfer.receive(head: head, length: hasBody ? contentLength : 0)
   }
 
-  /// The statuses of servers that do not know the method CONNECT, or the protocol of an extended one (RFC 9110 §15.5.6,
-  /// §15.6.2; RFC 9220 §3 demands the second one). The same request over HTTP/1.1 is a GET.
+  /// The statuses with which servers refuse the method CONNECT, or the protocol of an extended CONNECT (RFC 9110
+  /// §15.5.6, §15.6.2; RFC 9220 §3 recommends 501). Over HTTP/1.1, the same request is a GET.
   private static let refusals = [405, 501]
 
   private func noteHead(_ count: Int) {

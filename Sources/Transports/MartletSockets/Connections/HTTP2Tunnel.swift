@@ -6,9 +6,8 @@ import Synchronization
 /// Carries the bytes of a WebSocket over a stream of HTTP/2 (RFC 8441 §5). END_STREAM ends a direction, and RST_STREAM
 /// both. It belongs to the loop's thread.
 ///
-/// The reader's pace holds back the window of the stream, and never that of the connection, so that other requests go
-/// on. What arrives for a reader that is behind is kept in one piece, because a server may divide a window into very
-/// many frames.
+/// A slow reader holds back the stream's window but never the connection's, so that other requests continue. Bytes for
+/// a slow reader are collected in one piece, because a server may divide a window into very many frames.
 final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   let id: Int32
   private let upgrade: Upgrade
@@ -117,8 +116,8 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
 
   // MARK: - The end
 
-  /// If the user has ended its direction or has left, what was written is still sent, and the server gets the time to
-  /// end its own direction.
+  /// If the user has ended its direction or has left, bytes that were written before are still sent, and the server
+  /// gets time to end its own direction.
   func close(sendingRest: Bool) {
     isReleased = true
     waiting = Data()
@@ -128,7 +127,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     driver.resume(id)
   }
 
-  /// How long the stream stays for its end, in nanoseconds.
+  /// How long the stream waits for the server to end it, in nanoseconds.
   private static let lingering: UInt64 = 1_000_000_000
 
   private func endTookTooLong() {

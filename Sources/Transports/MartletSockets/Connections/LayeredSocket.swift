@@ -28,7 +28,7 @@ protocol LayeredSocketHandler: AnyObject {
 
 /// How the bytes of a connection ended.
 enum InputEnd: Equatable {
-  /// The peer has announced it.
+  /// The peer announced the end: over TLS with `close_notify`, otherwise with a FIN.
   case clean
   /// The connection ended within TLS, which an attacker can cause too (RFC 8446 §6.1).
   case cutOff
@@ -46,7 +46,7 @@ final class LayeredSocket: SocketHandler {
   private var layers: [TLSSession] = []
   /// How many of them have completed their handshakes.
   private var secureCount = 0
-  /// The step of the innermost session's handshake that runs on another thread, which has the session meanwhile.
+  /// The step of the innermost session's handshake that runs on another thread, which owns the session in the meantime.
   private var step: HandshakeStep?
   /// What arrived for that session during the step.
   private var arrived = (bytes: SendBuffer(), hasEnded: false)
@@ -58,7 +58,7 @@ final class LayeredSocket: SocketHandler {
   private var isHeld = false
   /// Whether the innermost session has reported the end of the peer's direction.
   private var hasReadEnd = false
-  /// Whether the socket lingers without the sessions.
+  /// Whether the socket was given away and no longer belongs to this object.
   private var isGivenAway = false
 
   /// Whether the bytes pass through TLS.
@@ -168,8 +168,8 @@ final class LayeredSocket: SocketHandler {
 extension LayeredSocket {
   /// How many encrypted bytes may wait for the network.
   private static let highWater = 64 << 10
-  /// How many encrypted bytes may wait, including TLS replies to a peer that does not read: more than may wait
-  /// otherwise.
+  /// How many encrypted bytes may wait, including the TLS replies that a peer asks for and does not read. More than
+  /// ``highWater``, which limits everything else.
   private static let waitingLimit = 3 * highWater
 
   /// Sends bytes.

@@ -1,9 +1,9 @@
 #if os(Linux)
 /// The socket of a closed connection, kept until the peer has had the chance to read the last bytes, such as a GOAWAY.
 ///
-/// If a system closes a socket with unread bytes, or gets bytes for a closed one, it answers with a reset. Then the
-/// peer loses the data that it has not read yet (RFC 9112 §9.6 describes this for HTTP/1.1). So the client ends its own
-/// direction first and discards further bytes, until the peer ends its direction.
+/// A system that closes a socket with unread bytes, or receives bytes for a closed socket, answers with a reset, and
+/// the peer then loses the data that it has not read yet (RFC 9112 §9.6 describes this for HTTP/1.1). So the client
+/// first ends its own direction, and then discards whatever arrives until the peer ends its direction.
 final class LingeringSocket: SocketHandler {
   private let socket: Socket
   private let loop: EventLoop

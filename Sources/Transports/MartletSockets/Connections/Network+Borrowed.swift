@@ -52,7 +52,7 @@ extension Network {
 
   /// Waits briefly for input, and receives it. Returns whether there was any, and whether the last wait was in vain.
   ///
-  /// - Parameter needsMore: whether to wait for more, which is asked when the readers of the last input have had it.
+  /// - Parameter needsMore: whether to wait for more input; called after the last input was delivered.
   private func wait(
     on socket: LayeredSocket, unless interrupt: Int32, while needsMore: () -> Bool = { false }
   ) -> (hasInput: Bool, isInVain: Bool) {
@@ -81,8 +81,8 @@ extension Network {
     loop.applyChanges()
   }
 
-  /// How long no thread waits after another request arrived during a wait: if several callers send requests, each wait
-  /// delays another caller.
+  /// How long, in nanoseconds, no thread waits after another request arrived during a wait, or after an upgraded
+  /// connection waited in vain: if several callers send requests, each wait delays another caller.
   private static var pauseOfWaits: UInt64 { 50_000_000 }
 }
 #endif

@@ -2,7 +2,7 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// What the connections report, apart from what concerns the pool alone.
+// What connections report to the network. They report directly to the pool what concerns only the pool.
 
 extension Network {
   /// Opens connections ahead of this many requests, within the limits. The caller gets the result when they are open.

@@ -8,8 +8,8 @@ import MartletSemantics
 /// connections.
 ///
 /// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
-/// program runs (`@exclusivity(unchecked)`), because that takes 6 % of a request's instructions. One thread at a time
-/// has the loop, and the methods of these values call nothing that could reach the same property again.
+/// program runs (`@exclusivity(unchecked)`), because the checks take 6 % of a request's instructions. One thread at a
+/// time has the loop, and the methods of these values call nothing that could reach the same property again.
 final class Network {
   let configuration: ConnectionConfiguration
   let loop: EventLoop
@@ -29,7 +29,8 @@ final class Network {
   let pool: ConnectionPool
   /// The sockets of closed connections, by their numbers.
   var lingering = NumberTable<LingeringSocket>()
-  /// Until this time, no caller's thread waits for a response: another request arrived during such a wait.
+  /// Until this time, no caller's thread waits for a response, because another request arrived during such a wait, or
+  /// the wait of an upgraded connection was in vain.
   var nextWait: UInt64 = 0
   /// All transfers that have not ended.
   @exclusivity(unchecked) private(set) var transfers: [Transfer] = []
@@ -189,8 +190,9 @@ extension Network {
     sendAgain(transfer, because: .stale)
   }
 
-  /// Handles an HTTP/2 transfer without a complete response. If its closing connection has not processed the request,
-  /// another one sends it, ahead of later requests. The engine may retry requests that were refused for other reasons.
+  /// Handles an HTTP/2 transfer that ended without a complete response. If its connection is closing and has not
+  /// processed the request, another connection sends it, ahead of later requests. The engine may retry requests that
+  /// were refused for other reasons.
   func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
@@ -203,7 +205,7 @@ extension Network {
     sendAgain(transfer, because: .unsent)
   }
 
-  /// Moves a transfer to another connection: its own could not send any of the request.
+  /// Moves a transfer to another connection, because its own connection could not send any part of the request.
   func sendElsewhere(_ transfer: Transfer) {
     guard !transfer.isEnded else { return }
     guard transfer.mayGoElsewhere else {

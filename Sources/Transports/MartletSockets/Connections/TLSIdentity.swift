@@ -16,12 +16,12 @@ struct ConnectionSecurity: Sendable {
   }
 }
 
-/// Settings of TLS, with their context. The first https request makes the context, because that reads files and
-/// decrypts keys. It happens on separate threads, and a request waits for it no longer than for a connection.
+/// TLS settings, and the context made from them. Making the context reads files and decrypts keys, so it is left to the
+/// first https request. It happens on separate threads, and a request waits for it no longer than for a connection.
 ///
-/// A transport has its own identity, and others beside it, whose connections serve only requests with the same one. The
-/// connections of such an identity are closed after its last reference: requests and unread bodies have one,
-/// connections have none.
+/// A transport has an identity of its own, and may have others. The connections of another identity serve only requests
+/// with the same identity, and are closed once nothing refers to it. Requests and unread bodies hold a reference to
+/// their identity; connections do not.
 final class TLSIdentity: Sendable {
   private enum State {
     case none
@@ -29,8 +29,8 @@ final class TLSIdentity: Sendable {
     case made(TLSContext)
   }
 
-  /// 0 for the transport's own. Other identities never share a number, not even after one of them is gone, unlike their
-  /// addresses in memory.
+  /// 0 for the transport's own identity. The numbers of other identities are never used again, unlike addresses in
+  /// memory.
   let number: Int
   let settings: TLSSettings
   /// The servers that the check of the settings has accepted.
@@ -38,7 +38,7 @@ final class TLSIdentity: Sendable {
   private let limit: Duration
   private let state = Mutex(State.none)
   private let answered = Mutex(AnsweredContexts())
-  /// The jobs of the loop that may have connections of an identity besides the transport's own.
+  /// The jobs of the loop that may have connections of this identity; always nil for the transport's own identity.
   private let jobs = Mutex<JobQueue<Network>?>(nil)
   private static let lastNumber = Atomic(0)
   /// The threads, shared by all transports.
@@ -62,7 +62,7 @@ final class TLSIdentity: Sendable {
     if let jobs = jobs.withLock({ $0 }) { jobs.submit { [number] in $0.forgetIdentity(number) } }
   }
 
-  /// Notes the loop that closes the connections of this identity in the end.
+  /// Notes the loop that closes this identity's connections when the identity is released.
   func closesConnections(by jobs: JobQueue<Network>) { self.jobs.withLock { $0 = jobs } }
 
   /// Reads the additional authorities, so that an unreadable file is found before any request.
@@ -177,7 +177,7 @@ private struct AnsweredContexts {
   }
 }
 
-/// An identity of requests besides the transport's own. Only the requests keep it.
+/// An identity other than the transport's own. Only its requests and their unread bodies keep it alive.
 struct OtherIdentity {
   weak var identity: TLSIdentity?
 }
@@ -195,8 +195,8 @@ extension Network {
     key.identity == 0 ? security.own : otherIdentities[key.identity]?.identity
   }
 
-  /// Forgets an identity that no request has any more, and closes its connections: one that is in use, such as an
-  /// upgraded one, after its use.
+  /// Forgets an identity that no request has any more, and closes its connections. A connection in use, such as an
+  /// upgraded one, is closed when its use ends.
   func forgetIdentity(_ number: Int) {
     otherIdentities[number] = nil
     for connection in pool.connections.values where connection.key.identity == number { pool.drain(connection) }

@@ -27,7 +27,7 @@ enum Tunnel {
 
   /// Returns the first bytes to send.
   ///
-  /// - Parameter token: that of ``neededTokens(_:)``.
+  /// - Parameter token: the token from the source that ``neededTokens(_:)`` returned; nil if it returned none.
   mutating func begin(_ authentications: ProxyAuthentications, token: String?) throws(HTTPError) -> [UInt8] {
     switch self {
     case .socks5(let handshake): return handshake.greeting
@@ -58,7 +58,7 @@ enum Tunnel {
     }
   }
 
-  /// The error of a proxy that has refused the tunnel while its response has not ended.
+  /// The error of a proxy that has refused the tunnel but has not yet sent its whole response; nil if there is none.
   var refusal: HTTPError? { if case .connect(let handshake, _) = self { handshake.refusal } else { nil } }
 
   /// Processes the end of the connection to the proxy.

@@ -11,14 +11,15 @@ final class Exchange: Sendable {
   /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection writes
   /// it when needed.
   let head: HTTP1RequestHead
-  /// The head for HTTP/2; nil if the connection cannot be one.
+  /// The head for HTTP/2; nil if the connection cannot speak HTTP/2.
   let http2Head: HTTP2RequestHead?
   let signals: SignalQueue<TransferSignal>
   let upload: Upload
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
   let settings: Settings
-  /// The use of the connection after the server changes its protocol; nil if the request does not ask for that.
+  /// Carries the bytes of the connection after the server has changed the protocol; nil if the request does not ask for
+  /// that.
   let upgrade: Upgrade?
   /// The loop's part of the exchange, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
@@ -82,12 +83,12 @@ final class Exchange: Sendable {
   var peer: String { origin.authority }
 }
 
-/// The destination of the last request, which the next request most often shares. Finding it by the beginning of the
-/// URL is much faster than making it.
+/// The destination of the last request, which the next request usually shares. Recognizing it by the beginning of the
+/// URL is much faster than making it again.
 final class LastDestination: Sendable {
   private let last = Mutex<(start: [UInt8], destination: Exchange.Destination)?>(nil)
 
-  /// Keeps a destination, unless its host has several notations.
+  /// Keeps a destination, unless its host is an IPv6 address, which can be written in several ways.
   func keep(_ destination: Exchange.Destination) {
     guard !destination.origin.host.utf8.contains(UInt8(ascii: ":")) else { return }
     last.withLock { $0 = (Array(destination.origin.description.utf8), destination) }
@@ -114,7 +115,8 @@ final class LastDestination: Sendable {
 }
 
 extension HTTPRequest {
-  /// Whether the connection is no longer used for HTTP if the server agrees (RFC 9110 §7.8, §9.3.6).
+  /// Whether the request asks the server to use the connection for another protocol or as a tunnel (RFC 9110 §7.8,
+  /// §9.3.6).
   var asksForUpgrade: Bool { fields.contains(.upgrade) || method == .connect }
 
   /// Whether the server agrees with this response.

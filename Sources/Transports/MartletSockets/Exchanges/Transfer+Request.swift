@@ -9,9 +9,9 @@ struct UploadProgress {
   /// How many bytes were taken from the body's source.
   var taken: Int64 = 0
   var sent: Int64 = 0
-  /// How many sent bytes the call's listeners know of.
+  /// How many of the sent bytes were reported to the call's listeners.
   var reported: Int64 = 0
-  /// Whether the body's source was told to stop, so that the request cannot be sent again.
+  /// Whether the body's source was stopped, so that the request cannot be sent again.
   var isStopped = false
 }
 
@@ -50,7 +50,7 @@ struct ConnectionFailures {
   enum Cause {
     /// Its reused connection ended before any byte of a response.
     case stale
-    /// Its connection did nothing for it.
+    /// Its connection sent none of it, or the server has said that it did not process it.
     case unsent
     /// Its connection had ended before use, or had received unrequested bytes. That does not count as a failure: each
     /// such connection is closed, so it happens a limited number of times.
@@ -59,7 +59,7 @@ struct ConnectionFailures {
 
   /// How many times the request was sent over a connection that turned out to be stale.
   private(set) var stale = 0
-  /// How many times it got a connection that did nothing for it.
+  /// How many times its connection sent none of it, or the server did not process it.
   private(set) var unsent = 0
 
   var isEmpty: Bool { stale + unsent == 0 }
@@ -103,7 +103,7 @@ extension Transfer {
   /// end. False if trailers follow.
   var hasTakenBody: Bool { exchange.bodyLength == uploaded.taken && !exchange.request.body.hasTrailers }
 
-  /// Whether they were also sent.
+  /// Whether all of these bytes were also sent.
   var hasSentBody: Bool { hasTakenBody && chunk.isSent }
 
   /// Notes that bytes of the request's body were sent.
@@ -126,7 +126,7 @@ extension Transfer {
     if case .queue = exchange.upload { uploaded.taken == 0 && !uploaded.isStopped } else { true }
   }
 
-  /// Whether it may get another connection because this one did nothing for it.
+  /// Whether the request may move to another connection after it was not sent or not processed on this one.
   var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.unsentLimit }
 
   /// Whether it may also be sent again after the server has reported that it did not process the request.

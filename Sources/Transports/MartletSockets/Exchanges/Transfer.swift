@@ -36,7 +36,7 @@ final class Transfer: HeapTimer {
   var lastActivity: UInt64
   /// When the connection was last tested because of ``Exchange/Settings/ping``.
   var lastPing: UInt64 = 0
-  /// Whether the reading task has a question to answer: that time is not the server's silence.
+  /// Whether the reading task is still answering a question: that time does not count as the server's silence.
   var isAsking = false
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private(set) var body = BodyProgress()
@@ -171,7 +171,7 @@ extension Transfer {
     return true
   }
 
-  /// Delivers large received bytes in the memory that holds them, so that neither they nor those that follow are
+  /// Delivers many received bytes in the memory that holds them, so that neither they nor the bytes that follow are
   /// copied. Returns false if they have to be copied.
   private func takesOver(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard !buffer.isAllocated, bytes.count >= Self.smallestTakenOver else { return false }
@@ -188,8 +188,8 @@ extension Transfer {
   /// Copying a short remainder is cheaper than replacing its buffer.
   private static let smallestTakenOver = 32 << 10
 
-  /// Memory for the next bytes of a body with `missing` bytes left: bytes received into it need not be copied. It may
-  /// be larger. nil if the bytes have to be passed to ``receive(body:)``.
+  /// Returns memory into which the next bytes of a body can be received without a later copy. It may be larger than the
+  /// `missing` rest of the body. nil if the bytes have to be passed to ``receive(body:)``.
   func bodyMemory(forMissing missing: Int64) -> UnsafeMutableRawBufferPointer? {
     guard !isEnded, body.discarding == nil, body.received > 0 else { return nil }
     if buffer.isAllocated, buffer.room.count < min(Int(clamping: missing), Self.minimumRoom) { flushBuffer() }
@@ -199,12 +199,12 @@ extension Transfer {
     return buffer.room
   }
 
-  /// A turn delivers one chunk or several: a body that has filled one is likely to fill a larger one.
+  /// Returns the size of the next chunk: a large one if the body filled the last chunk and enough of it is missing.
   private func chunkSize(forMissing missing: Int64) -> ChunkPool.Size {
     body.lastChunkSize >= ChunkPool.Size.usual.count && missing >= ChunkPool.Size.large.count ? .large : .usual
   }
 
-  /// A smaller remainder of a chunk is not filled on its own.
+  /// If a chunk has less room left than this, and less than the rest of the body needs, the next chunk begins.
   private static let minimumRoom = 16 << 10
 
   /// Takes `count` bytes that were received into ``bodyMemory(forMissing:)``.
@@ -268,7 +268,8 @@ extension Transfer {
   /// can be reused.
   func cancel() { if !startDiscarding() { network.abort(self, HTTPError(wrapping: CancellationError())) } }
 
-  /// Begins to drop the rest of the body. Returns false if it is too long.
+  /// Begins to discard the rest of the body. Returns false if its length is too large or unknown, or if the request has
+  /// a body.
   private func startDiscarding() -> Bool {
     guard hasHead, !exchange.upload.hasBody, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
@@ -280,7 +281,7 @@ extension Transfer {
     return true
   }
 
-  /// How many bytes of an abandoned response are received.
+  /// The maximum number of bytes of an abandoned response that are still received.
   private static let discardLimit = 64 << 10
 
   private func finish(_ last: consuming TransferSignal) {

@@ -10,7 +10,7 @@ import MartletEngine
 /// - A connection is used again only if the request and its response are complete, and nothing came after the response.
 /// - A final response with a status of 300 or more stops the request's body, because the server does not want it (RFC
 ///   9110 §10.1.1, RFC 9112 §9.5). After a successful head both directions continue until the response has ended. In
-///   either case, an incomplete body costs the connection.
+///   either case, the connection is closed if the body was not sent to its end.
 /// - A peer that takes no more bytes may already have responded: the response is still read.
 struct HTTP1ConnectionState: Sendable, Equatable {
   /// The actions for the owner.

@@ -108,7 +108,7 @@ enum RequestFraming: Sendable, Hashable {
 }
 
 extension WrittenHead {
-  /// The head that would be written for a request to its origin over HTTP/1.1, for a display of what is not sent.
+  /// The head that would be written for a request to its origin over HTTP/1.1, to display a request without sending it.
   ///
   /// - Parameter body: the opened body; nil if the request has none.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.

@@ -63,7 +63,7 @@ extension HTTP2Session {
 // MARK: - Received
 
 extension HTTP2Session {
-  /// Pays for a frame, unless it is part of a response.
+  /// Charges a frame to the budget, unless it is part of a response.
   private func began(_ header: nghttp2_frame_hd) -> Int32 {
     let size = header.length + Self.frameHeaderSize
     switch UInt32(header.type) {
@@ -88,7 +88,7 @@ extension HTTP2Session {
 
   private static let frameHeaderSize = 9
 
-  /// Pays for a frame without content. Returns a code for nghttp2: a fatal error if there were too many.
+  /// Charges a frame without content to the budget. Returns a code for nghttp2: a fatal error if there were too many.
   private func pay() -> Int32 { pay(budget.spend()) }
 
   private func pay(_ isPaid: Bool) -> Int32 {

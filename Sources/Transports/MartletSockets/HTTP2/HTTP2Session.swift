@@ -39,7 +39,7 @@ final class HTTP2Session {
   var failure: HTTPError?
   /// The streams that are open or wait to be opened.
   var streams = NumberTable<HTTP2Stream>()
-  /// The stream of the last event, which most often gets the next one too.
+  /// The stream of the last event, which usually gets the next one too.
   var recent: HTTP2Stream?
   /// The head or the trailers that are being received; one stream at a time (RFC 9113 §4.3).
   let block = HTTP2FieldBlock()
@@ -58,7 +58,7 @@ final class HTTP2Session {
   /// The server's last GOAWAY.
   var goAway: GoAway?
   private var session: OpaquePointer?
-  /// The last frames of a connection whose protocol the server has violated.
+  /// The last frames of a connection on which the server has violated the protocol.
   private var farewell = SendBuffer()
 
   /// The server's announcement that it takes no more requests on this connection.

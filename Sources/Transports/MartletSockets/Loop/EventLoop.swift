@@ -36,7 +36,8 @@ final class EventLoop {
   private var isStopped = false
   /// Whether a handler of a socket is being called.
   private(set) var isHandlingEvents = false
-  /// Whether a socket failed at the end of the turn: the next turn handles it, without waiting.
+  /// Whether the end of the turn left work, such as a failed socket or a resumed task: the next turn then begins at
+  /// once.
   private var hasUnfinishedWork = false
   /// Until when the loop's thread sleeps, if it sleeps.
   private var sleepsUntil = UInt64.max

@@ -37,7 +37,8 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
   /// Called by the loop's thread when it begins to work.
   func begin() { holder.store(pthread_self(), ordering: .relaxed) }
 
-  /// Whether the calling thread has the context. Only a thread that has it can find itself.
+  /// Whether the calling thread has the context. The answer is reliable, because only the thread itself stores its
+  /// number.
   var isHeldByThisThread: Bool { holder.load(ordering: .relaxed) == pthread_self() }
 
   /// Called by the loop's thread before it sleeps.

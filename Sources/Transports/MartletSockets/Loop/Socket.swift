@@ -88,8 +88,8 @@ extension Socket {
   /// Sets the local address; the system chooses a port when it connects. Returns an error number, or nil on success.
   func bind(to address: IPAddress) -> Int32? {
     var one: Int32 = 1
-    // Otherwise the port would be reserved for the address alone, which limits the number of connections to that of the
-    // ports.
+    // Otherwise `bind` would reserve a port of the address for each connection, so that the ports would limit the
+    // number of connections, whatever their destinations.
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
     let code = SocketAddress(address, port: 0).withSockaddr { Glibc.bind(descriptor, $0, $1) }
     return code == 0 ? nil : errno

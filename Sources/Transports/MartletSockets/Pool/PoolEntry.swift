@@ -96,7 +96,7 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     opening.removeAll { $0 == connection }
     openedCount += 1
     self.capacity = capacity
-    // The capacity that the waiters do not need.
+    // Expected requests can use the capacity that the waiters do not need.
     expected = max(0, expected - max(0, capacity - waiterCount))
   }
 

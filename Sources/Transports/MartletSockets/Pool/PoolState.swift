@@ -20,9 +20,9 @@ protocol PoolKey: Hashable, Sendable {
 ///   one. Waiters of a key are served in their order.
 /// - One connection is opened for each waiter. While it is not known whether a key's connections are multiplexed, one
 ///   is opened for all of them; later as many as their capacity requires.
-/// - If an opening fails, the longest-waiting waiter gets the failure, so every failure ends one wait, in their order.
-///   The others then open connections of their own at once: failing one after another would take a connect timeout
-///   each.
+/// - If an opening fails, the waiter that has waited longest gets the failure, so every failure ends one wait, in
+///   order. Connections for the other waiters are then opened all at once: one after another, each failure could take a
+///   connect timeout.
 /// - A request whose connection turned out to be closed may demand a new one, so that it is not lost on another
 ///   connection of the same age. It gets the next one that is opened; at a limit, a released connection of its key is
 ///   closed for it.
@@ -60,7 +60,8 @@ struct PoolState<Key: PoolKey>: Sendable {
   /// cheap.
   var entries: [PoolEntry<Key>] = []
   private var indices: [Key: Int] = [:]
-  /// The index of the last key that was looked up, most often the next one too: hashing takes longer than comparing.
+  /// The index of the key that was looked up last, usually the next one too: comparing keys is faster than hashing
+  /// them.
   private var lastIndex: Int?
   /// The free indices of forgotten entries.
   private var unusedIndices: [Int] = []
@@ -340,8 +341,8 @@ extension PoolState {
     return actions
   }
 
-  /// When to call ``expire(now:)`` next; nil if no connection is idle. It looks at all connections: use it when the
-  /// time has come, not at every report.
+  /// When to call ``expire(now:)`` next; nil if no connection is idle. It looks at all connections, so do not call it
+  /// for every report.
   var nextExpiry: UInt64? {
     guard idleCount > 0 else { return nil }
     return connections.values.compactMap { state in

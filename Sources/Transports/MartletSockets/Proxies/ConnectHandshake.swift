@@ -46,7 +46,7 @@ struct ConnectHandshake {
   /// Returns the request to send on a new connection to the proxy, or again on the same one.
   ///
   /// - Parameters:
-  ///   - authentication: that of the proxy, which all connections to it share.
+  ///   - authentication: the proxy's authentication, which all connections to the proxy share.
   ///   - token: the token that the authentication needs, if any.
   /// - Throws: ``HTTPError/Kind/authenticationFailed`` if the scheme cannot transmit user name or password.
   mutating func request(
@@ -75,7 +75,7 @@ struct ConnectHandshake {
   /// - Parameters:
   ///   - input: bytes of the connection.
   ///   - position: the offset of the first unconsumed byte; it is moved to the end of the consumed bytes.
-  ///   - authentication: that of the proxy.
+  ///   - authentication: the proxy's authentication.
   /// - Throws: ``HTTPError/Kind/proxyFailed`` if the tunnel is refused or the response is invalid.
   mutating func receive(
     _ input: RawSpan, from position: inout Int, _ authentication: inout ProxyAuthentication

@@ -37,8 +37,8 @@ struct ProxyServer: Sendable, Hashable {
     HTTPError(kind, "\(origin.authority): \(self): \(reason)", phase: phase)
   }
 
-  /// Returns an error of the connection to the proxy as one that names the proxy. If its name cannot be resolved or no
-  /// connection can be opened, the kind is ``HTTPError/Kind/proxyFailed``.
+  /// Converts an error of the connection to the proxy into one that names the proxy. If its name cannot be resolved or
+  /// no connection can be opened, the kind is ``HTTPError/Kind/proxyFailed``.
   func unreachable(_ cause: HTTPError, for origin: Origin) -> HTTPError {
     var error = cause
     if [.cannotResolveHost, .cannotConnect].contains(cause.kind) { error.kind = .proxyFailed }

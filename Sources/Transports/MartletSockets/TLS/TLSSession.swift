@@ -41,7 +41,8 @@ final class TLSSession {
   private enum State {
     case handshaking
     case open
-    /// The handshake is complete, but the server was refused: the error unless the caller accepts it.
+    /// The handshake is complete, but the server was refused. The session fails with this error unless the caller
+    /// accepts it.
     case held(HTTPError)
     case failed(HTTPError)
   }
@@ -246,7 +247,7 @@ extension TLSSession {
     SSL_get_current_cipher(ssl).flatMap { SSL_CIPHER_get_name($0) }.map { String(cString: $0) } ?? ""
   }
 
-  /// What listeners are told; nil before the handshake is complete.
+  /// The description for listeners; nil before the handshake is complete.
   var description: TransferMetrics.TLS? {
     guard case .open = state else { return nil }
     let own = SSL_get0_peer_certificate(ssl).map(Certificate.init)

@@ -10,11 +10,11 @@ protocol UpgradeCarrier: AnyObject {
   func resumeReading()
   /// Sends what was written, or the end.
   func send()
-  /// Ends both directions, because nobody uses it any more.
+  /// Ends both directions, because the connection or stream has no user any more.
   ///
   /// - Parameter sendingRest: whether a stream of HTTP/2 first sends the bytes that are still waiting.
   func close(sendingRest: Bool)
-  /// The socket of a peer that answers fast; nil of another peer.
+  /// The socket, if the peer answers fast; otherwise nil.
   var answeringSocket: LayeredSocket? { get }
   /// Whether bytes have arrived since some were sent.
   var hasAnswer: Bool { get }
@@ -23,7 +23,7 @@ protocol UpgradeCarrier: AnyObject {
 }
 
 extension UpgradeCarrier {
-  /// Nobody waits on a connection that others share.
+  /// No thread waits for an answer on a connection that others share.
   var answeringSocket: LayeredSocket? { nil }
 
   var hasAnswer: Bool { true }
@@ -85,7 +85,7 @@ extension Network {
   /// Sends the rest of an upgraded connection's output, or its end.
   func continueOutput(of upgrade: Upgrade) { carrier(of: upgrade)?.send() }
 
-  /// Nobody uses an upgraded connection any more.
+  /// Closes an upgraded connection that has no user any more.
   func close(_ upgrade: Upgrade, sendingRest: Bool) {
     let carrier = carrier(of: upgrade)
     upgrade.stage.set(.over, on: loop)

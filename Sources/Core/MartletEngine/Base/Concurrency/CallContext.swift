@@ -4,8 +4,7 @@ import Synchronization
 /// them, so that such a request never waits for a call that waits for it.
 ///
 /// The context is a task-local value. Everything that such code awaits inherits it, and so does every `Task { }` that
-/// it starts and every request made there. Code that continues on a dispatch queue or in a `Task.detached { }` passes
-/// it on:
+/// it starts. Code that continues on a dispatch queue or in a `Task.detached { }` has to pass it on:
 ///
 /// ```swift
 /// let tokens = TokenSource(for: .origin(of: api)) { old in
@@ -76,7 +75,7 @@ public struct CallContext: Sendable {
   }
 }
 
-/// The context in which work began. It shows the purpose of the work. Works that have ended are released.
+/// The context in which work began: the calls for which it is done. It releases works that have ended.
 struct ParentContext: ~Copyable, Sendable {
   private let context: Mutex<CallContext>
 

@@ -9,7 +9,7 @@ package final class LatestValue<Value: Sendable>: Sendable {
   private struct Observer: Sendable {
     let update: @Sendable (Value) -> Void
     let end: @Sendable () -> Void
-    /// The version that it received last.
+    /// The version of the last value that it received.
     var version = 0
   }
 

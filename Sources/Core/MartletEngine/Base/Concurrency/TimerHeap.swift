@@ -20,8 +20,8 @@ class HeapTimer {
 
 /// The timers of an owner, such as an event loop, in a binary heap.
 ///
-/// Most timers are timeouts that are repeatedly moved to a later time and never due. Moving one to a later time costs
-/// nothing: its place is corrected when the earlier time is reached.
+/// Most timers are timeouts that are moved to a later time again and again and never fire. Moving one to a later time
+/// costs nothing: its place is corrected when the earlier time is reached.
 struct TimerHeap {
   private var timers: [HeapTimer] = []
 

@@ -3,13 +3,13 @@ import Synchronization
 // No call waits for itself. A call may wait for work that others share: the response to an identical request, a token,
 // an image. That work may make requests of its own, and one of them may need the same work: it would wait forever.
 //
-// - Where the context shows for which calls a request is made (`CallContext`), the cycle is known before it exists.
-//   `WaitGraph` has every wait of the process, and refuses the one that would close a cycle. The caller then continues
-//   without the shared result: it sends its own request, or sends it without the token.
+// - Where the context shows for which calls a request is made (`CallContext`), a cycle is detected before it exists.
+//   `WaitGraph` records every wait in the process, and refuses the one that would close a cycle. The caller then
+//   continues without the shared result: it sends its own request, or sends it without the token.
 // - Where the context was lost, as in a detached task or on a dispatch queue, the graph sees two unrelated calls. A
 //   call that began after the work did may then be part of it, so its wait has a `WaitLimit`: the response timeout.
 //
-// The graph costs nothing without waits, and the limit nothing without both a wait and a later call.
+// Without waits, the graph costs nothing. The limit costs something only if a later call waits.
 
 /// Work that callers can wait for and that may itself wait for other work: a call, or work shared by several callers.
 package protocol Work: AnyObject, Sendable {

@@ -7,8 +7,8 @@ import MartletSemantics
 /// set `Authorization` themselves. Retries and redirects are reviewed before it, so sources are called for the origin
 /// that a redirect leads to.
 ///
-/// It computes the schemes of origins for every transport, because only the engine has the history of a call. Schemes
-/// of proxies belong to a connection, and thus to the transport.
+/// The engine authenticates to origins, whatever the transport, because only the engine knows the history of a call.
+/// Authentication to a proxy belongs to a connection, so the transport does it.
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
 /// of that origin; it is never sent without a challenge, and never as part of the URL.
@@ -51,8 +51,8 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return askNext(of: candidates[...], to: &request, state, in: call)
   }
 
-  /// Asks the sources one after another until one of them authorizes the request. If the first of them has to be
-  /// awaited, that and the rest is the returned work.
+  /// Asks the sources one after another until one of them authorizes the request. If the next one has to be awaited,
+  /// returns the work that awaits it and asks the rest.
   private func askNext(
     of candidates: ArraySlice<Int>, to request: inout HTTPRequest, _ state: CallState, in call: Call
   ) -> Later<Preparation>? {

@@ -3,9 +3,9 @@ public import MartletSemantics
 /// A source of credentials for requests to certain origins.
 ///
 /// Four sources are ready-made: ``PasswordSource`` for Basic and Digest (a fixed password, a closure that asks the
-/// user, a `.netrc` file), ``TokenSource`` for Bearer tokens that are renewed, `AWSSignatureSource`, of the product
-/// `MartletSignIn`, for signatures of AWS, and `NegotiateSource`, of the product `MartletKerberos`, for Kerberos
-/// tickets. Implement the protocol for any other scheme:
+/// user, a `.netrc` file), ``TokenSource`` for Bearer tokens that are renewed, `AWSSignatureSource` (product
+/// `MartletSignIn`) for AWS signatures, and `NegotiateSource` (product `MartletKerberos`) for Kerberos tickets.
+/// Implement the protocol for any other scheme:
 ///
 /// ```swift
 /// struct APIKey: CredentialSource {

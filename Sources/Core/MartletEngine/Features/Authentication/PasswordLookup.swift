@@ -85,8 +85,8 @@ enum PasswordLookup: Sendable {
   }
 }
 
-/// The passwords that a closure has returned, for the 100 protection spaces that were used last. The closure is called
-/// by one task at a time for each protection space.
+/// The passwords that a closure has returned for the 100 most recently used protection spaces. For each space, only one
+/// task at a time calls the closure.
 final class AskedPasswords: Sendable {
   private struct Space {
     let renewal = Renewal<Credential>(nil)

@@ -1,8 +1,8 @@
 public import MartletSemantics
 import Synchronization
 
-/// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616): the stronger of those that the server
-/// offers.
+/// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616), whichever is the strongest scheme that
+/// the server offers.
 ///
 /// ```swift
 /// configuration.credentials = [
@@ -272,8 +272,9 @@ private struct PasswordProgress: Sendable {
 
   /// Returns the meaning of a 401, and counts refusals and renewals.
   ///
-  /// A stale nonce does not mean that the password is wrong (RFC 7616 §3.3). Neither does another nonce or scheme if
-  /// the answer was to an earlier challenge, because not every server sends `stale`. A call renews three times at most.
+  /// A stale nonce does not mean that the password is wrong (RFC 7616 §3.3). If the request answered an earlier
+  /// challenge, neither does a new nonce or scheme, because not every server sends `stale`. A call renews three times
+  /// at most.
   mutating func refusal(by challenge: PasswordChallenge, in rejection: Rejection) -> Refusal {
     guard let used, used.authorization == rejection.request.fields[.authorization] else { return .none }
     if renewals < 3, Self.isRenewal(used, challenge) {

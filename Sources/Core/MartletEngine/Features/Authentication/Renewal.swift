@@ -3,8 +3,8 @@ import Synchronization
 
 /// A value that many calls use and one task at a time renews, such as an access token.
 ///
-/// A renewal runs in its own task. No cancellation ends it, not even that of all waiters: a server that has issued a
-/// new token has invalidated the old one, so the result must not be lost. It is kept for the next caller.
+/// A renewal runs in its own task, and goes on even if all its waiters are cancelled: a server that issues a new token
+/// may have invalidated the old one, so the result must not be lost. It is kept for the next caller.
 package final class Renewal<Value: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
   package typealias Work = @Sendable (Value?) async throws -> Value?
@@ -24,7 +24,7 @@ package final class Renewal<Value: Sendable>: Sendable {
     package var version: Version? { if case .version(let version) = self { version } else { nil } }
   }
 
-  /// How many times as long a request waits whose value was refused.
+  /// How many times longer a request may wait if its value was refused.
   private static var waitAfterRefusal: Int { 5 }
   private let id = UniqueID()
   private let state: Mutex<State>
@@ -49,8 +49,8 @@ package final class Renewal<Value: Sendable>: Sendable {
 
   /// Returns a value other than the refused one.
   ///
-  /// If its wait is limited, it may be longer than that of ``value(where:by:renew:)``: the request cannot succeed
-  /// without the value, and a user may be signing in.
+  /// A limited wait may last longer than in ``value(where:by:renew:)``: the request cannot succeed without the value,
+  /// and a user may be signing in.
   package func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
   ) async throws -> Answer {

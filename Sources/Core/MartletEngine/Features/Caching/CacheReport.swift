@@ -1,6 +1,6 @@
 import MartletSemantics
 
-// What the cache tells listeners about its decisions. Without such a listener, nothing of it is computed.
+// Reports the cache's decisions to listeners. Without a listener for them, nothing is computed.
 extension InFlightRequest {
   /// A decision of the cache.
   enum Reported {

@@ -47,11 +47,12 @@ public protocol CacheStore: Sendable {
 
 /// A store that can usually find and read entries immediately.
 package protocol ImmediateCacheStore: CacheStore {
-  /// Returns all entries of a key; nil if that would take long or fails: then ``CacheStore/entries(for:)`` is called.
+  /// Returns all entries of a key; nil if that fails or would take long, and ``CacheStore/entries(for:)`` has to be
+  /// called.
   func immediateEntries(for key: CacheKey) -> [CacheEntry]?
 
-  /// Returns a part of the body of an entry; nil if that would take long or fails: then ``CacheStore/open(_:range:)``
-  /// is called.
+  /// Returns a part of the body of an entry; nil if that fails or would take long, and ``CacheStore/open(_:range:)``
+  /// has to be called.
   func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data?
 
   /// Removes entries, on the caller's thread.

@@ -30,11 +30,11 @@ struct CachingTransport: Transport, DeadlineAware {
     /// Send it. It has started.
     case send(OriginRequest)
     case answer(HTTPResponse)
-    /// Try this, and look up the stored responses again unless it answers or sends the request.
+    /// Try this; if it neither answers nor sends the request, look up the stored responses again.
     case lookUp(after: Trial)
   }
 
-  /// What may answer a request, or send it, before the stored responses are looked up.
+  /// An attempt to answer or send a request before the stored responses are looked up again.
   private indirect enum Trial {
     case nothing
     /// Read this stored response in order to answer with it.
@@ -191,8 +191,8 @@ struct CachingTransport: Transport, DeadlineAware {
     }
   }
 
-  /// Reads the body of a response that no caller reads, as long as it may still be stored, and no more of it than a
-  /// caller of the request would accept.
+  /// Reads the body of a response that has no reader, so that it is stored. Stops when it can no longer be stored, or
+  /// exceeds the size that the request's caller would accept.
   private func storeBody(of response: HTTPResponse, for flight: InFlightRequest) async {
     var (body, count) = (response.body.makeAsyncIterator(), Int64(0))
     while !flight.isFinished, count <= flight.bodyLimit, let chunk = try? await body.next() {
@@ -243,8 +243,8 @@ struct CachingTransport: Transport, DeadlineAware {
     return stale
   }
 
-  /// Changes the cache as the rules say, and returns the response to the caller's request. Updates of a stored response
-  /// concern the one that the request was sent for.
+  /// Applies the decision of the rules to the cache, and returns the response to the caller's request. An update
+  /// changes the stored response that the request was sent for.
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
@@ -322,9 +322,9 @@ struct CachingTransport: Transport, DeadlineAware {
       return response
     }
     cache.inFlight.removeUnstorable(flight.key)
-    // A reader may take any time, and may wait for a request that waits for this response. The body of a refusal or a
-    // temporary error may never be read because the request is sent again, and a body that is too long is not read to
-    // its end.
+    // Let identical requests go now if this body may not be read to its end soon. A streaming reader may take any time,
+    // or may itself wait for a request that waits for this response. The body of a refusal or a temporary error may
+    // never be read, because the request is sent again. A body that is too long is not read to its end.
     if !flight.call.use.isCollected || response.body.length ?? 0 > flight.bodyLimit
       || CacheUpdate.isRefusalOrTemporaryError(stored.head.status)
     {

@@ -16,7 +16,7 @@ import MartletSemantics
   func requestLease(for name: String) async throws -> FleetAnswer?
 }
 
-/// What a process does with a request that several processes need.
+/// What this process has to do with a request that several processes want to send.
 @_spi(Fleet) public enum FleetAnswer: Sendable {
   /// It sends the request, and ends the lease when the response is stored or known not to be.
   case send(any FleetLease)

@@ -18,9 +18,9 @@ import Synchronization
 /// with the same value, unless the response is `public`. Requests whose `Host` differs from their URL bypass the cache.
 ///
 /// Bodies are stored as the transport returns them, with their content codings removed. Validators still match, because
-/// the validating request accepts the same codings. Parts of such bodies (`Range`) are always requested from the
-/// origin; other stored bodies answer requests for one range. A part (206) is stored if it has a strong validator.
-/// Later parts that touch it are added, and a request for the whole completes it.
+/// a validating request accepts the same codings as the original one. Parts of such bodies (`Range`) are always
+/// requested from the origin; other stored bodies answer requests for one range. A part (206) is stored if it has a
+/// strong validator. Later parts that touch it are added, and a request for the whole completes it.
 ///
 /// Simultaneous identical requests are sent once. A failing store does not fail a request: it is treated as empty.
 public final class HTTPCache: Sendable {
@@ -85,7 +85,7 @@ extension HTTPCache {
   }
 }
 
-// How a request uses the store. An error of the store becomes a note.
+// The store operations that requests use. A store error does not fail the request: it is counted and noted.
 extension HTTPCache {
   static let variantLimit = 32
 
@@ -106,7 +106,7 @@ extension HTTPCache {
     return usable(entries, for: flight)
   }
 
-  /// Does the same immediately; nil if the store cannot.
+  /// Returns the same entries without suspending; nil if the store cannot do that.
   func immediateEntries(for flight: InFlightRequest) -> [CacheEntry]? {
     immediate?.immediateEntries(for: flight.key).map { usable($0, for: flight) }
   }

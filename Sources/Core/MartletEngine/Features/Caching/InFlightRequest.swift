@@ -72,7 +72,7 @@ final class InFlightRequest: Sendable {
 
   deinit { finish(.abandoned) }
 
-  /// Changes the counts of the requests, of which a validation in the background is none.
+  /// Changes the cache's statistics. A validation in the background does not count as a request.
   func count(_ change: (inout HTTPCache.Statistics) -> Void) { if !call.use.onlyRenewsCache { cache.count(change) } }
 
   var policy: CachePolicy { request.options.cachePolicy }
@@ -189,7 +189,7 @@ final class InFlightRequest: Sendable {
   /// nil before the start and after the end.
   var registration: InFlightTable.Registration? { state.withLock { $0.stage.registration } }
 
-  /// Whether nothing that includes the response was removed from the cache since the start: it may still be stored.
+  /// Whether the response may still be stored: no removal since the request was registered has included it.
   var isRegistered: Bool { registration.map(cache.inFlight.contains) ?? false }
 
   var isFinished: Bool {
@@ -198,8 +198,8 @@ final class InFlightRequest: Sendable {
     }
   }
 
-  /// Lets the waiting identical requests be sent before this one has finished. If none can wait for it, as in a
-  /// background validation, its lease stays.
+  /// Releases the identical requests that wait, so that they are sent before this one finishes. If none can wait for
+  /// it, as in a background validation, it keeps its lease.
   ///
   /// - Parameter outcome: the outcome for other processes.
   func releaseJoined(_ outcome: FleetOutcome) {
@@ -241,8 +241,8 @@ final class InFlightRequest: Sendable {
 
   // MARK: - Other processes
 
-  /// Whether to ask the other processes that share the store before the request is sent. That is done once, for a
-  /// request that identical ones can wait for.
+  /// Whether to ask the other processes that share the store before the request is sent. Only a request that identical
+  /// ones can wait for asks, and only until it is settled whether this process sends it.
   var asksFleet: Bool {
     cache.fleet != nil && state.withLock { !$0.lease.isDecided && $0.stage.identity != nil }
   }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The requests of a cache that are in flight.
 ///
-/// Of identical requests one is sent, and the others wait for its response (RFC 9111 §4, "collapsed").
+/// One of several identical requests is sent, and the others wait for its response (RFC 9111 §4, "collapsed").
 /// ``RequestIdentity`` defines which requests are identical; `Vary` is applied when the response is stored. Keys whose
 /// responses cannot be stored are remembered, because waiting for them is useless.
 final class InFlightTable: Sendable {
@@ -103,7 +103,7 @@ final class InFlightTable: Sendable {
     state.withLock { $0.sent.removeValue(forKey: identity) }?.result?.finish(.success(.unshared))
   }
 
-  /// Prevents that responses which a removal includes are stored when they arrive.
+  /// Prevents responses that a removal covers from being stored when they arrive later.
   ///
   /// - Parameter own: the registration of the request that causes the removal.
   func invalidate(_ selection: CacheSelection, except own: Registration? = nil) {

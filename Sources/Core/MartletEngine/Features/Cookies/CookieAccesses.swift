@@ -21,7 +21,7 @@ struct CookieAccesses {
     cookies.map { $0.lastAccessed.addingTimeInterval(interval) }.min() ?? .distantFuture
   }
 
-  /// Returns the line of the last request if this request has the same one; its cookies then count as sent now.
+  /// Returns the last line if it is valid for this request too. Its cookies then count as sent now.
   mutating func line(for lookup: CookieLookup) -> HTTPFields? {
     guard last?.isValid(for: lookup) == true else { return nil }
     last?.sent = lookup.time

@@ -60,8 +60,8 @@ extension CookieJar {
     try await backing.removeAll()
   }
 
-  /// Removes the cookies of a partition when its user signs out, like ``HTTPCache/removePartition(_:)`` the responses.
-  /// Cookies of a response in the partition whose request began before are not stored.
+  /// Removes the cookies of a partition when its user signs out, as ``HTTPCache/removePartition(_:)`` removes the
+  /// responses. Cookies of a response in the partition whose request began before are not stored.
   ///
   /// ```swift
   /// try await jar.removePartition("anna")
@@ -77,8 +77,8 @@ extension CookieJar {
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
     memory.noteSignOut(of: partitionSuffix)
-    // A change that began before the sign-out is complete when a later one is, and is then listed. No site is called
-    // "/".
+    // An empty change waits for changes that began before the sign-out, so that the listing below includes their
+    // cookies. No site is called "/".
     try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }
     try await removeCookies { _ in true }
   }

@@ -5,8 +5,8 @@ import Synchronization
 // request without one, or with an expired one. If parallel requests bring several sessions, the jar would keep the
 // cookie of the last response, and the token would be refused. Therefore the jar pairs a received token with the
 // current values of the cookies. While the jar has a paired value, a response replaces it only if its request carried
-// it. It is not necessary to know which cookie is that of the session. A value that has replaced a paired one has no
-// token until the next token is received.
+// that value. The jar need not know which cookie identifies the session. A value that replaces a paired one is itself
+// unpaired until the next token is received.
 extension CookieJar {
   /// Stores the cookies of a response.
   ///
@@ -50,7 +50,8 @@ extension CookieJar {
     let set = read(head.fields[values: .setCookie], for: request, in: context, now: moment)
       .compactMap { try? $0.get() }
     let identities = Set(set.map(\.identity))
-    // This is a change, although nothing changes: no other change may read the pairs before they are complete.
+    // The pairs are made within a change, although no cookie changes: another change must not read them before they are
+    // complete.
     let reading = try? await change(storeKey(of: request.host)) { list, _ in
       let cookies = list.cookies(for: request, in: context, now: moment)
       self.pair(cookies + list.cookies.filter { identities.contains($0.identity) })

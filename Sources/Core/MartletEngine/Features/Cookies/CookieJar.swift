@@ -19,10 +19,10 @@ import Synchronization
 /// The cookies are in a ``CookieStore``, in memory by default. These methods throw the store's errors, but an error
 /// does not fail a request: an ``Event/note(_:)`` reports it.
 ///
-/// If drafts differ, the newest applies: of RFC 6265bis (draft 22), and of *layered cookies*, its successor. Only https
-/// is secure. Responses of other sessions do not replace a cookie that is paired with a CSRF token: see
-/// ``MartletSignIn/CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored, which the RFC
-/// allows.
+/// The jar follows draft 22 of RFC 6265bis and the newest draft of its successor, *layered cookies*. Only https counts
+/// as secure. A cookie that is paired with a CSRF token is not replaced by a response that belongs to another server
+/// session: see ``MartletSignIn/CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored,
+/// which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
@@ -90,8 +90,8 @@ public final class CookieJar: Sendable {
     try await store(lines, for: url, in: context) { _ in { _ in false } }.compactMap(\.refusal)
   }
 
-  /// Stores cookies, except those that belong to a session other than that of the cookies in the list. Returns the
-  /// stored cookie of each line, or the reason why none was stored.
+  /// Stores cookies, except those that belong to another server session than the cookies in the list. Returns the
+  /// stored cookie for each line, or the reason why none was stored.
   func store(
     _ lines: [String], for url: URL, in context: Cookie.Context,
     except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool

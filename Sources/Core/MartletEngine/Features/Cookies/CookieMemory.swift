@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// The state in memory that the jars of one store's partitions share.
+/// The state in memory that a jar and the jars of its partitions share.
 final class CookieMemory: Sendable {
   let accesses = Mutex(CookieAccesses())
   /// The values that are paired with CSRF tokens; see ``CookieJar/holdsSession(of:in:)``.
@@ -36,8 +36,8 @@ final class CookieMemory: Sendable {
   }
 }
 
-/// The sign-outs of the last 1,024 partitions. Of the older ones, only the latest is kept and counts for all
-/// partitions: their calls ended long ago.
+/// The sign-outs of the last 1,024 partitions. Of the forgotten ones, only the time of the latest is kept, and it
+/// applies to every partition: calls that began before it ended long ago.
 struct PartitionSignOuts {
   /// By ``CookieJar/partitionSuffix``, in the order of the sign-outs.
   private var signOuts = LRUStorage<String, SignOutMark>(countLimit: 1024)

@@ -31,9 +31,9 @@ public protocol CookieStore: Sendable {
   /// Changes the cookies of a site atomically: no other task or process changes them between the reading and the
   /// writing.
   ///
-  /// The closure has no effect except its result. It may be called again if the medium detects conflicts only
-  /// afterwards. It neither suspends nor calls the store. A site without cookies is removed. If the closure changes
-  /// nothing, nothing need be written.
+  /// The closure has no side effects, because a store that detects conflicts afterwards may call it again. It neither
+  /// suspends nor calls the store. A site without cookies is removed. If the closure changes nothing, nothing need be
+  /// written.
   ///
   /// - Returns: the result of the closure, from the call whose change was stored.
   func update<Result: Sendable>(
@@ -67,7 +67,7 @@ package enum CookieRevision {
   case empty
   /// There are cookies. The number grows with every change.
   case number(Int)
-  /// The store cannot look at once. Its other methods can, or throw the reason.
+  /// The store cannot tell without waiting. Its asynchronous methods can, or throw the reason why not.
   case unknown
 }
 

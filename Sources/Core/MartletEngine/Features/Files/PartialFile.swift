@@ -24,7 +24,8 @@ package final class PartialFile: Sendable {
     /// The permissions of the replaced file. Without one, read and write for everybody, minus the process's `umask`. A
     /// symbolic link stands for the file that it leads to.
     case standard
-    /// Read and write for the owner. A symbolic link is replaced: a secret must not go where it leads.
+    /// Read and write for the owner. A symbolic link is replaced, not followed, so that a secret is not written where
+    /// it leads.
     case ownerOnly
 
     func place(of destination: URL) -> URL? {

@@ -18,8 +18,8 @@ import Synchronization
 /// | a call that failed | error |
 ///
 /// The lines show no secrets: see `Redaction`. Each begins with the number of the call, which is unique in the process.
-/// Bytes are those of bodies on the network, if the transport measures them; the time lasts until the end of the body.
-/// The line of a call that opens a WebSocket is written when that is closed.
+/// Sizes are those of bodies on the network, if the transport measures them; the duration includes the time until the
+/// body ends. For a call that opens a WebSocket, the line is written when the WebSocket is closed.
 ///
 /// A sink that implements ``LogSink/write(_:)`` gets the following metadata, if known, with each line. The names are
 /// those of OpenTelemetry's conventions for HTTP where these define one:

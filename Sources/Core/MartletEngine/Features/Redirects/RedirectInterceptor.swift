@@ -1,7 +1,7 @@
 import MartletSemantics
 
 extension RedirectPolicy {
-  /// The rule for a request that follows redirects or links at all.
+  /// The rule for redirects and links, if the policy follows any.
   var rule: RedirectRule {
     RedirectRule(allowsInsecure: allowsInsecure, staysOnOrigin: scope != .any, keeping: crossOriginFields)
   }

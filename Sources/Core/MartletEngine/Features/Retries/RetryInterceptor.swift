@@ -67,7 +67,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     let decision = policy.rule.decide(cause, for: facts, now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
-      // Without a retry policy, a missing retry is not worth a note.
+      // If the policy retries nothing, it is not worth noting that there is no retry.
       return policy.limit > 0 || cause.isReplaceable ? decline(reason, in: call) : .accept
     case .retry(let delay, let reason):
       guard budget.withdraw() else {
@@ -91,7 +91,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     return if case .replace = decision { true } else { false }
   }
 
-  /// - Parameter request: the request that would be sent again, not what interceptors made of it.
+  /// - Parameter request: the request that would be sent again, as it was before interceptors prepared it.
   private static func facts(
     of request: HTTPRequest, sentAs head: RequestHead, attemptsLeft: Int, in call: Call
   ) -> RetryRule.Request {

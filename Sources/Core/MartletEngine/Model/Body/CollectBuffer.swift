@@ -10,9 +10,9 @@ import Darwin
 
 /// Joins the chunks of a body with one copy of each, or without a copy if there is only one.
 ///
-/// A body of known length gets its memory at once. The chunks of another are kept until it has ended or is large,
-/// because memory that grows step by step is copied with each step. That of a large body grows by `realloc`, which
-/// moves large blocks by remapping their pages.
+/// A body of known length gets its memory at once. If the length is unknown, the chunks are kept until the body ends or
+/// becomes large: memory that grows in steps would be copied at each step. The memory of a large body grows by
+/// `realloc`, which moves large blocks by remapping their pages.
 struct CollectBuffer: ~Copyable {
   private let announced: Int?
   /// The first chunks, until they are copied.
@@ -68,7 +68,7 @@ struct CollectBuffer: ~Copyable {
     let inAdvance = min(announced ?? 0, Self.reservationLimit)
     var target = max(needed, capacity * 2, inAdvance)
     if let announced, needed <= announced { target = min(target, announced) }
-    // Without memory in advance, that which is needed may still be there.
+    // If the reservation fails, there may still be enough memory for what is needed now.
     do { try setCapacity(target) } catch { try setCapacity(needed) }
   }
 

@@ -10,8 +10,8 @@ package protocol DuplexStream: AnyObject, Sendable {
   /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
   /// is no read in progress.
   ///
-  /// - Parameter missing: how many more bytes the reader is known to need: a thread that waits for an answer waits for
-  ///   more than its beginning. 0 if the reader needs none, or does not know.
+  /// - Parameter missing: how many more bytes the reader is known to need, so that a waiting thread is not woken for
+  ///   only some of them. 0 if it needs none, or does not know.
   /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError`
   ///   after ``close()``.
   func read(missing: Int) async throws -> Data?
@@ -29,8 +29,9 @@ package protocol DuplexStream: AnyObject, Sendable {
   /// ``finish()``.
   func close()
 
-  /// Closes a stream of HTTP/2 once the written bytes are sent and the peer has ended its direction, or a second later:
-  /// both sides have said everything. A connection of its own is closed at once.
+  /// Closes a stream of HTTP/2 once the written bytes are sent and the peer has ended its direction, or after a second
+  /// at the latest. Called when both sides have sent everything. A stream that has a connection to itself closes it at
+  /// once.
   func leave()
 
   /// Whether its connection has other users, too: it is a stream of HTTP/2.

@@ -1,9 +1,9 @@
 package import MartletSemantics
 import Synchronization
 
-/// A connection that carries the messages of a WebSocket. It is the seam between transports: over the bytes of a
-/// ``DuplexStream``, MartletWebSocket frames messages itself; another transport brings a channel of its own in
-/// ``HTTPResponse/messages``. A channel reports to a ``MessageReporter``.
+/// A connection that carries the messages of a WebSocket. It hides the difference between transports: if a transport
+/// returns a ``DuplexStream``, MartletWebSocket frames the messages itself; otherwise the transport returns its own
+/// channel in ``HTTPResponse/messages``. A channel reports to a ``MessageReporter``.
 package protocol MessageChannel: AnyObject, Sendable {
   /// Begins to receive. It is called once, when the WebSocket was accepted.
   func start()
@@ -14,13 +14,13 @@ package protocol MessageChannel: AnyObject, Sendable {
   /// - Throws: why the WebSocket ended, after the pieces that were received before.
   func receive() async throws(HTTPError) -> MessagePiece?
 
-  /// Takes the right to send a message, which the pieces of one message keep. Waits for earlier messages.
+  /// Waits until earlier messages are sent, and reserves the channel for the pieces of the next one.
   func beginMessage() async throws(HTTPError)
 
   /// Sends a piece of the message that was begun. It returns when there is room for the next.
   func send(_ piece: MessagePiece) async throws(HTTPError)
 
-  /// Gives back the right to send a message, after its last piece or where it was broken off.
+  /// Releases the channel for other messages, after the last piece or when the message was abandoned.
   func endMessage()
 
   /// Sends a ping, and returns the time until its pong.
@@ -29,7 +29,7 @@ package protocol MessageChannel: AnyObject, Sendable {
   /// Closes the WebSocket, and returns when it is closed.
   func close(_ frame: CloseFrame) async
 
-  /// Runs an action when the WebSocket is closed, by whomever; at once if it already is.
+  /// Runs an action when either side has closed the WebSocket; at once if it is already closed.
   func whenClosed(_ action: @escaping @Sendable () -> Void)
 
   /// Closes the WebSocket because the session shuts down. Messages that have arrived are still delivered.
@@ -55,7 +55,7 @@ extension MessageChannel {
     return error
   }
 
-  /// Returns when the WebSocket is closed, by whomever.
+  /// Returns when either side has closed the WebSocket.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
   package func waitUntilClosed() async throws {
@@ -81,7 +81,7 @@ package final class ClosingActions: Sendable {
     if isClosed { action() }
   }
 
-  /// Runs the actions: it is closed.
+  /// Runs the actions that were added, and makes later ones run at once.
   package func run() {
     let due = actions.withLock { $0.take() }
     for action in due ?? [] { action() }
@@ -92,7 +92,7 @@ package final class ClosingActions: Sendable {
 package struct MessagePiece: Sendable {
   /// Whether the message is text.
   package var isText: Bool
-  /// Of text, a piece may begin and end within a character.
+  /// The bytes. A piece of a text may begin or end within a character.
   package var bytes: Data
   /// Whether it is the first piece of its message.
   package var isFirst: Bool

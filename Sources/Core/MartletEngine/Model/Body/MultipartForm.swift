@@ -58,8 +58,8 @@ public struct MultipartForm: Sendable {
   ///   - body: the content. It cannot be ``RequestBody/compressed(_:)``: a part has no `Content-Encoding`.
   ///   - name: the field's name.
   ///   - fileName: the file's name for the server; by default the name of a file, and none for other bodies.
-  ///   - contentType: the type; by default the body's own, that of the file name's extension,
-  ///     `application/octet-stream` for an unknown extension, and none without a file name.
+  ///   - contentType: the type; by default the body's own type, or else the type for the file name's extension
+  ///     (`application/octet-stream` if the extension is unknown); none without a file name.
   public mutating func append(
     _ body: RequestBody, for name: String, fileName: String? = nil, contentType: MediaType? = nil
   ) {

@@ -78,8 +78,8 @@ public struct RequestBody: Sendable {
   /// ```
   ///
   /// Over HTTP/1.1, a body with trailers is chunked (RFC 9112 §7.1.2); a length is then checked, but not sent. The
-  /// caller may set a `Trailer` field that announces them (RFC 9110 §6.6.2). Only the transport over sockets sends
-  /// trailers: with another one the request fails with ``HTTPError/Kind/invalidRequest``.
+  /// caller may set a `Trailer` field that announces them (RFC 9110 §6.6.2). Only `SocketTransport` sends trailers;
+  /// over any other transport the request fails with ``HTTPError/Kind/invalidRequest``.
   ///
   /// - Parameters:
   ///   - length: the number of bytes; nil, the default, if it is not known.
@@ -185,8 +185,8 @@ extension RequestBody: CustomStringConvertible, CustomReflectable {
 extension RequestBody {
   /// Returns a form with files (RFC 7578), with its `Content-Type` and boundary; see ``MultipartForm``.
   ///
-  /// Files and streams are read while they are sent, and again for each attempt. The length is known if that of every
-  /// part is.
+  /// Files and streams are read while they are sent, and again for each attempt. The length is known if the length of
+  /// every part is known.
   public static func multipart(_ form: MultipartForm) -> RequestBody {
     let boundary = form.makeBoundary()
     let plan = MultipartPlan(form, boundary: boundary)

@@ -1,8 +1,8 @@
 import MartletSemantics
 import Synchronization
 
-/// The response's body in a session's call. It is limited in size and time, is reported to the listeners, and adds the
-/// call's context to its errors. Its end is the end of the call, which is reported once.
+/// The body of a response that a session returns. It enforces the limits on size and time, reports to the listeners,
+/// and adds the call's context to its errors. When the body ends, the call ends; that is reported once.
 final class SessionBody: BodySource {
   private let base: any BodySource
   private let length: Int64?
@@ -86,7 +86,7 @@ final class SessionBody: BodySource {
     finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
-  /// Ends the call, whose response is all that the caller needs: the rest of the body is not read.
+  /// Ends the call without an error and without reading the rest of the body, which the caller does not need.
   func endUnread() {
     base.cancel()
     finish(nil)
@@ -103,7 +103,7 @@ final class SessionBody: BodySource {
   func end(
     with error: HTTPError, readingUpTo count: Int, within time: Duration, on clock: any Clock<Duration>
   ) async -> HTTPError {
-    state.withLock { $0.isFinished = true }  // The end of the body is not that of the call.
+    state.withLock { $0.isFinished = true }  // The body may end before the call does.
     var error = error
     error.body = try? await Deadline(time, on: clock).limiting { [self] in
       var bytes = Data()

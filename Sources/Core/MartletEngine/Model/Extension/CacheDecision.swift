@@ -3,7 +3,7 @@ package import MartletSemantics
 extension Event {
   /// A decision of the cache about a request or its response, and the reason for it.
   public struct CacheDecision: Sendable, Hashable, CustomStringConvertible {
-    /// What the cache does. That a stored response is the answer is reported by ``Event/cached(_:)`` instead.
+    /// What the cache does. If it answers with a stored response, ``Event/cached(_:)`` reports that instead.
     @nonexhaustive public enum Action: String, Sendable, Hashable {
       /// The request is sent as it is.
       case forward

@@ -2,8 +2,8 @@ public import MartletSemantics
 
 /// Receives the events of calls. It cannot change or fail a call.
 ///
-/// ``receive(_:in:)`` runs on the call's task, so a slow listener delays it; it must not make a request and wait for
-/// it. Set listeners for a session (``SessionConfiguration/listeners``) or for one request
+/// ``receive(_:in:)`` runs on the call's task, so a slow listener delays the call. It must not make a request and wait
+/// for the response. Set listeners for a session (``SessionConfiguration/listeners``) or for one request
 /// (``RequestOptions/listeners``).
 ///
 /// ```swift
@@ -16,9 +16,9 @@ public import MartletSemantics
 /// }
 /// ```
 public protocol EventListener: Sendable {
-  /// Receives an event of a call. The events of a call arrive in order, one at a time. Two kinds may arrive at the same
-  /// time as others or later: the bytes of a request's body, because it is read while the response is awaited, and
-  /// events of work that a deadline has abandoned. ``Event/finished(_:)`` comes after all of them.
+  /// Receives an event of a call. The events of a call arrive in order, one at a time. Two kinds are exceptions, and
+  /// may arrive concurrently or late: the bytes of a request's body, which may still be sent while the response is
+  /// awaited, and events of work that a deadline has abandoned. ``Event/finished(_:)`` comes after all of them.
   func receive(_ event: Event, in call: Call)
 
   /// The events that the listener receives; all but the bytes of bodies by default. The bytes, progress and metrics
@@ -61,18 +61,18 @@ public struct EventHandler: EventListener {
   case informational(ResponseHead)
   /// Bytes of a body were transferred.
   case progress(Event.Progress)
-  /// Bytes of a body in this attempt: a request's when the transport reads them, a response's when the caller does.
-  /// Only for listeners whose ``EventListener/events`` contain ``Event/Kinds/bytes``.
+  /// Bytes of a body in this attempt, reported when the transport reads them (a request) or when the caller reads them
+  /// (a response). Only for listeners whose ``EventListener/events`` contain ``Event/Kinds/bytes``.
   case bytes(Data, Event.Progress.Direction, attempt: Int)
   /// A message of a WebSocket is sent, or has arrived; or one side closes the WebSocket. Messages of both directions
   /// may be reported at the same time.
   case message(Event.Message)
   /// The head of an attempt's response was received, for the request with this URL.
   case response(ResponseHead, from: URL)
-  /// The transport finished an attempt, or the attempt failed in it: how long each completed phase took. If a response
-  /// is not read to its end, because the request is sent again or the body is cancelled, the attempt is measured until
-  /// then.
-  indirect case metrics(TransferMetrics)  // Four times as large as any other case: each event would have its size.
+  /// The transport finished an attempt, or the attempt failed in the transport; the metrics say when each completed
+  /// phase ended. If a response is not read to its end, because the request is sent again or the body is cancelled, the
+  /// measurement ends at that moment.
+  indirect case metrics(TransferMetrics)  // Four times as large as any other case.
   /// The request is sent again: the next request, the delay, the reason, and the attempt's error if it had no response.
   case resend(HTTPRequest, after: Duration, reason: String, failure: HTTPError?)
   /// A cookie of the response was not stored.
@@ -81,8 +81,8 @@ public struct EventHandler: EventListener {
   case cookiesStored([String])
   /// The cache decided about the request or its response.
   case cacheDecision(Event.CacheDecision)
-  /// The response comes from the cache, with its state there. After a 304, or if the origin failed, the request was
-  /// sent too.
+  /// The response comes from the cache: fresh, validated by the origin, or stale, as the value says. The request was
+  /// sent too if the origin answered 304 or failed.
   case cached(HTTPResponse.Source)
   /// A limit of the session delayed or refused the request, or sent a second one.
   case limit(Event.Limit)

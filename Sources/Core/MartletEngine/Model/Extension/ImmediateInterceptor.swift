@@ -1,8 +1,8 @@
 /// An interceptor that does as much of each stage as it can immediately, and returns the rest as work.
 ///
 /// The chain calls `prepareImmediately` and `reviewImmediately` in place of `prepare` and `review`, whose default
-/// implementations use them: most attempts do not concern most interceptors, and an asynchronous call would cost more
-/// than finding that out.
+/// implementations use them. Most interceptors have nothing to do in most attempts, and an asynchronous call would cost
+/// more than that check.
 package protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
   func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?

@@ -15,11 +15,11 @@ import MartletSemantics
 /// `prepare` runs before every attempt, in the order of the interceptors: each gets the request that the previous one
 /// returned. The request has the fields that describe its body (`Content-Type`). If an interceptor replaces the body,
 /// the new body's fields replace them, unless the caller or an interceptor has set them. `review` runs after every
-/// attempt, in reverse order. Each attempt starts from the caller's request. A redirect or a resend does not have the
-/// additions of interceptors to an earlier attempt, so a field for one origin is not sent to another.
+/// attempt, in reverse order. Each attempt starts from the caller's request. What interceptors added to an earlier
+/// attempt is not carried over to a redirect or a resend, so a field meant for one origin is not sent to another.
 public protocol Interceptor: Sendable {
-  /// The stages of an attempt in which it takes part; all by default. It is not called in the others, which saves time
-  /// in every request. This is read once, when the chain is made.
+  /// The stages of an attempt in which the interceptor takes part; all by default. It is not called in other stages,
+  /// which saves time in every request. The property is read once, when the chain is made.
   var stages: InterceptorStages { get }
 
   /// Returns the request to send, or a response in place of sending it. An error ends the call.
@@ -69,12 +69,13 @@ extension Interceptor {
   case respond(HTTPResponse)
 }
 
-/// The outcome of an attempt: a response whose body has not been read, or an error. Other errors than those of this
-/// package are ``HTTPError/underlying``.
+/// The outcome of an attempt: a response whose body has not been read, or an error. An error from outside this package
+/// is wrapped, and is in ``HTTPError/underlying``.
 public typealias Outcome = Result<HTTPResponse, HTTPError>
 
 extension Outcome {
-  /// The status of the response; nil for an error. It decides most outcomes without a copy of the response.
+  /// The status of the response; nil for an error. Most reviews need only the status, and reading it does not copy the
+  /// response.
   var status: HTTPStatus? {
     switch self {
     case .success(let response): response.status

@@ -64,7 +64,7 @@ extension Event.Message {
 package final class MessageReporter: Sendable {
   private let call: Call
   private let isListening: Bool
-  /// What receives the events of the call beside its listeners.
+  /// Receives the WebSocket's events in addition to the call's listeners.
   private let tap: (@Sendable (Event) -> Void)?
   /// The messages that have begun.
   private let sent = Mutex<Event.Message?>(nil)
@@ -126,8 +126,8 @@ package final class MessageReporter: Sendable {
 }
 
 extension Call {
-  /// Receives the messages and the end of the WebSocket that the call opens: for a transport that records what passes
-  /// through it. It is set before the request is sent.
+  /// Receives the messages and the end of the WebSocket that the call opens. A transport that records its traffic sets
+  /// it before the request is sent.
   package var messageTap: (@Sendable (Event) -> Void)? {
     get { self[Self.messageTaps] }
     set { self[Self.messageTaps] = newValue }

@@ -6,8 +6,8 @@ public import MartletSemantics
 /// is the difference to the previous one. A phase that did not take place, such as the handshakes of a reused
 /// connection, has no length. For a failed attempt, incomplete phases are zero.
 public struct TransferMetrics: Sendable, Hashable {
-  /// Until the request got an open connection, or one began to be opened for it: how long it waited because all
-  /// connections that the limits allow were in use. Zero over a transport that does not measure it.
+  /// Until the request got an open connection, or the transport began to open one for it: the time it waited while all
+  /// connections that the limits allow were in use. Zero if the transport does not measure it.
   public var queued: Duration = .zero
   /// Until the name was resolved.
   public var nameLookup: Duration = .zero
@@ -54,7 +54,7 @@ extension TransferMetrics {
     public var cipher: String { content.value.cipher }
     /// The protocol that was negotiated (ALPN), such as `h2`; nil if there was none.
     public var applicationProtocol: String? { content.value.applicationProtocol }
-    /// Whether an earlier session was resumed. The certificate is then that of its handshake.
+    /// Whether an earlier session was resumed. The certificate then comes from the handshake of that session.
     public var isResumed: Bool { content.value.isResumed }
     /// The server's certificate; nil if it is not known.
     public var certificate: Certificate? { content.value.certificate }
@@ -91,7 +91,7 @@ extension TransferMetrics {
       return ([version, cipher] + [applicationProtocol].compactMap(\.self) + names).joined(separator: ", ")
     }
 
-    /// The parts of a certificate that are shown. The text is that of the certificate, without control characters.
+    /// The parts of a certificate that are shown. Texts are copied from the certificate, without control characters.
     public struct Certificate: Sendable, Hashable {
       /// The common name of the subject, or another of its names.
       public var subject: String

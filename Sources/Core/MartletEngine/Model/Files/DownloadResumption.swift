@@ -34,7 +34,7 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   public let size: Int64?
   /// The strong entity tag or `Last-Modified` date that the rest must have.
   public let validator: String
-  /// Identifies the file. A value without it, of a program's own, starts again.
+  /// Identifies the file. Without it, as in a value that the program itself made, the download starts again.
   let identity: FileStatus.Identity?
 
   /// Removes the file if it is still the kept one; no other file is touched.

@@ -1,7 +1,6 @@
 import MartletSemantics
 
-// The questions that programs base decisions on. They are independent: the answer to several of them, or to none, may
-// be yes.
+// Properties for a program's decisions. They are independent: several of them may be true for one error, or none.
 extension HTTPError {
   /// Whether the task was cancelled.
   public var isCancelled: Bool { kind == .cancelled }
@@ -61,9 +60,9 @@ extension HTTPError {
     return isUnreachable || isTimeout || isHeldBack
   }
 
-  /// Whether the server, or an intermediary, is at fault: it is not the intended server, violates the protocol, or
-  /// returns a status that is not expected and no client error: 500 or above, or below 400. Sending the request again
-  /// does not help, unless it is ``isTransient`` too.
+  /// Whether the server, or an intermediary, is at fault: it is not the intended server, it violates the protocol, or
+  /// it returns an unexpected status outside the range of client errors (below 400, or 500 and above). Sending the
+  /// request again does not help, unless the error is also ``isTransient``.
   public var isServerFault: Bool {
     switch kind {
     case .protocolViolation, .untrustedCertificate, .pinMismatch, .tlsFailed, .headersTooLarge, .undecodableBody,
@@ -86,7 +85,8 @@ extension HTTPError {
     }
   }
 
-  /// Whether only this call has ended, by its cancellation or its deadline, and not the work that it waited for.
+  /// Whether the error ends only this call, because it was cancelled or reached its deadline. Work that it waited for
+  /// goes on.
   var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 
   /// Whether a limit of this program held the request back.

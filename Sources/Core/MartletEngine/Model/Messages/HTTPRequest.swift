@@ -30,7 +30,7 @@ public struct HTTPRequest: Sendable {
     get { content.value.withheld }
     set { content.value.withheld = newValue }
   }
-  /// Beside the content, because others change it.
+  /// Stored beside the content: the options change independently of it, and their changes must not copy it.
   @usableFromInline var sharedOptions: Shared<RequestOptions>
 
   /// Makes a request. It is not validated here: if it is invalid, the verb that sends it throws an error.
@@ -38,8 +38,8 @@ public struct HTTPRequest: Sendable {
   /// - Parameters:
   ///   - method: the method.
   ///   - url: the URL. One without a scheme is relative to ``SessionConfiguration/baseURL``.
-  ///   - query: names and values that are added to the URL's query, in order and percent-encoded: the server gets a
-  ///     plus sign or a space as such. None by default.
+  ///   - query: names and values that are added to the URL's query, in order and percent-encoded, so that the server
+  ///     decodes a plus sign as a plus sign and a space as a space. None by default.
   ///   - fields: the fields.
   ///   - body: the body; empty by default.
   ///   - options: the options. Unset options are the session's.
@@ -132,8 +132,8 @@ extension HTTPRequest: CustomStringConvertible {
 }
 
 extension HTTPRequest {
-  /// Returns the URL of a text. For text that is not a URL, returns one that cannot be sent and contains the text,
-  /// without secrets, for the error.
+  /// Parses a URL. If the text is not a URL, returns a placeholder that cannot be sent; it contains the text, without
+  /// secrets, for the error message.
   private static func url(_ text: String) -> URL {
     if let url = URL(text: text) { return url }
     let shown = PercentEncoding.pathSegment.encode(Redaction.strict.redacted(reference: text))

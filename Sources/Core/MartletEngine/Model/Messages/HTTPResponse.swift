@@ -4,8 +4,8 @@ public import MartletSemantics
 public struct HTTPResponse: Sendable {
   private var content: Shared<Parts>
 
-  /// The head of the request that this response answers, as its attempt sent it: after redirects, the last one. A
-  /// response that no session has returned yet knows only the URL.
+  /// The head of the request that this response answers, as its attempt sent it: after redirects, the last one. Until a
+  /// session returns the response, only the URL is set.
   public package(set) var request: RequestHead {
     get { content.value.request }
     set { content.value.request = newValue }
@@ -31,8 +31,8 @@ public struct HTTPResponse: Sendable {
     get { content.value.networkHead }
     set { content.value.networkHead = newValue }
   }
-  /// The origin of the response. If it is from a cache, ``networkHead`` is nil, or the head of the 304 that confirmed
-  /// it.
+  /// Where the response came from. For a response from the cache, ``networkHead`` is nil, or the head of the 304 that
+  /// confirmed it.
   public var source: HTTPResponse.Source {
     get { content.value.source }
     set { content.value.source = newValue }
@@ -42,12 +42,13 @@ public struct HTTPResponse: Sendable {
     get { content.value.history }
     set { content.value.history = newValue }
   }
-  /// The bytes of a connection that is no longer used for HTTP; nil if it is, and over transports other than sockets.
+  /// The raw connection after an upgrade or CONNECT, as bytes; nil for an ordinary response, and over transports other
+  /// than sockets.
   package var stream: (any DuplexStream)? {
     get { content.value.stream }
     set { content.value.stream = newValue }
   }
-  /// The messages of a WebSocket, from a transport that has no bytes of a connection to give; nil for any other
+  /// The messages of a WebSocket, from a transport that cannot expose the connection's bytes; nil for any other
   /// response.
   package var messages: (any MessageChannel)? {
     get { content.value.messages }

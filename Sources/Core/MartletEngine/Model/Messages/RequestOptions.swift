@@ -8,8 +8,8 @@ public struct RequestOptions: Sendable {
   /// The maximum wait for the head of the response, including the time to connect. While a body is sent, every byte
   /// restarts the wait. nil for no limit. 60 seconds by default.
   @Option public var responseTimeout: Duration? = .seconds(60)
-  /// The maximum wait for more bytes of the response's body. Time in which the reader does not read is not counted. nil
-  /// for no limit. 60 seconds by default.
+  /// The maximum wait for more bytes of the response's body. It does not run while the reader is not reading. nil for
+  /// no limit. 60 seconds by default.
   @Option public var idleTimeout: Duration? = .seconds(60)
   /// How often an HTTP/2 PING (RFC 9113 §6.7) tests a connection while the request uses it and nothing arrives. If the
   /// peer does not answer within five seconds, the connection is closed, and its requests fail with
@@ -36,12 +36,12 @@ public struct RequestOptions: Sendable {
   /// try await jar.removePartition("tenant-7/anna")
   /// ```
   ///
-  /// In the cache, the name stands for the user's credentials. Within the partition, a response to a request with
-  /// `Authorization` is used again whatever token a later request has. So it remains usable when the token is renewed,
-  /// and also without a token if none can be obtained because there is no network. That holds even if its `Vary` names
-  /// `Authorization`. If `Vary` names `Cookie`, cookies count as usual, because they identify more than the user; if
-  /// they have changed, the origin can confirm a response with an entity tag. In the empty partition, responses to
-  /// requests with `Authorization` are used only for the same credentials, unless they are `public`.
+  /// In the cache, the name stands for the user's credentials. Within a named partition, a response to a request with
+  /// `Authorization` is reused whatever token a later request has, even if its `Vary` names `Authorization`. The
+  /// response therefore remains usable after the token was renewed, and when no token can be obtained because there is
+  /// no network. If `Vary` names `Cookie`, cookies must match as usual, because they identify more than the user; if
+  /// they have changed, the origin can still confirm a response that has an entity tag. In the empty partition,
+  /// responses to requests with `Authorization` are used only for the same credentials, unless they are `public`.
   @Option public var partition: String = ""
   /// Which redirects are followed. By default up to 20.
   @Option public var redirectPolicy: RedirectPolicy = .follow
@@ -63,12 +63,11 @@ public struct RequestOptions: Sendable {
   @Option public var collectLimit: Int = 1 << 30
   /// The maximum number of bytes of a response's heads and trailers together; 256 KiB by default.
   @Option public var headerLimit: Int = 256 << 10
-  /// Whether the session's cookies are sent with the request, and those of its responses are stored. True by default.
-  /// If a request has a `Cookie` field, no other cookies are sent, but its responses may still set some.
+  /// Whether the session's cookies are sent with the request, and the cookies in its responses are stored. True by
+  /// default. A request that has its own `Cookie` field gets no others, but its responses may still set some.
   @Option public var handlesCookies: Bool = true
-  /// Whether the session's ``SessionConfiguration/credentials`` and the user information of the URL may authorize the
-  /// request. True by default. If it is false, the request is sent with the fields that it has, and a 401 is its
-  /// response.
+  /// Whether the session's ``SessionConfiguration/credentials`` and the user information in the URL may authorize the
+  /// request. True by default. If false, the request is sent with its own fields only, and the caller gets any 401.
   @Option public var usesCredentials: Bool = true
   /// The circumstances besides the URL that affect cookies; see ``Cookie/Context``. By default the request is
   /// same-site. The method is always the request's.
@@ -107,9 +106,10 @@ public struct RequestOptions: Sendable {
   /// caller keeps them. A response that is already stored is used in any case.
   @Option public var storesDownloads: Bool = false
   /// Whether the URL's path is sent with its segments `.` and `..`, like curl's `--path-as-is`. False by default: they
-  /// are removed at the beginning of the call (RFC 3986 §5.2.4), even if their dots are encoded (`%2e`). So cookies and
-  /// credentials are those of the path that the server gets. A reference is always resolved against
-  /// ``SessionConfiguration/baseURL``, and a redirect's against the URL of its response, without such segments.
+  /// are removed at the beginning of the call (RFC 3986 §5.2.4), even if their dots are encoded (`%2e`). Cookies and
+  /// credentials are then chosen by the path that the server sees. This option does not affect relative references:
+  /// resolving them against ``SessionConfiguration/baseURL``, or a `Location` against the URL of its response, always
+  /// removes such segments.
   @Option public var keepsDotSegments: Bool = false
   /// The purpose of the request, such as the name of an API operation: logs and traces show it as ``Call/label``. It is
   /// not sent. nil, the default, for none.
@@ -124,8 +124,8 @@ public struct RequestOptions: Sendable {
   /// Makes options of which none is set.
   public init() {}
 
-  /// The value of an option, which remembers whether it was set. An option that was not has its default, or the
-  /// session's value.
+  /// The value of an option, and whether it was set. An option that was not set has its default, or the session's
+  /// value.
   @propertyWrapper
   public struct Option<Value: Sendable>: Sendable {
     private var value: Value
@@ -151,8 +151,8 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-  /// Disables the limits that would end a call that is meant to last, unless they are set here: those of the session do
-  /// not apply. PINGs find a dead connection in their place.
+  /// Disables the limits that would end a long-lived call, unless the request sets them itself: the session's limits do
+  /// not apply. PINGs detect a dead connection instead.
   mutating func disableSessionTimeouts() {
     var unlimited = RequestOptions()
     (unlimited.idleTimeout, unlimited.deadline, unlimited.bodyLimit) = (nil, nil, nil)
@@ -160,7 +160,7 @@ extension RequestOptions {
     inherit(unlimited)
   }
 
-  /// Takes the values of a session's options where they are not set. Its interceptors and listeners come first.
+  /// Takes the session's value for each option that is not set. The session's interceptors and listeners come first.
   mutating func inherit(_ defaults: RequestOptions) {
     _responseTimeout.inherit(defaults._responseTimeout)
     _idleTimeout.inherit(defaults._idleTimeout)
@@ -195,7 +195,7 @@ extension Shared<RequestOptions> {
   /// Options of which none is set.
   static let standard = Shared(RequestOptions())
 
-  /// Returns these options of a request with the session's where they are not set.
+  /// Returns the options of a request, with the session's values for those that are not set.
   func inheriting(from defaults: Shared<RequestOptions>) -> Shared<RequestOptions> {
     if defaults.isSame(as: .standard) || defaults.isSame(as: self) { return self }
     if isSame(as: .standard) { return defaults }

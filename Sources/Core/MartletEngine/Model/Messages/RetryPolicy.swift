@@ -23,9 +23,9 @@ public import MartletSemantics
 /// ``SessionConfiguration/retryBudget``. An ``Event/resend(_:after:reason:failure:)`` reports each retry and each
 /// replacement, and an ``Event/note(_:)`` each decision against one.
 ///
-/// A transport may also replace a request by itself, within one attempt: the one over sockets does so once after a
-/// stale connection, and up to five times if a closing connection did not process the request. Only an
-/// ``Event/note(_:)`` reports that. It is not in ``HTTPResponse/history``, and does not count as an attempt or a retry.
+/// A transport may also replace a request by itself, within one attempt: `SocketTransport` does so once after a stale
+/// connection, and up to five times if a closing connection did not process the request. Such a replacement is reported
+/// only by an ``Event/note(_:)``. It is not in ``HTTPResponse/history``, and does not count as an attempt or a retry.
 public struct RetryPolicy: Sendable {
   /// The maximum number of retries of a call, without replacements; 0 by default.
   public var limit: Int

@@ -1,13 +1,13 @@
-/// A value that is copied far more often than it is changed: a reference to it, which copies it before a change unless
-/// nothing else refers to it.
+/// A copy-on-write box for a value that is copied far more often than it is changed: a change copies the value first,
+/// unless nothing else refers to the box.
 ///
-/// Requests, options, responses and errors consist of one. A copy then costs one retain, and the frame of every
-/// asynchronous function that has one keeps eight bytes. It is inlined into other modules, because an accessor that
-/// yields allocates memory where it is not.
+/// Requests, options, responses and errors store their contents in one. A copy costs one retain, and takes eight bytes
+/// in the frame of an asynchronous function. The code is inlined into other modules, because calling a yielding
+/// accessor that is not inlined allocates memory.
 @usableFromInline
 struct Shared<Value: Sendable>: Sendable {
-  // SAFETY: only a `Shared` that is the only one to refer to the box changes it, and a change of
-  // that `Shared` has exclusive access to it. So the value needs no check of exclusivity of its own.
+  // SAFETY: a box is changed only through a `Shared` that holds the only reference to it, and while that `Shared` is
+  // accessed exclusively. So the value itself needs no exclusivity check.
   @usableFromInline
   final class Box: @unchecked Sendable {
     @usableFromInline @exclusivity(unchecked) var value: Value

@@ -45,13 +45,13 @@ public struct ConnectionConfiguration: Sendable {
   /// 2 MiB by default. Over HTTP/2 it is also the window of each stream (RFC 9113 §6.9), from 16 KiB to 2 GiB: that
   /// many bytes may be in transit when the sender is paused. A small window slows down a fast, distant server.
   public var readAhead = 1 << 21
-  /// Which servers may be connected to; all by default. For a service that fetches URLs which strangers have written,
-  /// ``AddressPolicy/publicAddresses``.
+  /// Which servers may be connected to; all by default. Set ``AddressPolicy/publicAddresses`` in a service that fetches
+  /// URLs from untrusted users.
   ///
-  /// It holds for every request of a session, also for the target of a redirect, and for the address that is really
-  /// connected to; what it refuses fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the default on
-  /// Linux, supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails with
-  /// ``HTTPError/Kind/invalidRequest``.
+  /// It applies to every request of a session, including targets of redirects, and checks the address that the
+  /// connection actually uses. A refused request fails with ``HTTPError/Kind/addressRefused``. `SocketTransport`, the
+  /// default on Linux, supports it. Over `URLSessionTransport`, which chooses the address itself, every request fails
+  /// with ``HTTPError/Kind/invalidRequest``.
   public var addressPolicy = AddressPolicy.any
   /// How networks treat the packets of the connections, those to proxies included. nil, the default, leaves it to the
   /// system.

@@ -15,13 +15,13 @@ public struct ServerTrust: Sendable, Hashable {
   /// decides.
   ///
   /// It is called before the first request is sent over a new connection whose certificates were not checked yet. It is
-  /// not called when a connection is reused. During the lifetime of the transport, it is not called either for another
+  /// not called when a connection is reused. Nor is it called again, during the lifetime of the transport, for another
   /// connection to the same host and port with the same certificates. Requests that begin at the same time may each be
   /// checked. It is also called after the system refused a certificate: the request then fails in any case, with the
   /// error of the check if it throws one.
   ///
-  /// The request fails with the error that the check throws. An ``HTTPError`` is not changed; any other error becomes
-  /// the underlying error of one of kind ``HTTPError/Kind/untrustedCertificate``. The `Call` is that of the request.
+  /// The request fails with the error that the check throws. An ``HTTPError`` is not changed; any other error is
+  /// wrapped in an error of kind ``HTTPError/Kind/untrustedCertificate``. The `Call` is the one that sends the request.
   ///
   /// Over sockets, the time of the check does not count toward ``RequestOptions/responseTimeout`` of the request that
   /// calls it, only toward its deadline. Other requests that wait for the same server may exceed their timeouts in the

@@ -45,8 +45,8 @@ public struct TLSSettings: Sendable {
   /// Called in place of ``serverTrustCheck`` if the system refuses the server's certificates: returns whether to use
   /// the server anyway. For development only, and for the transport over sockets only. nil by default.
   ///
-  /// It is not called for a key that is not pinned. It is not called either with a client certificate, which the server
-  /// would have received before.
+  /// It is not called if the server's key is not among the pinned ones. Nor is it called with a client certificate,
+  /// because the server would have received that before the decision.
   package var acceptsRefusedServer: (@Sendable (ServerTrust, Call) async throws -> Bool)?
 
   /// Makes the default settings.

@@ -43,7 +43,7 @@ public import MartletSemantics
   ///   - size: the size of a chunk.
   public mutating func allocate(bodySize: Int?, chunk size: ChunkPool.Size = .usual) -> Bool {
     if let bodySize, !Self.usesChunk(bodySize: bodySize) {
-      // One byte more than the body: if a socket does not fill it, it has no more bytes.
+      // One byte more than the body: if a read does not fill the memory, the socket has no more bytes.
       (chunk, capacity) = (nil, bodySize + 1)
       block = malloc(capacity)
     } else {
@@ -89,8 +89,8 @@ public import MartletSemantics
   /// Adds bytes that were written into ``room``.
   public mutating func addFilled(_ count: Int) { self.count += count }
 
-  /// Removes and returns the bytes; nil if there are none. Few bytes of a chunk are copied; otherwise its memory
-  /// becomes that of the result.
+  /// Removes and returns the bytes; nil if there are none. If a chunk contains only a few bytes, they are copied;
+  /// otherwise the result takes over its memory.
   public mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }

@@ -1,7 +1,7 @@
 /// A queue in an array. Taking its front does not move the other elements, and frees the memory of the taken element at
 /// once.
 ///
-/// The code is inlinable, so that a queue of signals has no cost of its own in another module.
+/// The code is inlinable, so that other modules can specialize it.
 @_spi(Transports) public struct HeadQueue<Element> {
   /// The elements; those before `first` were taken, and are nil.
   @usableFromInline var elements: [Element?] = []

@@ -4,7 +4,7 @@ public import Synchronization
 @_spi(Transports) public protocol QueuedSignal: Sendable {
   /// The bytes of the response's body in this signal; 0 for any other signal.
   var byteCount: Int { get }
-  /// Whether this signal makes an unread earlier one superfluous, as a later count of sent bytes does.
+  /// Whether this signal makes an unread earlier one obsolete, such as a later count of sent bytes.
   func replaces(_ earlier: Self) -> Bool
 }
 
@@ -13,8 +13,8 @@ public import Synchronization
 /// Whether to pause the sender is decided under the queue's lock. Otherwise the reader could empty the queue in
 /// between, and nothing would resume the sender.
 ///
-/// The reader's continuation is taken out of the state under the lock, and the code that took it resumes it once. So it
-/// need not be a checked continuation, which would allocate an object for each wait.
+/// The reader's continuation is taken out of the state under the lock, and resumed once by the code that took it. An
+/// unsafe continuation is therefore enough; a checked one would allocate an object for each wait.
 ///
 /// The code is inlinable, so that each transport has a version for its own type of signal. It is public for that reason
 /// alone: the compiler does not specialize `package` code in another module.

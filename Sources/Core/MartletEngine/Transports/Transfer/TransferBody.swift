@@ -16,8 +16,8 @@ import Synchronization
   func fail(_ error: HTTPError)
 }
 
-/// Reads a response that a loop thread receives: first its head, then its body. When it is released, the transfer is
-/// cancelled. If it is being read at the deadline of its call, it fails.
+/// Reads a response that a loop thread receives: first its head, then its body. Releasing it cancels the transfer. If
+/// the call's deadline passes while it is being read, it fails.
 @_spi(Transports) public final class TransferBody: BodySource, DeadlineAware {
   private let signals: SignalQueue<TransferSignal>
   private let transfer: any TransferControl
@@ -32,7 +32,8 @@ import Synchronization
   public var endsAtDeadline: Bool { true }
 
   private enum State {
-    /// It keeps the transport's thread, which a response that was read to its end does not.
+    /// The transfer is in progress. This case keeps the transport's thread alive; a response that was read to its end
+    /// does not.
     case running(any AnyObject & Sendable)
     /// The reader stopped: it gets a `CancellationError`, never the end.
     case stopped
@@ -203,7 +204,7 @@ import Synchronization
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
   }
 
-  /// Stops without a report of metrics: another response takes the place of this one within the attempt.
+  /// Stops without reporting metrics, because another response replaces this one within the same attempt.
   public func cancelUnmeasured() {
     _ = measured.withLock { $0.take() }
     stop()

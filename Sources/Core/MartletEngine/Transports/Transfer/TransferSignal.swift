@@ -23,8 +23,8 @@ public import MartletSemantics
   case whole([UInt8], Data, trailers: [UInt8])
   /// The transfer failed.
   case failed(HTTPError)
-  /// A signal with the metrics up to it: at the head, for a response that is not read to its end, and again at its end
-  /// or failure. Only for calls whose listeners receive metrics.
+  /// A signal with the metrics up to that point. The head carries them in case the response is not read to its end; the
+  /// end or the failure carries them again. Only for calls whose listeners receive metrics.
   indirect case measured(TransferMetrics, TransferSignal)
 
   /// The signal with metrics, unless they are nil.
@@ -32,7 +32,8 @@ public import MartletSemantics
     if let metrics { .measured(metrics, self) } else { self }
   }
 
-  /// How much of the reader's room it takes. Even a chunk of a few bytes needs memory for itself.
+  /// How many bytes the signal counts toward the reader's limit. Even a chunk of a few bytes occupies memory, so it
+  /// counts as 256.
   public var byteCount: Int {
     switch self {
     case .chunk(let data), .whole(_, let data, _): max(256, data.count)

@@ -23,3 +23,8 @@ extension HTTPMethod {
   /// The method DELETE, under its name in capitals.
   public static let DELETE = HTTPMethod.delete
 }
+
+extension Dependency {
+  /// The same as ``single(_:)``, under Poq's name: `Container.shared.cart = .replace { LocalCart() }`.
+  public static func replace(_ make: @escaping @Sendable () -> Value) -> Dependency { single(make) }
+}

@@ -51,9 +51,9 @@ extension SocketTransport {
     /// way may have forgotten it. 15 seconds by default.
     package var silenceLimit = Duration.seconds(15)
     /// How long requests wait for the answer to a PING before they get another connection; half a second by default.
-    package var examinationPatience = Duration.milliseconds(500)
+    package var probePatience = Duration.milliseconds(500)
     /// How long the answer may take before the connection is closed; 5 seconds by default.
-    package var examinationTimeout = Duration.seconds(5)
+    package var probeTimeout = Duration.seconds(5)
     /// How long the system waits for a peer to acknowledge anything before it gives up the connection; a minute by
     /// default, and longer for a request with a longer response timeout.
     package var acknowledgementTimeout = Duration.seconds(60)
@@ -90,8 +90,8 @@ extension ConnectionOptions {
     }
     blockingWait = Processors.available() > 1 ? options.blockingWait.nanoseconds : 0
     silenceLimit = options.silenceLimit.nanoseconds
-    examinationPatience = options.examinationPatience.nanoseconds
-    examinationTimeout = options.examinationTimeout.nanoseconds
+    probePatience = options.probePatience.nanoseconds
+    probeTimeout = options.probeTimeout.nanoseconds
     acknowledgementTimeout = options.acknowledgementTimeout.nanoseconds
     handshakeThreads = options.handshakeThreads
     guard localAddress == nil || unixSocket == nil else {

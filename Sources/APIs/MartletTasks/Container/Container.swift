@@ -110,9 +110,6 @@ public struct Dependency<Value: Sendable>: Sendable {
     return Dependency(resolve: { kept.value(make) }, isKept: true)
   }
 
-  /// The same as ``single(_:)``: `Container.shared.cart = .replace { LocalCart() }`.
-  public static func replace(_ make: @escaping @Sendable () -> Value) -> Dependency { single(make) }
-
   /// Wraps the dependency: `Container.shared.networkSession.decorate { Logged($0) }`. If it was made each time, it
   /// still is.
   public mutating func decorate(_ decoration: @escaping @Sendable (Value) -> Value) {

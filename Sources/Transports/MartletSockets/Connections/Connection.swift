@@ -26,7 +26,7 @@ protocol ConnectionDriver: AnyObject {
   /// Gives up a transfer, which has ended or was cancelled.
   func abandon(_ transfer: Transfer)
   /// Reacts to a transfer that got no bytes in time: the connection may be dead.
-  func suspectDeath(after transfer: Transfer)
+  func checkLiveness(after transfer: Transfer)
   /// Ends every transfer with this error: the connection has failed and was closed.
   func fail(_ error: HTTPError)
 }
@@ -35,7 +35,7 @@ extension ConnectionDriver {
   var bodyMemory: UnsafeMutableRawBufferPointer? { nil }
   func receive(inBodyMemory bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
-  func suspectDeath(after transfer: Transfer) {}
+  func checkLiveness(after transfer: Transfer) {}
 }
 
 /// A connection: its socket, TLS, and the driver that speaks HTTP over it. It belongs to the loop's thread.

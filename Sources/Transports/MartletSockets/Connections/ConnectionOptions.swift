@@ -15,8 +15,8 @@ struct ConnectionOptions: Sendable {
   /// Nanoseconds; see ``SocketTransport/Options/silenceLimit``.
   let silenceLimit: UInt64
   /// Nanoseconds, like the options below.
-  let examinationPatience: UInt64
-  let examinationTimeout: UInt64
+  let probePatience: UInt64
+  let probeTimeout: UInt64
   let acknowledgementTimeout: UInt64
   let handshakeThreads: WorkerThreads
 }

@@ -297,7 +297,7 @@ extension HTTP1Driver {
 
   /// Closes idle connections if a reused connection has received nothing for its request: those that were already idle
   /// when the request began are probably dead too.
-  func suspectDeath(after transfer: Transfer) {
+  func checkLiveness(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
     connection.network.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)
   }

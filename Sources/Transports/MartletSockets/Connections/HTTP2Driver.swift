@@ -18,11 +18,11 @@ final class HTTP2Driver: ConnectionDriver {
   /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
   /// SETTINGS, without which no WebSocket can be opened.
   private var held: [Transfer] = []
-  private var examination = Examination.none
-  private lazy var examinationTimer = HeapTimer { [weak self] in self?.examinationGoesOn() }
+  private var probe = Probe.none
+  private lazy var probeTimer = HeapTimer { [weak self] in self?.probeIsOverdue() }
 
   /// Whether a PING is testing the connection; any byte answers it.
-  private enum Examination {
+  private enum Probe {
     case none
     /// Requests wait for the answer.
     case holdsRequests
@@ -46,8 +46,8 @@ final class HTTP2Driver: ConnectionDriver {
 extension HTTP2Driver {
   func start(_ transfer: Transfer) {
     let isReused = transfer.timing.reusedConnection && streams.isEmpty
-    guard isExamined || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }
-    examine()
+    guard isProbed || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }
+    sendProbe()
     held.append(transfer)
   }
 
@@ -155,30 +155,30 @@ extension HTTP2Driver {
     return now > last ? now - last : 0
   }
 
-  private var isExamined: Bool { if case .none = examination { false } else { true } }
+  private var isProbed: Bool { if case .none = probe { false } else { true } }
 
   /// Tests the connection, unless other requests have just received something over it.
-  func suspectDeath(after transfer: Transfer) {
+  func checkLiveness(after transfer: Transfer) {
     let waited = network.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
-    if silence >= waited / 2 { examine() }
+    if silence >= waited / 2 { sendProbe() }
   }
 
   /// Sends a PING, unless one is unanswered.
-  private func examine() {
-    guard !isExamined else { return }
-    examination = .holdsRequests
+  private func sendProbe() {
+    guard !isProbed else { return }
+    probe = .holdsRequests
     session.ping()
-    network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationPatience)
+    network.loop.set(probeTimer, to: network.loop.now &+ network.options.probePatience)
     connection.noteOutput()
   }
 
   /// Reacts to a missing answer: new requests first get other connections, later this one is closed.
-  private func examinationGoesOn() {
-    switch examination {
+  private func probeIsOverdue() {
+    switch probe {
     case .none: return
     case .holdsRequests:
-      examination = .isSuspended
-      network.loop.set(examinationTimer, to: network.loop.now &+ network.options.examinationTimeout)
+      probe = .isSuspended
+      network.loop.set(probeTimer, to: network.loop.now &+ network.options.probeTimeout)
       network.pool.suspend(connection)
       for _ in held { network.pool.released(connection) }
       sendHeldElsewhere()
@@ -188,9 +188,9 @@ extension HTTP2Driver {
     }
   }
 
-  private func foundAlive() {
-    let wasSuspended = if case .isSuspended = examination { true } else { false }
-    endExamination()
+  private func probeSucceeded() {
+    let wasSuspended = if case .isSuspended = probe { true } else { false }
+    endProbe()
     if wasSuspended { network.pool.resume(connection) }
     submitHeld()
   }
@@ -201,9 +201,9 @@ extension HTTP2Driver {
     for transfer in transfers where !transfer.isEnded { submit(transfer) }
   }
 
-  private func endExamination() {
-    examination = .none
-    network.loop.set(examinationTimer, to: .max)
+  private func endProbe() {
+    probe = .none
+    network.loop.set(probeTimer, to: .max)
   }
 
   /// Moves the held requests, of which nothing was sent, to other connections.
@@ -232,7 +232,7 @@ extension HTTP2Driver {
     } catch {
       return send()  // sends a GOAWAY, and closes the connection
     }
-    if isExamined { foundAlive() }
+    if isProbed { probeSucceeded() }
     connection.noteOutput()
   }
 
@@ -266,7 +266,7 @@ extension HTTP2Driver {
       } else {
         network.pool.changed(connection, capacity: session.streamLimit)
       }
-      if session.hasSettings, !isExamined { submitHeld() }
+      if session.hasSettings, !isProbed { submitHeld() }
     }
     let count = endedCount
     endedCount = 0
@@ -275,7 +275,7 @@ extension HTTP2Driver {
     failed = []
     for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }
     if connection.isClosed {
-      endExamination()
+      endProbe()
       sendHeldElsewhere()
     }
   }

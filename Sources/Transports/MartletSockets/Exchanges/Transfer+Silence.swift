@@ -31,14 +31,14 @@ extension Transfer {
     let now = network.loop.now
     if let nextPing, nextPing <= now {
       lastPing = now
-      connection?.driver?.suspectDeath(after: self)
+      connection?.driver?.checkLiveness(after: self)
     }
     guard let timeout else { return watchSilence() }
     // Silence does not count while the reader is not waiting for more.
     let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
-    connection?.driver?.suspectDeath(after: self)
+    connection?.driver?.checkLiveness(after: self)
     let limit = Duration.nanoseconds(Int64(clamping: timeout))
     let (phase, reason) =
       connection == nil

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// HTTP/2 connections that were silent for long. They are examined with a PING before they are used again.
+/// HTTP/2 connections that were silent for long. They are probed with a PING before they are used again.
 @Suite(.timeLimit(.minutes(5)))
 struct SilentConnectionTests {
   private func transport(
@@ -26,11 +26,11 @@ struct SilentConnectionTests {
   }
 
   /// The server answers with the number of its connection and the number of PINGs that came over it.
-  @Test func aSilentConnectionIsExaminedBeforeEachUse() async throws {
+  @Test func aSilentConnectionIsProbedBeforeEachUse() async throws {
     let server = try FrameServer(.pings)
     let transport = transport(to: server) { options in
       options.silenceLimit = .zero
-      options.examinationTimeout = .seconds(200)
+      options.probeTimeout = .seconds(200)
     }
     #expect(try await text(transport, server) == "1 0")
     #expect(try await text(transport, server) == "1 1")
@@ -47,7 +47,7 @@ struct SilentConnectionTests {
     let server = try FrameServer(.deaf)
     let transport = transport(to: server) { options in
       options.silenceLimit = .zero
-      options.examinationTimeout = .milliseconds(50)
+      options.probeTimeout = .milliseconds(50)
     }
     #expect(try await text(transport, server) == "1 0")
     #expect(try await text(transport, server) == "2 0")
@@ -57,7 +57,7 @@ struct SilentConnectionTests {
     let server = try FrameServer(.deaf)
     let transport = transport(to: server) { options in
       options.silenceLimit = .zero
-      options.examinationTimeout = .milliseconds(50)
+      options.probeTimeout = .milliseconds(50)
     }
     #expect(try await text(transport, server) == "1 0")
     let texts = try await withThrowingTaskGroup(of: String.self) { group in

@@ -41,7 +41,7 @@ struct NetworkDeathTests {
     }
   }
 
-  /// Sessions without retries whose connections are examined soon.
+  /// Sessions without retries whose connections are probed soon.
   private func session(
     to server: DyingServer, _ row: Row, _ change: (inout SocketTransport.Options) -> Void = { _ in }
   ) -> HTTPSession {
@@ -50,8 +50,8 @@ struct NetworkDeathTests {
     connection.tls.authorities = server.authority.certificate
     if row.isHTTP2 && !row.tls { connection.versions = .http2PriorKnowledge }
     var options = SocketTransport.Options()
-    options.examinationPatience = .milliseconds(50)
-    options.examinationTimeout = .milliseconds(200)
+    options.probePatience = .milliseconds(50)
+    options.probeTimeout = .milliseconds(200)
     change(&options)
     var configuration = SessionConfiguration()
     configuration.cache = nil
@@ -132,15 +132,15 @@ struct NetworkDeathTests {
     stream.cancel()
   }
 
-  /// Timeouts that are shorter than an examination must not begin it again each time.
+  /// Timeouts that are shorter than a probe must not begin it again each time.
   @Test(arguments: [DyingServer.Death.freezes, .vanishes])
   func aDeadIdleConnectionIsReplacedAlthoughItsRequestsEndEarly(_ death: DyingServer.Death) async throws {
     let row = Row(death: death, moment: .betweenRequests, isHTTP2: true, tls: false)
     let server = try row.server()
     let session = session(to: server, row) { options in
       options.silenceLimit = .zero
-      options.examinationPatience = .milliseconds(400)
-      options.examinationTimeout = .milliseconds(400)
+      options.probePatience = .milliseconds(400)
+      options.probeTimeout = .milliseconds(400)
     }
     #expect(try await text(session, request(row, server, dying: false)) == "1")
     server.endFirstConnection()
@@ -164,7 +164,7 @@ struct NetworkDeathTests {
     #expect(try await text(session, post) == "2")
   }
 
-  /// HTTP/1.1 has no PING; the system examines the connection of a host that has disappeared.
+  /// HTTP/1.1 has no PING; the system probes the connection of a host that has disappeared.
   @Test func aStreamWithoutTimeoutsEndsWhenItsHostIsGone() async throws {
     let row = Row(death: .vanishes, moment: .inTheBody, isHTTP2: false, tls: false)
     let server = try row.server()
@@ -196,8 +196,8 @@ struct NetworkDeathTests {
     let row = Row(death: .freezes, moment: .inTheUpload, isHTTP2: true, tls: false, leavesFirstOpen: true)
     let server = try row.server()
     let session = session(to: server, row) { options in
-      options.examinationPatience = .seconds(100)
-      options.examinationTimeout = .seconds(100)
+      options.probePatience = .seconds(100)
+      options.probeTimeout = .seconds(100)
     }
     var endless = request(row, server, dying: false)
     endless.options.idleTimeout = .seconds(1)

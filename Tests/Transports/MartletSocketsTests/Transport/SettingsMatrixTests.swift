@@ -183,7 +183,7 @@ struct SettingsMatrixTests {
       // which ServiceClassTests changes
       "serviceClass",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
-      "silenceLimit", "examinationPatience", "examinationTimeout", "acknowledgementTimeout",
+      "silenceLimit", "probePatience", "probeTimeout", "acknowledgementTimeout",
       // which HandshakeTests changes
       "handshakeThreads",
     ]

@@ -11,7 +11,7 @@ public final class Call: Work {
   public let label: String?
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
   package let askedURL: URL?
-  /// What the caller does with the response.
+  /// The purpose of the call, and what the caller does with the response.
   package let use: Use
   /// The call that this one is a part of; see ``part(reportingTo:sending:)``.
   private let whole: Call?
@@ -182,7 +182,7 @@ extension Call {
     func codings(in attempt: Int) -> [String] { attempt == self.attempt ? codings : [] }
   }
 
-  /// What the caller does with the response.
+  /// The purpose of a call, and what its caller does with the response.
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
     package var isCollected: Bool

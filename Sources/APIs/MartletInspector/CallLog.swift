@@ -4,7 +4,7 @@ import MartletSemantics
 import MartletServer
 import Synchronization
 
-/// The recorded calls, in a ring with a limited number of calls and bytes.
+/// The recorded calls, in a ring that limits the number of calls, and of bytes of bodies and messages.
 ///
 /// A listener only adds values to it. It formats nothing and notifies no page: a page asks for the calls whose revision
 /// is above the last one that it has seen. So a page that does not read costs nothing, and neither does an inspector

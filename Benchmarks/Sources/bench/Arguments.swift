@@ -27,8 +27,8 @@ struct Arguments {
   static let usage = """
     bench [--quick] [--rounds N] [--only KEY,…] [--clients NAME,…] [--json FILE] [--svg FILE]
                                 compare the clients: about 20 minutes; --quick 4 minutes
-    bench [--svg FILE] --combine FILE…
-                                the medians of runs whose figures --json has written
+    bench [--svg FILE] [--only KEY,…] [--clients NAME,…] --combine FILE…
+                                the medians of runs whose figures --json has written, and a chart of some
     bench --instructions [--only KEY,…] [--clients NAME,…]
                                 count instructions, allocations, retains and system calls of a request (valgrind, strace)
     bench --budget              compare these counts with Benchmarks/budget.json

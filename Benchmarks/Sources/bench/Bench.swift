@@ -38,7 +38,7 @@ enum Bench {
   private static func combine(_ files: [URL], _ arguments: Arguments) throws {
     let report = Report(combining: try files.map { try Report(from: $0) })
     if let file = arguments.json { try report.write(to: file) }
-    if let file = arguments.svg { try report.writeChart(to: file) }
+    if let file = arguments.svg { try report.writeChart(to: file, arguments) }
   }
 
   /// Starts the server, and stops it whatever happens, even if the run is interrupted.

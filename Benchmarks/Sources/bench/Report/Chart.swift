@@ -11,14 +11,15 @@ struct Chart {
   private let clients: [String]
   private let groups: [Group]
 
-  /// - Parameter ratios: a table with a row for each client and a column for each workload.
-  init(_ ratios: ResultTable) {
-    // not the commands: curl starts again each time, and wrk and h2load measure the server
-    let commands = Set(ClientProgram.all.filter { $0.launch == nil }.map(\.title))
-    let shown = ratios.rows.filter { !commands.contains($0.name) }
-    clients = shown.map(\.name)
-    groups = ratios.columns.dropFirst().enumerated().map { index, name in
-      Group(name: name, ratios: shown.map { $0.figures[index] })
+  /// - Parameters:
+  ///   - ratios: a table with a row for each client and a column for each workload.
+  ///   - clients: the clients to show.
+  ///   - workloads: the workloads to show.
+  init(_ ratios: ResultTable, clients: Set<String>, workloads: Set<String>) {
+    let rows = ratios.rows.filter { clients.contains($0.name) }
+    self.clients = rows.map(\.name)
+    groups = ratios.columns.dropFirst().enumerated().filter { workloads.contains($0.element) }.map { index, name in
+      Group(name: name, ratios: rows.map { $0.figures[index] })
     }
   }
 

@@ -78,12 +78,16 @@ struct Report: Codable {
     }
   }
 
-  /// Draws the comparison of the clients.
-  func writeChart(to file: URL) throws {
+  /// Draws the comparison of the clients and workloads that were asked for.
+  func writeChart(to file: URL, _ arguments: Arguments) throws {
     guard let ratios = tables.first(where: { $0.key == "ratio" }) else {
       throw BenchError("no clients were compared, so there is no chart")
     }
-    try Chart(ratios).svg.write(to: file, atomically: true, encoding: .utf8)
+    // not the commands: curl starts again each time, and wrk and h2load measure the server
+    let clients = ClientProgram.all.filter { $0.launch != nil && arguments.wants($0) }.map(\.title)
+    let workloads = Workload.all.filter { arguments.wants($0.key) }.map(\.name)
+    let chart = Chart(ratios, clients: Set(clients), workloads: Set(workloads))
+    try chart.svg.write(to: file, atomically: true, encoding: .utf8)
   }
 
   func write(to file: URL) throws {

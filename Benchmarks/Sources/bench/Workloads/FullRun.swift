@@ -88,7 +88,7 @@ struct FullRun {
     guard !workloads.isEmpty else { return }
     let result = try comparison(programs).run(workloads)
     report.add(result, connections: 64)
-    if let file = arguments.svg { try report.writeChart(to: file) }
+    if let file = arguments.svg { try report.writeChart(to: file, arguments) }
   }
 
   private mutating func compareCrowd() throws {

@@ -182,8 +182,8 @@ extension HTTPError {
     /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or
     /// a proxy that hides its address. Nothing was sent.
     public static let addressRefused = Kind(name: "addressRefused")
-    /// The origin had as many requests as ``ConcurrencyLimit`` allows, and this one's turn did not come in time. Nothing
-    /// was sent.
+    /// The origin had as many requests as ``ConcurrencyLimit`` allows, and this request's turn did not come in time.
+    /// Nothing was sent.
     public static let concurrencyLimit = Kind(name: "concurrencyLimit")
     /// A ``RateLimit`` would delay the request for longer than it may wait. Nothing was sent.
     public static let rateLimited = Kind(name: "rateLimited")

@@ -109,7 +109,7 @@ struct CallDeadlineTests {
     let gate = Gate(), cancellations = Counter()
     let session = session(
       CallTransport { _, _ in
-        await Task { try? await gate.wait() }.value  // Ignores that it is cancelled.
+        _ = await Task { try? await gate.wait() }.value  // Ignores that it is cancelled.
         return HTTPResponse(body: ResponseBody(from: CountingBody(cancellations: cancellations)), url: origin)
       })
     let call = Task { try await session.data(for: request()) }

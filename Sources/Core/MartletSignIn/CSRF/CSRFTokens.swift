@@ -26,7 +26,7 @@ final class CSRFTokens: Sendable {
     }
   }
 
-  /// What is known of the URLs that were used last.
+  /// The tokens of the URLs that were used most recently.
   private struct Memory {
     private var urls = LRUStorage<URL, Knowledge>(countLimit: 1000)
     /// The number of the last fetch of any forgotten URL. It applies to every unknown URL: if a request began before

@@ -68,7 +68,7 @@ struct CollectBuffer: ~Copyable {
     let inAdvance = min(announced ?? 0, Self.reservationLimit)
     var target = max(needed, capacity * 2, inAdvance)
     if let announced, needed <= announced { target = min(target, announced) }
-    // If the reservation fails, there may still be enough memory for what is needed now.
+    // Smaller allocations may succeed where this one fails.
     do { try setCapacity(target) } catch { try setCapacity(needed) }
   }
 

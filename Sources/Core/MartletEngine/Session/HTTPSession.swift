@@ -22,6 +22,8 @@ public struct HTTPSession: Sendable {
     let configuration: SessionConfiguration
 
     init(transport: any Transport, configuration: SessionConfiguration) {
+      var configuration = configuration
+      configuration.adoptInterceptorsAndListeners()
       self.configuration = configuration
       loop = AttemptLoop(to: transport, configuration)
     }
@@ -30,7 +32,7 @@ public struct HTTPSession: Sendable {
 
     var decoder: JSONDecoder { configuration.decoder }
 
-    var attemptLimit: Int { configuration.attemptLimit }
+    var attemptLimit: Int { loop.limit }
   }
 
   fileprivate init(core: Core) { self.core = core }

@@ -5,7 +5,6 @@ extension AttemptLoop {
   /// Makes the loop of a session. Interceptors prepare a request from first to last and review its outcome from last to
   /// first. Each transport calls the next one; the session's own transport, which uses the network, is the last.
   convenience init(to transport: any Transport, _ configuration: SessionConfiguration) {
-    let attemptLimit = max(1, configuration.attemptLimit)
     var interceptors: [any Interceptor] = []  // They follow those of the session and of the request.
     if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
       interceptors.append(
@@ -14,10 +13,7 @@ extension AttemptLoop {
     }
     if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
     interceptors.append(AuthenticationInterceptor(configuration.credentials))
-    interceptors.append(
-      RetryInterceptor(
-        budget: configuration.retryBudget, attemptLimit: attemptLimit,
-        clock: configuration.clock))
+    interceptors.append(RetryInterceptor(budget: configuration.retryBudget, clock: configuration.clock))
     interceptors.append(ExpectationInterceptor())  // prepares once the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see the redirect's target
 
@@ -29,6 +25,6 @@ extension AttemptLoop {
 
     self.init(
       interceptors: (configuration.interceptors, interceptors), transport: stack,
-      limit: attemptLimit, clock: configuration.clock)
+      limit: max(1, configuration.attemptLimit), clock: configuration.clock)
   }
 }

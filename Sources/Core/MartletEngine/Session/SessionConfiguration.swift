@@ -33,7 +33,7 @@ public struct SessionConfiguration: Sendable {
   /// The jar that stores the cookies of responses and sends them with requests; nil for none. By default a jar in
   /// memory, made with the configuration: sessions with the same configuration, or copies of it, share it.
   public var cookies: CookieJar?
-  /// The options for requests that do not set them.
+  /// The options for requests that do not set them. Their interceptors and listeners follow the session's own.
   @inlinable public var options: RequestOptions {
     _read { yield sharedOptions.value }
     _modify { yield &sharedOptions.value }
@@ -69,4 +69,13 @@ public struct SessionConfiguration: Sendable {
 
   /// Makes a configuration with this jar and this cache, without making the default ones, which takes time.
   package init(cookies: CookieJar?, cache: HTTPCache?) { (self.cookies, self.cache) = (cookies, cache) }
+
+  /// Moves the interceptors and the listeners of ``options`` to the end of the session's own. A request that takes the
+  /// session's options does not take them too, so a request that an interceptor sends on has each of them once.
+  mutating func adoptInterceptorsAndListeners() {
+    guard !options.interceptors.isEmpty || !options.listeners.isEmpty else { return }
+    interceptors += options.interceptors
+    listeners += options.listeners
+    (options.interceptors, options.listeners) = ([], [])
+  }
 }

@@ -33,6 +33,34 @@ struct RequestDecisionTests {
     #expect(transport.requests.map { $0.fields["X-Path"] } == ["session,a,b", "session,"])
   }
 
+  /// Sends a copy of the outer request to another path first.
+  private struct Forwarder: Interceptor {
+    func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
+      guard request.url.path == "/outer", let session = call.session else { return .send(request) }
+      var inner = request
+      inner.url = origin.appending(path: "inner")
+      _ = try await session.data(for: inner)
+      return .send(request)
+    }
+  }
+
+  @Test func aRequestThatAnInterceptorForwardsHasTheListenersOfTheSessionOnce() async throws {
+    let log = EventLog(.finished)
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.options.listeners = [log]
+    configuration.options.interceptors = [Forwarder()]
+    let transport = ScriptedTransport(.text("inner"), .text("outer"))
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    var request = HTTPRequest(.get, origin.appending(path: "outer"))
+    request.options.label = "an option of its own"
+
+    _ = try await session.data(for: request)
+
+    #expect(transport.requests.map(\.url.path) == ["/inner", "/outer"])
+    #expect(log.lines == ["finished", "finished"])
+  }
+
   private func follow(
     _ decide: @escaping @Sendable (HTTPRequest, HTTPResponse, Call) async throws -> HTTPRequest?
   ) async throws(HTTPError) -> (HTTPResponse, [HTTPRequest]) {

@@ -45,6 +45,7 @@ struct CSRFMemoryTests {
     }
     var configuration = SessionConfiguration()
     configuration.cookies = nil
+    configuration.options.responseTimeout = nil  // The first request waits for a thousand others.
     let interceptor = CSRFInterceptor { request in
       request.url.path.hasPrefix("/service/") ? CSRFServer.root : request.url
     }

@@ -34,21 +34,17 @@ struct RetryInterceptor: ImmediateInterceptor {
   }
 
   private let budget: SharedBudget
-  private let attemptLimit: Int
   private let now: @Sendable () -> Date
   private static let sent = CallLocal(Sent())
   var stages: InterceptorStages { .review }
 
   /// - Parameters:
-  ///   - attemptLimit: the maximum number of attempts of a call.
   ///   - clock: measures the time for the budget.
   ///   - now: returns the date, for a `Retry-After` with a date.
   init(
-    budget: RetryBudget, attemptLimit: Int, clock: any Clock<Duration>,
-    now: @escaping @Sendable () -> Date = { Date.now }
+    budget: RetryBudget, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date = { Date.now }
   ) {
     self.budget = SharedBudget(budget, clock)
-    self.attemptLimit = attemptLimit
     self.now = now
   }
 
@@ -62,8 +58,7 @@ struct RetryInterceptor: ImmediateInterceptor {
   private func verdict(
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
-    let facts = Self.facts(
-      of: attempt.request, sentAs: attempt.sent.head, attemptsLeft: attemptLimit - attempt.number, in: call)
+    let facts = Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call)
     let decision = policy.rule.decide(cause, for: facts, now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
@@ -85,16 +80,16 @@ struct RetryInterceptor: ImmediateInterceptor {
   static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
-    let attemptsLeft = call.runner.map { $0.attemptLimit - call.currentAttempt } ?? .max
-    let facts = facts(of: request, sentAs: request.head, attemptsLeft: attemptsLeft, in: call)
+    let facts = facts(of: request, sentAs: request.head, in: call)
     let decision = policy.rule.decide(cause, for: facts, now: .now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 
   /// - Parameter request: the request that would be sent again, as it was before interceptors prepared it.
   private static func facts(
-    of request: HTTPRequest, sentAs head: RequestHead, attemptsLeft: Int, in call: Call
+    of request: HTTPRequest, sentAs head: RequestHead, in call: Call
   ) -> RetryRule.Request {
+    let attemptsLeft = call.runner.map { $0.attemptLimit - call.currentAttempt } ?? .max
     let counts = call[sent]
     return RetryRule.Request(
       head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,

@@ -160,7 +160,7 @@ extension RequestOptions {
     inherit(unlimited)
   }
 
-  /// Takes the session's value for each option that is not set. The session's interceptors and listeners come first.
+  /// Takes the session's value for each option that is not set.
   mutating func inherit(_ defaults: RequestOptions) {
     _responseTimeout.inherit(defaults._responseTimeout)
     _idleTimeout.inherit(defaults._idleTimeout)
@@ -186,8 +186,6 @@ extension RequestOptions {
     _storesDownloads.inherit(defaults._storesDownloads)
     _keepsDotSegments.inherit(defaults._keepsDotSegments)
     _label.inherit(defaults._label)
-    interceptors = defaults.interceptors + interceptors
-    listeners = defaults.listeners + listeners
   }
 }
 

@@ -10,10 +10,10 @@ final class AttemptLoop: Sendable {
   private let transport: any Transport
   /// Whether the transport ends its waits at a call's deadline.
   private let transportEndsAtDeadline: Bool
-  private let limit: Int
+  /// The maximum number of attempts of a call.
+  let limit: Int
   private let clock: any Clock<Duration>
 
-  /// - Parameter limit: the maximum number of attempts.
   init(
     interceptors: (session: [any Interceptor], engine: [any Interceptor]), transport: any Transport, limit: Int,
     clock: any Clock<Duration>
@@ -39,28 +39,30 @@ final class AttemptLoop: Sendable {
         try call.activeDeadline?.check()
         let answer = try await chain.prepare(&described, in: call)
         let sent = described.request
-        do {
-          try Task.checkCancellation()  // An interceptor may have ignored the cancellation.
-          try sent.validate()
-        } catch {
-          answer?.response.body.cancel()
-          throw error
-        }
+        try Self.check(sent, orDiscard: answer)
         let attempt = Attempt(number: history.count + 1, request: request, sent: sent, history: history)
         call.begin(attempt: attempt.number)
         call.emit(.attempt(attempt.number, sent))
         var outcome = await outcome(of: sent, or: answer?.response, in: call)
         let pending = chain.reviewImmediately(outcome, of: attempt, by: answer?.preparedCount ?? .max, in: call)
-        guard let pending, let resend = try await review(&outcome, of: attempt, by: chain, after: pending, in: call)
+        guard let pending,
+          let next = try await next(after: attempt, &outcome, reviewing: pending, &history, in: call)
         else { return try Self.response(consume outcome, to: sent, after: history) }
-        history.append(AttemptRecord(request: sent.head, response: outcome.head, reason: resend.reason))
-        guard history.count < limit else { throw HTTPError.tooManyAttempts(limit, last: resend.reason) }
-        try await wait(for: resend, in: call)
-        request = resend.request
-        if request.withheld != nil { request.withheld = nil }  // An interceptor may resend the request as it was sent.
+        request = next
       } catch {
         throw Self.failure(error, of: described.request, after: history)
       }
+    }
+  }
+
+  /// Checks a request that interceptors have prepared. A response that one of them returned is not used if this fails.
+  private static func check(_ prepared: HTTPRequest, orDiscard answer: InterceptorChain.Answer?) throws {
+    do {
+      try Task.checkCancellation()  // An interceptor may have ignored the cancellation.
+      try prepared.validate()
+    } catch {
+      answer?.response.body.cancel()
+      throw error
     }
   }
 
@@ -87,13 +89,29 @@ final class AttemptLoop: Sendable {
     HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
   }
 
-  /// Reports a resend, and waits until it is due.
+  /// Finishes the reviews of an outcome. If an interceptor asks for another attempt, records this one, reports the
+  /// resend and waits until it is due.
+  ///
+  /// - Returns: the next request; nil if the outcome is accepted.
   @inline(never)
-  private func wait(for resend: InterceptorChain.Resend, in call: Call) async throws {
+  private func next(
+    after attempt: Attempt, _ outcome: inout Outcome, reviewing first: InterceptorChain.Pending<Verdict>,
+    _ history: inout [AttemptRecord], in call: Call
+  ) async throws -> HTTPRequest? {
+    guard let resend = try await review(&outcome, of: attempt, after: first, in: call) else { return nil }
+    guard attempt.number < limit else {
+      throw HTTPError.tooManyAttempts(limit, last: resend.reason)
+        .addingContext(request: attempt.sent.head, response: outcome.head, attempts: history)
+    }
+    history.append(AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     let delay = resend.delay
     call.emit(.resend(resend.request, after: delay, reason: resend.reason, failure: resend.failure))
-    guard delay > .zero else { return }
-    try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
+    if delay > .zero {
+      try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
+    }
+    var request = resend.request
+    request.withheld = nil  // An interceptor may resend the request as it was sent.
+    return request
   }
 
   /// Sends the request, unless an interceptor has returned the response.
@@ -118,11 +136,10 @@ final class AttemptLoop: Sendable {
   /// Finishes the reviews of an outcome, and returns the next request; nil if the outcome is accepted. If there is a
   /// next request or an error, the response of this attempt is discarded.
   private func review(
-    _ outcome: inout Outcome, of attempt: Attempt, by chain: InterceptorChain,
-    after first: InterceptorChain.Pending<Verdict>, in call: Call
+    _ outcome: inout Outcome, of attempt: Attempt, after first: InterceptorChain.Pending<Verdict>, in call: Call
   ) async throws -> InterceptorChain.Resend? {
     do {
-      let resend = try await chain.review(&outcome, of: attempt, after: first, in: call)
+      let resend = try await first.chain.review(&outcome, of: attempt, after: first, in: call)
       if resend != nil { await outcome.discard(on: clock, in: call) }
       return resend
     } catch {
@@ -146,8 +163,6 @@ extension Outcome {
     if response.status.isRedirection, let body = response.body.source as? any FinishableBody {
       await body.readRest(upTo: 16 << 10, within: .seconds(1), on: clock)
     }
-    // A body without bytes is already at its end, which reports the transport's metrics.
-    if call.events.contains(.metrics), response.body.length == 0 { _ = try? await response.body.collect(upTo: 0) }
     response.body.cancel()
   }
 }

@@ -38,6 +38,7 @@ struct InterceptorChain: Sendable {
 
   /// Work of the interceptor at a position, which has to be awaited before the next one is called.
   struct Pending<Value> {
+    let chain: InterceptorChain
     let position: Int
     let work: Later<Value>
     /// How many interceptors prepared the attempt: only these review it.
@@ -67,7 +68,7 @@ struct InterceptorChain: Sendable {
   ) throws -> Pending<Preparation>? {
     for position in first..<preparing.endIndex {
       if let work = try preparing[position].prepareImmediately(&request, call) {
-        return Pending(position: position, work: work)
+        return Pending(chain: self, position: position, work: work)
       }
     }
     return nil
@@ -97,7 +98,7 @@ struct InterceptorChain: Sendable {
   ) -> Pending<Verdict>? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount {
       if let work = reviewing[position].reviewImmediately(outcome, attempt, call) {
-        return Pending(position: position, work: work, preparedCount: preparedCount)
+        return Pending(chain: self, position: position, work: work, preparedCount: preparedCount)
       }
     }
     return nil

@@ -140,7 +140,7 @@ extension HAR {
   /// Writes the archive to a file, which appears when it is complete. Only its owner can read it.
   package func write(to url: URL) throws(HTTPError) {
     do {
-      let file = try PartialFile(for: url, access: .ownerOnly)
+      let file = try PartialFile(for: url, access: .ownerOnly, phase: nil)
       try file.append(try json())
       try file.complete()
     } catch { throw HTTPError(wrapping: error) }

@@ -108,7 +108,7 @@ public struct SocketTransport: Transport {
   ///   ``Martlet/TLSSettings/serverTrustCheck``, which can be called for requests only.
   public func preconnect(to url: URL, requests: Int = 1) async throws {
     let thread = try thread.get()
-    guard let origin = Origin(url) else { throw HTTPRequest(.get, url).hasNoOrigin }
+    guard let origin = Origin(url) else { throw HTTPRequest(.get, url).noOriginError }
     guard !origin.isSecure || identity.settings.serverTrustCheck == nil else {
       throw HTTPError(
         .invalidRequest, "connections cannot be opened ahead with tls.serverTrustCheck, which is called for requests",
@@ -189,7 +189,7 @@ extension SocketTransport {
   }
 
   private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
-    guard let origin = request.origin else { throw request.hasNoOrigin }
+    guard let origin = request.origin else { throw request.noOriginError }
     let destination = try await destination(at: origin, for: request, in: call)
     if !request.asksForUpgrade { lastDestination.keep(destination) }
     return destination

@@ -67,7 +67,7 @@ final class SpoolFile: Sendable {
 
   private init() throws {
     let place = FileManager.default.temporaryDirectory.appending(component: "body")
-    file = try PartialFile(for: place, label: "martlet-body", access: .ownerOnly)
+    file = try PartialFile(for: place, label: "martlet-body", access: .ownerOnly, phase: .preparing)
   }
 
   var url: URL { file.url }

@@ -13,6 +13,7 @@ package struct PublicAPI {
   }
 
   private var declarations: [Declaration] = []
+  private var constantNames: [String: Set<String>] = [:]
 
   /// Reads the list of a module.
   package init(of module: String) throws {
@@ -23,6 +24,10 @@ package struct PublicAPI {
       guard let match = line.firstMatch(of: Self.declaration) else { continue }
       let name = match.2.map { $0.last == "?" || $0.last == "!" ? $0.dropLast() : $0 } ?? "init"
       owners = owners.prefix(depth) + [name]
+      let owner = owners.dropLast().joined(separator: ".")
+      if line.hasSuffix(": \(owner)"), line.contains("static let ") {
+        constantNames[owner, default: []].insert(String(name))
+      }
       let parameters = line[match.range.upperBound...].first == "(" ? line[match.range.upperBound...] : ""
       declarations.append(Declaration(name: owners.joined(separator: "."), parameters: Self.parameters(parameters)))
     }
@@ -37,6 +42,9 @@ package struct PublicAPI {
     let labels = parts[1].dropLast().split(separator: ":")
     return candidates.contains { Self.takes(labels[...], $0.parameters[...]) }
   }
+
+  /// The names of the constants that a type declares of itself, such as those of `HTTPError.Kind`.
+  package func constants(of type: String) -> Set<String> { constantNames[type] ?? [] }
 
   private static func takes(_ labels: ArraySlice<Substring>, _ parameters: ArraySlice<Parameter>) -> Bool {
     guard let parameter = parameters.first else { return labels.isEmpty }

@@ -127,6 +127,19 @@ extension TransportContract {
       #expect(error.underlying as? Mishap == Mishap())
     }
 
+    @Test func bodyThatThrowsTheErrorOfAnotherRequestIsAnErrorOfASentRequest() async throws {
+      let server = try LoopbackServer { _ in .text("ok") }
+      let body = RequestBody.stream {
+        HalfTime(first: pattern(100), second: Data()) {
+          throw HTTPError(.cannotConnect, "the source of the body does not answer", phase: .connecting)
+        }
+      }
+      let transport = TestedTransport.sockets.makeTransport()
+      let error = try await transport.failure(of: guarded(.post, server.url("/"), body: body))
+      #expect(error.kind == .cannotConnect)
+      #expect(!error.isUnsent)
+    }
+
     @Test(arguments: TestedTransport.allCases, [Int64(5), 500])
     func bodyOfAnotherLengthThanDeclaredFailsTheCall(_ tested: TestedTransport, promised: Int64) async throws {
       let fixture = try TransportFixture(tested) { _ in .text("ok") }

@@ -71,7 +71,8 @@ extension URLError {
   /// Foundation's key for the resume data of a download.
   static let resumeDataKey = "NSURLSessionDownloadTaskResumeData"
 
-  private static let codes: [HTTPError.Kind: URLError.Code] = [
+  /// The codes of all kinds. `.unknown` is for those that no code describes.
+  static let codes: [HTTPError.Kind: URLError.Code] = [
     .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,
     .poolTimeout: .timedOut, .connectTimeout: .timedOut, .deadlineExceeded: .timedOut,
     .cannotResolveHost: .cannotFindHost,
@@ -86,6 +87,10 @@ extension URLError {
     .bodyNotReplayable: .requestBodyStreamExhausted, .tooManyRedirects: .httpTooManyRedirects,
     .redirectRefused: .redirectToNonExistentLocation, .tooManyAttempts: .httpTooManyRedirects,
     .authenticationFailed: .userAuthenticationRequired, .notCached: .resourceUnavailable, .file: .cannotOpenFile,
+    .digestMismatch: .badServerResponse,
+    // `URLSession` cancels the tasks of a session that is invalidated.
+    .shutDown: .cancelled,
+    .bodyAlreadyRead: .unknown, .other: .unknown,
   ]
 }
 

@@ -209,7 +209,8 @@ extension SAPURLSessionTask {
   /// Writes a body to a temporary file, the task's ``downloadLocation``.
   func write(_ body: ResponseBody) async throws {
     let location = Self.makeTemporaryFile()
-    let file = try PartialFile(for: location, label: Self.temporaryFileLabel, access: .ownerOnly)
+    let file = try PartialFile(
+      for: location, label: Self.temporaryFileLabel, access: .ownerOnly, phase: .receiving)
     for try await chunk in body {
       try await waitUntilResumed()
       try file.append(chunk)

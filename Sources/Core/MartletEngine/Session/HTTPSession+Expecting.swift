@@ -49,7 +49,7 @@ extension HTTPSession {
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
   package func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
     let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response)
-    guard let body = response.body.source as? SessionBody else { return error }
+    guard let body = response.body.ofSession else { return error }
     return await body.end(
       with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)
   }

@@ -219,7 +219,8 @@ struct RecordedResponse: Sendable {
   private var failure: HTTPError? {
     guard let text = recorded.error, !text.isEmpty else { return nil }
     guard isOwn, let colon = text.firstRange(of: ": ") else { return HTTPError(.other, "\(text), as recorded") }
-    return HTTPError(.init(name: String(text[..<colon.lowerBound])), "\(text[colon.upperBound...]), as recorded")
+    let kind = HTTPError.Kind(name: String(text[..<colon.lowerBound])) ?? .other
+    return HTTPError(kind, "\(text[colon.upperBound...]), as recorded")
   }
 }
 

@@ -113,7 +113,7 @@ extension WrittenHead {
   /// - Parameter body: the opened body; nil if the request has none.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
   package init(of request: HTTPRequest, body: OpenBody?) throws(HTTPError) {
-    guard let origin = request.origin else { throw request.hasNoOrigin }
+    guard let origin = request.origin else { throw request.noOriginError }
     let head = try HTTP1RequestHead(request, to: origin, body: body)
     self.init(lines: head.bytes)
   }
@@ -140,7 +140,7 @@ struct RequestTarget {
     let target = text.withUTF8 { Self.target(in: $0, after: prefix, asksServer: request.method == .options) }
     switch target {
     case .success(let bytes): self.bytes = bytes
-    case .failure(.noOrigin): throw request.hasNoOrigin
+    case .failure(.noOrigin): throw request.noOriginError
     case .failure(.notEncoded):
       throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
     }

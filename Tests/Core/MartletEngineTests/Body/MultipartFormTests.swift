@@ -121,6 +121,33 @@ struct MultipartFormTests {
 
     #expect(error?.kind == .file)
     #expect(error?.message.contains("missing.txt") == true)
+    #expect(error?.isUnsent == true)
+  }
+
+  @Test func fileThatVanishesWhileTheFormIsSentIsAnErrorOfASentRequest() async throws {
+    let second = try file("second.txt", Data("two".utf8))
+    var form = MultipartForm()
+    form.append(.file(try file("first.txt", Data("one".utf8))), for: "first")
+    let vanishing = RequestBody.stream { () -> AsyncStream<Data> in
+      try FileManager.default.removeItem(at: second)
+      return AsyncStream { $0.finish() }
+    }
+    form.append(vanishing, for: "vanishing")
+    form.append(.file(second), for: "second")
+    let transport = MockTransport { request in
+      _ = try await request.readBody()
+      return .text("sent")
+    }
+
+    let body = RequestBody.multipart(form)
+    let error = await #expect(throws: HTTPError.self) {
+      try await HTTPSession(transport: transport).data(for: HTTPRequest(.post, origin, body: body))
+    }
+
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("second.txt") == true)
+    #expect(error?.phase == .sending)
+    #expect(error?.isUnsent == false)
   }
 
   @Test func fileThatGrowsWhileTheFormIsSentIsAnError() async throws {

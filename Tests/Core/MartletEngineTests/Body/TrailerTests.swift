@@ -62,6 +62,17 @@ struct TrailerTests {
     #expect(error?.message.lowercased().contains(name.lowercased()) == true)
   }
 
+  @Test func aTrailerWithAControlCharacterIsAnErrorOfASentRequest() async throws {
+    var fields = HTTPFields()
+    fields["X-Sum"] = "1\r\nX-Other: 2"
+    let error = await #expect(throws: HTTPError.self) {
+      try await read(.stream(trailers: { [fields] in fields }) { AsyncStream<Data> { $0.finish() } })
+    }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.phase == .sending)
+    #expect(error?.isUnsent == false)
+  }
+
   @Test func anErrorOfTheTrailersIsThatOfTheBody() async throws {
     struct Mishap: Error {}
     await #expect(throws: Mishap.self) {

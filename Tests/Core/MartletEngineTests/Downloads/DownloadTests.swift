@@ -77,6 +77,20 @@ struct DownloadTests {
     #expect(transport.requests.isEmpty)
   }
 
+  @Test func aFolderIsNotReplacedAndTheRequestCountsAsSent() async throws {
+    let place = folder.file("folder")
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session(WatchedSource(["content"])).download(for: HTTPRequest(.post, origin), to: place)
+    }
+
+    #expect(error?.kind == .file)
+    #expect(error?.phase == .receiving)
+    #expect(error?.isUnsent == false)
+    #expect(names == ["folder"])
+  }
+
   private func permissions(of file: URL) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
   }
@@ -138,6 +152,8 @@ struct DownloadTests {
       try await session(WatchedSource(["new"])).download(for: HTTPRequest(.get, origin), to: link)
     }
     #expect(error?.kind == .file)
+    #expect(error?.message.lowercased().contains("symbolic link") == true)
+    #expect(error?.isUnsent == true)
     #expect(names == ["link"])
   }
 

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import TestSupport
 import Testing
 
 /// The properties by which a program classifies an error.
@@ -71,6 +72,13 @@ struct ErrorQuestionTests {
     ]
 
     #expect(Set(answers.filter(\.value).keys) == row.yes)
+  }
+
+  @Test func everyKindIsAskedEachQuestionAndKnownByItsName() throws {
+    let kinds = try PublicAPI(of: "MartletEngine").constants(of: "HTTPError.Kind")
+    #expect(Set((Self.network + Self.security + Self.content).map(\.kind.name)) == kinds)
+    for name in kinds { #expect(HTTPError.Kind(name: name)?.name == name) }
+    #expect(HTTPError.Kind(name: "unheardOf") == nil)
   }
 
   @Test func theAdviceOfTheArticleIsSound() {

@@ -48,9 +48,11 @@ struct OutputFile: Sendable {
   }
 
   func open() throws(HTTPError) -> Writer {
-    guard isSpecial else { return Writer(target: self, file: try PartialFile(for: url), special: nil) }
+    guard isSpecial else {
+      return Writer(target: self, file: try PartialFile(for: url, phase: .receiving), special: nil)
+    }
     let descriptor = Glibc.open(url.path, O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw HTTPError(.file, "'\(url.path)' cannot be written", phase: .preparing) }
+    guard descriptor >= 0 else { throw HTTPError(.file, "'\(url.path)' cannot be written", phase: .receiving) }
     return Writer(target: self, file: nil, special: (DescriptorOutput(descriptor), descriptor))
   }
 }

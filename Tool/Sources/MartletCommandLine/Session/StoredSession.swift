@@ -62,7 +62,7 @@ struct StoredSession: Sendable, Codable {
 
   /// Writes the session to its file, which only its owner can read, in an existing folder.
   func write(to file: URL) throws {
-    let partial = try PartialFile(for: file, access: .ownerOnly)
+    let partial = try PartialFile(for: file, access: .ownerOnly, phase: nil)
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     try partial.append(try encoder.encode(self))

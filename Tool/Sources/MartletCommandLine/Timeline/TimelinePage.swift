@@ -11,7 +11,7 @@ struct TimelinePage {
 
   /// Writes the page to a file, which only its owner can read, because it contains the requests.
   static func write(_ timeline: Timeline, to file: URL) throws(HTTPError) {
-    let partial = try PartialFile(for: file, access: .ownerOnly)
+    let partial = try PartialFile(for: file, access: .ownerOnly, phase: nil)
     try partial.append(Data(TimelinePage(timeline).html.utf8))
     try partial.complete()
   }

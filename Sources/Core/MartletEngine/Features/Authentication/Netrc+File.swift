@@ -21,7 +21,7 @@ extension Netrc {
     var status = stat()
     guard stat(path, &status) == 0 else {
       if named == nil, errno == ENOENT { return Netrc() }
-      throw HTTPError(.file, "'\(path)' cannot be read: \(String(cString: strerror(errno)))", phase: .preparing)
+      throw .file(path, "cannot be read", code: errno, phase: .preparing)
     }
     guard status.st_mode & 0o077 == 0 else {
       throw HTTPError(.file, "'\(path)' is accessible to others than its owner: chmod 600 '\(path)'", phase: .preparing)

@@ -154,7 +154,7 @@ extension CookieJar {
   /// - Throws: the error of the store, or ``HTTPError`` of kind `.file`.
   public func exportNetscape(to file: URL) async throws {
     let text = try await exportNetscape()
-    let partial = try PartialFile(for: file, access: .ownerOnly)
+    let partial = try PartialFile(for: file, access: .ownerOnly, phase: nil)
     try partial.append(Data(text.utf8))
     try partial.complete()
   }

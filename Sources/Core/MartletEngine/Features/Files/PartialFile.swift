@@ -28,8 +28,8 @@ package final class PartialFile: Sendable {
     /// it leads.
     case ownerOnly
 
-    func place(of destination: URL) -> URL? {
-      self == .standard ? FileStatus.followingLinks(destination) : destination
+    func place(of destination: URL) throws(FileStatus.UnfollowedLink) -> URL {
+      try self == .standard ? FileStatus.followingLinks(destination) : destination
     }
 
     func mode(replacing old: FileStatus?) -> mode_t { self == .standard ? old?.permissions ?? 0o666 : 0o600 }
@@ -38,27 +38,34 @@ package final class PartialFile: Sendable {
   /// - Parameters:
   ///   - url: the destination.
   ///   - label: the beginning of the partial file's name; by default the beginning of the destination's name.
-  package init(for url: URL, label: String? = nil, access: Access = .standard) throws(HTTPError) {
+  ///   - phase: the phase of the attempt, for an error; nil if the file belongs to none. Later errors are of the phase
+  ///     `.receiving`.
+  package init(
+    for url: URL, label: String? = nil, access: Access = .standard, phase: HTTPError.Phase?
+  ) throws(HTTPError) {
     guard url.isFileURL else {
-      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
+      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: phase)
     }
-    guard let url = access.place(of: url) else { throw .file(url.path, "cannot be written") }
-    destination = url.path
+    let place: URL
+    do { place = try access.place(of: url) } catch {
+      throw .file(url.path, "cannot be written", code: error.code, phase: phase)
+    }
+    destination = place.path
     self.access = access
-    let name = PartialFileName(label: label ?? PartialFileName.label(for: url), id: .random(in: .min ... .max))
-    path = url.deletingLastPathComponent().appending(component: name.text).path
+    let name = PartialFileName(label: label ?? PartialFileName.label(for: place), id: .random(in: .min ... .max))
+    path = place.deletingLastPathComponent().appending(component: name.text).path
     let mode = access.mode(replacing: .named(destination))
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw .file(destination, "cannot be written") }
+    guard descriptor >= 0 else { throw .file(destination, "cannot be written", code: errno, phase: phase) }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
   }
 
   /// Opens the file that an earlier download to this destination kept. Returns nil unless the destination's folder has
-  /// exactly that file: with a name as made by ``init(for:label:access:)``, the recorded device, inode and size, one
-  /// link, and not in use. No other file is touched.
+  /// exactly that file: with a name as made by ``init(for:label:access:phase:)``, the recorded device, inode and size,
+  /// one link, and not in use. No other file is touched.
   init?(resuming resumption: DownloadResumption, for url: URL, label: String?, access: Access) {
-    guard url.isFileURL, resumption.byteCount > 0, let url = access.place(of: url),
+    guard url.isFileURL, resumption.byteCount > 0, let url = try? access.place(of: url),
       let name = PartialFileName(resumption.file.lastPathComponent),
       name.label == label ?? PartialFileName.label(for: url)
     else { return nil }
@@ -95,7 +102,7 @@ package final class PartialFile: Sendable {
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .file(destination, "cannot be written") }
+      guard count >= 0 else { throw failure("cannot be written", errno) }
       rest = rest.dropFirst(count)
       state.withLock { $0.count += Int64(count) }
     }
@@ -107,7 +114,7 @@ package final class PartialFile: Sendable {
     while true {
       let count = pread(descriptor, &buffer, buffer.count, off_t(offset))
       if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw .file(destination, "cannot be read again") }
+      guard count >= 0 else { throw failure("cannot be read again", errno) }
       guard count > 0 else { return }
       buffer.withUnsafeBytes { piece(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
       offset += Int64(count)
@@ -117,7 +124,7 @@ package final class PartialFile: Sendable {
   /// Removes all bytes.
   func empty() throws(HTTPError) {
     guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-      throw .file(destination, "cannot be written")
+      throw failure("cannot be written", errno)
     }
     state.withLock { $0.count = 0 }
   }
@@ -128,10 +135,15 @@ package final class PartialFile: Sendable {
   /// Renames the file to its destination, replacing a file there.
   package func complete() throws(HTTPError) {
     // A full disk may show only now.
-    guard fsync(descriptor) == 0 || errno == EINVAL else { throw .file(destination, "cannot be written") }
+    guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be written", errno) }
     if access == .standard, let old = FileStatus.named(destination)?.permissions { fchmod(descriptor, old) }
-    guard rename(path, destination) == 0 else { throw .file(destination, "cannot be replaced") }
+    guard rename(path, destination) == 0 else { throw failure("cannot be replaced", errno) }
     keep(true)
+  }
+
+  /// Returns the error of a call that failed after the file was opened.
+  private func failure(_ what: String, _ code: Int32) -> HTTPError {
+    .file(destination, what, code: code, phase: .receiving)
   }
 
   deinit {

@@ -85,7 +85,7 @@ final class FileSource: BodySource {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw .file(path, "cannot be opened") }
+    guard descriptor >= 0 else { throw .file(path, "cannot be opened", code: errno, phase: .preparing) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(descriptor)
@@ -105,11 +105,10 @@ final class FileSource: BodySource {
       let size = Int(min(Int64(chunk.room.count), state.rest))
       var count = read(state.descriptor, chunk.room.baseAddress, size)
       while count < 0, errno == EINTR { count = read(state.descriptor, chunk.room.baseAddress, size) }
-      let reason = errno
+      let code = errno
       guard count > 0 else {
-        errno = reason
         throw count < 0
-          ? HTTPError.file(path, "cannot be read")
+          ? HTTPError.file(path, "cannot be read", code: code, phase: .sending)
           : HTTPError(.file, "'\(path)' became shorter while it was being sent", phase: .sending)
       }
       state.rest -= Int64(count)
@@ -121,9 +120,20 @@ final class FileSource: BodySource {
 }
 
 extension HTTPError {
-  /// Makes an error with the file's path and the system's reason from `errno`.
-  static func file(_ path: String, _ what: String) -> HTTPError {
-    HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(errno)))", phase: .preparing)
+  /// Makes an error with the file's path and the system's reason.
+  ///
+  /// - Parameters:
+  ///   - code: the value of `errno` after the call that failed.
+  ///   - phase: the phase of the attempt; nil if the file belongs to none.
+  static func file(_ path: String, _ what: String, code: Int32, phase: Phase?) -> HTTPError {
+    HTTPError(.file, "'\(path)' \(what): \(String(cString: strerror(code)))", phase: phase)
+  }
+
+  /// Wraps an error of a source that is read while the request is sent. The error is never ``isUnsent``, even if it
+  /// is that of another request, which the source has sent.
+  init(whileSending error: any Error) {
+    self.init(wrapping: error)
+    if isUnsent { phase = .sending }
   }
 }
 
@@ -252,7 +262,7 @@ final class TrailedSource: BodySource {
     if let chunk = try await base.next() { return chunk }
     if made.withLock({ $0 != nil }) { return nil }
     let fields = try await make()
-    if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
+    if let refusal = fields.refusal { throw HTTPError(whileSending: refusal) }
     if let name = fields.firstForbiddenTrailer {
       throw HTTPError(
         .invalidRequest, "the field '\(name)' cannot be a trailer (RFC 9110 §6.5.1): set it in the head",

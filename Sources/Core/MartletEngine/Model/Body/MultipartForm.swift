@@ -223,7 +223,7 @@ final class MultipartSource: BodySource {
       case nil: return nil
       case (.bytes(let data), _)?: return data
       case (.body(let body, let name), let length)?:
-        let open = try await body.open()
+        let open = try await Self.open(body)
         // If the length is unknown, as for a form within the form, any length is right.
         guard length == nil || open.length == length else {
           throw HTTPError(
@@ -236,4 +236,9 @@ final class MultipartSource: BodySource {
   }
 
   func cancel() { state.withLock { $0.current }?.cancel() }
+
+  /// Opens a part. The request's head and the parts before may have been sent.
+  private static func open(_ body: RequestBody) async throws -> OpenBody {
+    do { return try await body.open() } catch let error as HTTPError { throw HTTPError(whileSending: error) }
+  }
 }

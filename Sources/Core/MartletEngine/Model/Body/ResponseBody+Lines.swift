@@ -36,13 +36,13 @@ extension ResponseBody {
   public func values<Value: Decodable>(
     of type: Value.Type = Value.self, decoder: JSONDecoder? = nil, limit: Int = 1 << 20
   ) -> some AsyncSequence<Value, HTTPError> & Sendable {
-    let own = (source as? SessionBody)?.decoder
+    let own = ofSession?.decoder
     return ResponseValues<Value>(body: self, decoder: decoder ?? own ?? JSONDecoder(), limit: limit)
   }
 
   /// Ends the body's call with an error, and returns the error with the call's context.
   fileprivate func ended(by error: HTTPError) -> HTTPError {
-    if let source = source as? SessionBody { return source.ended(by: error) }
+    if let body = ofSession { return body.ended(by: error) }
     cancel()
     return error
   }

@@ -83,7 +83,8 @@ final class SessionBody: BodySource {
   func cancel() {
     base.cancel()
     if state.withLock(\.isFinished) { return }
-    finish(addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
+    // A caller need not read an empty body.
+    finish(length == 0 ? nil : addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
   }
 
   /// Ends the call without an error and without reading the rest of the body, which the caller does not need.
@@ -217,8 +218,11 @@ final class DeadlineBody: BodySource {
 }
 
 extension ResponseBody {
+  /// The body with its call; nil if no session returned it.
+  var ofSession: SessionBody? { source as? SessionBody }
+
   /// Stops the transfer and ends the call without an error: the body is not needed.
   func endUnread() {
-    if let body = source as? SessionBody { body.endUnread() } else { cancel() }
+    if let body = ofSession { body.endUnread() } else { cancel() }
   }
 }

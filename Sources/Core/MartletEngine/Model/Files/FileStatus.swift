@@ -42,12 +42,19 @@ struct FileStatus {
     return lstat(path, &status) == 0 ? FileStatus(status) : nil
   }
 
-  /// Returns the file that symbolic links lead to, which may be missing; nil if the system does not follow them
-  /// (`protected_symlinks`) or there are too many.
-  static func followingLinks(_ url: URL) -> URL? {
+  /// The error of a symbolic link that the system does not follow.
+  struct UnfollowedLink: Error {
+    /// The system's error code.
+    let code: Int32
+  }
+
+  /// Returns the file that symbolic links lead to, which may be missing.
+  ///
+  /// - Throws: ``UnfollowedLink`` if the system does not follow them (`protected_symlinks`) or there are too many.
+  static func followingLinks(_ url: URL) throws(UnfollowedLink) -> URL {
     var status = stat()
     guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return url }
-    guard stat(url.path, &status) == 0 || errno == ENOENT else { return nil }
+    guard stat(url.path, &status) == 0 || errno == ENOENT else { throw UnfollowedLink(code: errno) }
     var url = url
     while let target = try? FileManager.default.destinationOfSymbolicLink(atPath: url.path) {
       url = URL(filePath: target, relativeTo: url.deletingLastPathComponent()).absoluteURL

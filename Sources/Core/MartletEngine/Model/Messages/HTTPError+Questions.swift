@@ -6,20 +6,10 @@ extension HTTPError {
   public var isCancelled: Bool { kind == .cancelled }
 
   /// Whether any time limit was exceeded.
-  public var isTimeout: Bool {
-    switch kind {
-    case .responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout, .deadlineExceeded: true
-    default: false
-    }
-  }
+  public var isTimeout: Bool { kind.traits.contains(.timeout) }
 
   /// Whether TLS failed: the server's certificate, the handshake, or the client certificate.
-  public var isTLSFailure: Bool {
-    switch kind {
-    case .untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate, .badClientCertificatePassword: true
-    default: false
-    }
-  }
+  public var isTLSFailure: Bool { kind.traits.contains(.tlsFailure) }
 
   /// Whether no byte of the request was sent in the last attempt, so that the server cannot have acted on it: it may be
   /// sent again whatever its method. Earlier attempts are in ``attempts``.
@@ -29,27 +19,14 @@ extension HTTPError {
     switch phase {
     case .preparing, .queued, .resolving, .connecting, .securing: true
     case .sending, .waiting, .receiving: false
-    case nil:
-      switch kind {
-      case .invalidRequest, .notCached, .cannotResolveHost, .cannotConnect, .connectTimeout, .poolTimeout,
-        .addressRefused, .untrustedCertificate, .pinMismatch, .badClientCertificatePassword:
-        true
-      default: isHeldBack
-      }
+    case nil: kind.traits.contains(.unsent)
     }
   }
 
   /// Whether the server cannot be reached, stopped answering, or gets no requests because it fails: there may be no
   /// network. False if an untrusted server answered. After such a failure the cache answers with a stored response if
   /// it may.
-  public var isUnreachable: Bool {
-    switch kind {
-    case .cannotResolveHost, .cannotConnect, .connectTimeout, .responseTimeout, .idleTimeout, .proxyFailed,
-      .connectionLost, .circuitOpen:
-      true
-    default: false
-    }
-  }
+  public var isUnreachable: Bool { kind.traits.contains(.unreachable) }
 
   /// Whether the same request may succeed later: the server cannot be reached, was too slow or too busy, or a limit
   /// held the request back. Whether it may be *sent* again depends on its method (RFC 9110 §9.2.2) and on ``isUnsent``.
@@ -64,25 +41,17 @@ extension HTTPError {
   /// it returns an unexpected status outside the range of client errors (below 400, or 500 and above). Sending the
   /// request again does not help, unless the error is also ``isTransient``.
   public var isServerFault: Bool {
-    switch kind {
-    case .protocolViolation, .untrustedCertificate, .pinMismatch, .tlsFailed, .headersTooLarge, .undecodableBody,
-      .tooManyRedirects, .digestMismatch:
-      true
-    case .unexpectedResponse: response.map { $0.status.code < 400 || $0.status.class == .serverError } ?? false
-    default: false
+    if kind == .unexpectedResponse, let response {
+      return response.status.code < 400 || response.status.class == .serverError
     }
+    return kind.traits.contains(.serverFault)
   }
 
   /// Whether the program has to change something: the request, a setting, or the order of its calls. A test should find
   /// such an error.
   public var isCallerFault: Bool {
-    switch kind {
-    case .invalidRequest, .addressRefused, .badClientCertificate, .badClientCertificatePassword, .bodyAlreadyRead,
-      .bodyNotReplayable, .redirectRefused, .shutDown:
-      true
-    case .unexpectedResponse: response?.status.class == .clientError && !isTransient
-    default: false
-    }
+    if kind == .unexpectedResponse, let response { return response.status.class == .clientError && !isTransient }
+    return kind.traits.contains(.callerFault)
   }
 
   /// Whether the error ends only this call, because it was cancelled or reached its deadline. Work that it waited for
@@ -90,14 +59,36 @@ extension HTTPError {
   var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 
   /// Whether a limit of this program held the request back.
-  var isHeldBack: Bool { [.rateLimited, .concurrencyLimit, .circuitOpen, .poolTimeout].contains(kind) }
+  var isHeldBack: Bool { kind.traits.contains(.heldBack) }
 
   /// Whether the network failed, so that a new connection may deliver the rest.
   var isLoss: Bool {
-    switch kind {
-    case .connectionLost, .idleTimeout, .responseTimeout, .connectTimeout, .cannotConnect, .cannotResolveHost: true
-    case .protocolViolation: phase == .receiving  // The bytes before the violation are valid.
-    default: false
-    }
+    if kind == .protocolViolation { return phase == .receiving }  // The bytes before the violation are valid.
+    return kind.traits.contains(.loss)
+  }
+}
+
+extension HTTPError.Kind {
+  /// A kind's answers to the questions about an error. Where the phase or the response matters too, the question adds
+  /// it.
+  struct Traits: OptionSet, Sendable, Hashable {
+    let rawValue: UInt8
+
+    /// A time limit was exceeded.
+    static let timeout = Traits(rawValue: 1)
+    /// TLS failed.
+    static let tlsFailure = Traits(rawValue: 1 << 1)
+    /// No byte of the request was sent. The phase decides if it is known.
+    static let unsent = Traits(rawValue: 1 << 2)
+    /// The server cannot be reached, stopped answering, or gets no requests because it fails.
+    static let unreachable = Traits(rawValue: 1 << 3)
+    /// A limit of this program held the request back.
+    static let heldBack = Traits(rawValue: 1 << 4)
+    /// The server, or an intermediary, is at fault.
+    static let serverFault = Traits(rawValue: 1 << 5)
+    /// The program has to change something.
+    static let callerFault = Traits(rawValue: 1 << 6)
+    /// The network failed, so that a new connection may deliver the rest.
+    static let loss = Traits(rawValue: 1 << 7)
   }
 }

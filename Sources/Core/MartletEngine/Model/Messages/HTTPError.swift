@@ -154,7 +154,14 @@ extension HTTPError {
     /// The name of the constant.
     public let name: String
 
-    package init(name: String) { self.name = name }
+    /// The kind's answers to the questions about an error.
+    let traits: Traits
+
+    /// Only the constants below are kinds, so each name has one set of traits.
+    private init(_ name: String, _ traits: Traits = []) {
+      self.name = name
+      self.traits = traits
+    }
 
     public var description: String { name }
 
@@ -162,82 +169,101 @@ extension HTTPError {
     public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? HTTPError)?.kind == kind }
 
     /// The request cannot be sent in this form: its URL, a field or its body's length is invalid.
-    public static let invalidRequest = Kind(name: "invalidRequest")
+    public static let invalidRequest = Kind("invalidRequest", [.unsent, .callerFault])
     /// The task was cancelled.
-    public static let cancelled = Kind(name: "cancelled")
+    public static let cancelled = Kind("cancelled")
     /// The response's head was not received in time: ``RequestOptions/responseTimeout``.
-    public static let responseTimeout = Kind(name: "responseTimeout")
+    public static let responseTimeout = Kind("responseTimeout", [.timeout, .unreachable, .loss])
     /// The response's body stalled: no byte arrived within ``RequestOptions/idleTimeout``.
-    public static let idleTimeout = Kind(name: "idleTimeout")
+    public static let idleTimeout = Kind("idleTimeout", [.timeout, .unreachable, .loss])
     /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
-    public static let poolTimeout = Kind(name: "poolTimeout")
+    public static let poolTimeout = Kind("poolTimeout", [.timeout, .unsent, .heldBack])
     /// The connection was not made within the transport's limit.
-    public static let connectTimeout = Kind(name: "connectTimeout")
+    public static let connectTimeout = Kind("connectTimeout", [.timeout, .unsent, .unreachable, .loss])
     /// The whole call took longer than ``RequestOptions/deadline``.
-    public static let deadlineExceeded = Kind(name: "deadlineExceeded")
+    public static let deadlineExceeded = Kind("deadlineExceeded", [.timeout])
     /// The name of the host or of the proxy cannot be resolved.
-    public static let cannotResolveHost = Kind(name: "cannotResolveHost")
+    public static let cannotResolveHost = Kind("cannotResolveHost", [.unsent, .unreachable, .loss])
     /// The host does not accept connections on the port.
-    public static let cannotConnect = Kind(name: "cannotConnect")
+    public static let cannotConnect = Kind("cannotConnect", [.unsent, .unreachable, .loss])
     /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or
     /// a proxy that hides its address. Nothing was sent.
-    public static let addressRefused = Kind(name: "addressRefused")
+    public static let addressRefused = Kind("addressRefused", [.unsent, .callerFault])
     /// The origin had as many requests as ``ConcurrencyLimit`` allows, and this request's turn did not come in time.
     /// Nothing was sent.
-    public static let concurrencyLimit = Kind(name: "concurrencyLimit")
+    public static let concurrencyLimit = Kind("concurrencyLimit", [.unsent, .heldBack])
     /// A ``RateLimit`` would delay the request for longer than it may wait. Nothing was sent.
-    public static let rateLimited = Kind(name: "rateLimited")
+    public static let rateLimited = Kind("rateLimited", [.unsent, .heldBack])
     /// The ``CircuitBreaker`` is open because the origin fails. Nothing was sent.
-    public static let circuitOpen = Kind(name: "circuitOpen")
+    public static let circuitOpen = Kind("circuitOpen", [.unsent, .unreachable, .heldBack])
     /// The proxy refused the request or cannot be reached.
-    public static let proxyFailed = Kind(name: "proxyFailed")
+    public static let proxyFailed = Kind("proxyFailed", [.unreachable])
     /// The connection was lost before the response was complete.
-    public static let connectionLost = Kind(name: "connectionLost")
+    public static let connectionLost = Kind("connectionLost", [.unreachable, .loss])
     /// The server sent something that is not HTTP or violates its rules.
-    public static let protocolViolation = Kind(name: "protocolViolation")
+    public static let protocolViolation = Kind("protocolViolation", [.serverFault])
     /// The server's certificate is not trusted, has expired, or is for another host.
-    public static let untrustedCertificate = Kind(name: "untrustedCertificate")
+    public static let untrustedCertificate = Kind("untrustedCertificate", [.tlsFailure, .unsent, .serverFault])
     /// The server's public key is not one of the pinned keys.
-    public static let pinMismatch = Kind(name: "pinMismatch")
+    public static let pinMismatch = Kind("pinMismatch", [.tlsFailure, .unsent, .serverFault])
     /// The TLS handshake failed for another reason: no common version or cipher, a missing client certificate.
-    public static let tlsFailed = Kind(name: "tlsFailed")
+    public static let tlsFailed = Kind("tlsFailed", [.tlsFailure, .serverFault])
     /// The client certificate cannot be read, or the server refused it.
-    public static let badClientCertificate = Kind(name: "badClientCertificate")
+    public static let badClientCertificate = Kind("badClientCertificate", [.tlsFailure, .callerFault])
     /// The password of the client certificate is wrong.
-    public static let badClientCertificatePassword = Kind(name: "badClientCertificatePassword")
+    public static let badClientCertificatePassword = Kind(
+      "badClientCertificatePassword", [.tlsFailure, .unsent, .callerFault])
     /// The response's heads are larger than ``RequestOptions/headerLimit``.
-    public static let headersTooLarge = Kind(name: "headersTooLarge")
+    public static let headersTooLarge = Kind("headersTooLarge", [.serverFault])
     /// The response's body is larger than ``RequestOptions/bodyLimit`` or the limit for collecting it.
-    public static let bodyTooLarge = Kind(name: "bodyTooLarge")
+    public static let bodyTooLarge = Kind("bodyTooLarge")
     /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
-    public static let undecodableBody = Kind(name: "undecodableBody")
+    public static let undecodableBody = Kind("undecodableBody", [.serverFault])
     /// The verb or the caller does not accept the response's status, type or JSON. If its body was read, the first
     /// bytes are in ``HTTPError/body``.
-    public static let unexpectedResponse = Kind(name: "unexpectedResponse")
+    public static let unexpectedResponse = Kind("unexpectedResponse")
     /// The response's body was read a second time.
-    public static let bodyAlreadyRead = Kind(name: "bodyAlreadyRead")
+    public static let bodyAlreadyRead = Kind("bodyAlreadyRead", [.callerFault])
     /// The request's body cannot be sent a second time because it is a single-use stream.
-    public static let bodyNotReplayable = Kind(name: "bodyNotReplayable")
+    public static let bodyNotReplayable = Kind("bodyNotReplayable", [.callerFault])
     /// There were more redirects than ``RedirectPolicy/limit``.
-    public static let tooManyRedirects = Kind(name: "tooManyRedirects")
+    public static let tooManyRedirects = Kind("tooManyRedirects", [.serverFault])
     /// The policy or the protocol does not allow the redirect to be followed.
-    public static let redirectRefused = Kind(name: "redirectRefused")
+    public static let redirectRefused = Kind("redirectRefused", [.callerFault])
     /// The call needed more attempts than ``SessionConfiguration/attemptLimit``.
-    public static let tooManyAttempts = Kind(name: "tooManyAttempts")
+    public static let tooManyAttempts = Kind("tooManyAttempts")
     /// The credentials for the request cannot be obtained or sent: a token could not be renewed, a password could not
     /// be requested, a user name is not allowed by the scheme. A 401 by itself is a response and not an error. If a
     /// network failure is the cause, the error has the kind of that failure.
-    public static let authenticationFailed = Kind(name: "authenticationFailed")
+    public static let authenticationFailed = Kind("authenticationFailed")
     /// The cache has no response, and the request must not use the network.
-    public static let notCached = Kind(name: "notCached")
+    public static let notCached = Kind("notCached", [.unsent])
     /// A file cannot be read or written.
-    public static let file = Kind(name: "file")
+    public static let file = Kind("file")
     /// A downloaded file does not have the required digest (RFC 9530), or the server sent no digest to check.
-    public static let digestMismatch = Kind(name: "digestMismatch")
+    public static let digestMismatch = Kind("digestMismatch", [.serverFault])
     /// The transport or the session was shut down.
-    public static let shutDown = Kind(name: "shutDown")
+    public static let shutDown = Kind("shutDown", [.callerFault])
     /// Another failure: see ``HTTPError/underlying``.
-    public static let other = Kind(name: "other")
+    public static let other = Kind("other")
+
+    /// All kinds.
+    static let all: [Kind] = [
+      .invalidRequest, .cancelled, .responseTimeout, .idleTimeout, .poolTimeout, .connectTimeout,
+      .deadlineExceeded, .cannotResolveHost, .cannotConnect, .addressRefused, .concurrencyLimit,
+      .rateLimited, .circuitOpen, .proxyFailed, .connectionLost, .protocolViolation,
+      .untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate,
+      .badClientCertificatePassword, .headersTooLarge, .bodyTooLarge, .undecodableBody,
+      .unexpectedResponse, .bodyAlreadyRead, .bodyNotReplayable, .tooManyRedirects,
+      .redirectRefused, .tooManyAttempts, .authenticationFailed, .notCached, .file, .digestMismatch,
+      .shutDown, .other,
+    ]
+
+    /// The kind of a name, for example of a recorded error; nil if there is none.
+    package init?(name: String) {
+      guard let kind = Self.all.first(where: { $0.name == name }) else { return nil }
+      self = kind
+    }
   }
 }
 

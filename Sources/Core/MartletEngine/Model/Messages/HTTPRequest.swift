@@ -147,7 +147,7 @@ extension HTTPRequest {
   /// Checks the assumptions of every transport: the URL has the scheme http or https and names a host, no field was
   /// refused, the body's length is not negative, and the method allows a body if there is one.
   func validate() throws(HTTPError) {
-    if origin == nil { throw reasonOfNoOrigin }
+    if origin == nil { throw noOriginError }
     if let refusal = fields.refusal { throw HTTPError(wrapping: refusal) }
     if let length = body.length, length < 0 {
       throw .invalid("the request's body has the length \(length)")
@@ -161,7 +161,9 @@ extension HTTPRequest {
     }
   }
 
-  private var reasonOfNoOrigin: HTTPError {
+  /// The error for a URL without an ``Origin``: its scheme is not http or https, or it does not name the host and port
+  /// to connect to.
+  package var noOriginError: HTTPError {
     guard let scheme = url.scheme else {
       return .invalid(
         "the URL '\(url.redacted)' has no scheme: use http or https, or set SessionConfiguration.baseURL")
@@ -180,12 +182,7 @@ extension HTTPRequest {
     guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
       return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
     }
-    return hasNoOrigin
-  }
-
-  /// The error for a URL without an ``Origin``: it does not name the host and port to connect to.
-  package var hasNoOrigin: HTTPError {
-    .invalid("the URL '\(url.redacted)' \(URLAuthority.fault(of: url.absoluteString) ?? .missing)")
+    return .invalid("the URL '\(url.redacted)' \(URLAuthority.fault(of: url.absoluteString) ?? .missing)")
   }
 }
 

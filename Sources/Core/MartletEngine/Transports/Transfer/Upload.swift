@@ -38,7 +38,7 @@ public import MartletSemantics
         if queue.end(trailers: body.source.trailers) { transfer.continueUpload() }
       } catch {
         body.source.cancel()
-        transfer.fail(HTTPError(wrapping: error))
+        transfer.fail(HTTPError(whileSending: error))
       }
     }
   }

@@ -164,7 +164,8 @@ struct Download {
       (validator, size) = (resumption.validator, resumption.size)
     } else {
       do {
-        file = try PartialFile(for: destination.url, label: destination.label, access: destination.access)
+        file = try PartialFile(
+          for: destination.url, label: destination.label, access: destination.access, phase: .preparing)
       } catch {
         throw error.addingContext(request: context.request, response: nil, attempts: [])
       }

@@ -70,6 +70,28 @@ struct ReceivedBodyTests {
     #expect(error?.kind == .bodyTooLarge)
   }
 
+  /// A source that is at its end, but has to be asked for it.
+  private struct EmptySource: BodySource {
+    func next() async throws -> Data? { nil }
+  }
+
+  @Test(arguments: [DataSource(Data()), EmptySource()] as [any BodySource])
+  func anEmptyBodyEndsItsCallWithoutAnErrorAlthoughItIsNotRead(source: any BodySource) async throws {
+    let log = EventLog()
+    var configuration = SessionConfiguration()
+    configuration.listeners = [log]
+    let transport = TestTransport { [url] _ in
+      HTTPResponse(
+        url: url, networkHead: ResponseHead(status: .noContent), body: ResponseBody(length: 0, from: source))
+    }
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    let (body, _) = try await session.bytes(for: HTTPRequest(.get, url))
+    body.cancel()
+
+    #expect(log.lines.filter { $0.hasPrefix("finished") } == ["finished"])
+  }
+
   @Test func areNotCollectedTwice() async throws {
     let body = ResponseBody(from: ReceivedSource(.success(Data([1]))))
     #expect(try await body.collect(upTo: 10) == Data([1]))

@@ -1,3 +1,4 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -49,6 +50,16 @@ struct EventStreamTests {
     #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == [nil, "1", "2", "2"])
     #expect(transport.requests.allSatisfy { $0.fields[.accept] == "text/event-stream" })
     #expect(transport.requests.allSatisfy { $0.options.idleTimeout == nil })
+  }
+
+  @Test func aNoContentEndsItsCallWithoutAnError() async throws {
+    let log = EventLog(.finished)
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners = [log]
+
+    #expect(try await collect(session(ScriptedTransport(.status(.noContent))).events(for: request)).isEmpty)
+
+    #expect(log.lines == ["finished"])
   }
 
   @Test func failuresDoubleThePauseUpToAMinute() async throws {

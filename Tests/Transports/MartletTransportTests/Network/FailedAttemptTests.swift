@@ -46,6 +46,25 @@ struct FailedAttemptTests {
     #expect(metrics.headerBytesReceived > 0)
   }
 
+  @Test func aCallWithoutContentIsMeasuredAndEndsWithoutAnErrorAlthoughItsBodyIsNotRead() async throws {
+    let server = try LoopbackServer { _ in .status(.noContent) }
+    let events = Mutex<[String]>([])
+    var request = HTTPRequest(.get, server.url)
+    request.options.listeners = [
+      EventHandler { event, _ in
+        switch event {
+        case .metrics: events.withLock { $0.append("metrics") }
+        case .finished(let error): events.withLock { $0.append("end \(error?.kind.name ?? "")") }
+        default: break
+        }
+      }
+    ]
+
+    _ = try await HTTPSession.uncached().bytes(for: request)
+
+    #expect(events.withLock { $0 } == ["metrics", "end "])
+  }
+
   /// The body of its response is dropped, whether it has arrived or is still arriving.
   @Test(arguments: [nil, 5] as [Int64?]) func anAttemptThatIsSentAgainIsMeasuredBeforeTheNext(stall: Int64?)
     async throws

@@ -216,8 +216,8 @@ final class StoredBody: BodySource, DeadlineAware {
   /// Returns the whole body if it was read when it was opened and the reader has taken none of it.
   func takeReceived() -> Data? {
     first.withLock { first in
-      guard first?.count == length else { return nil }
-      return first.take()
+      guard first?.count ?? 0 == length else { return nil }
+      return first.take() ?? Data()
     }
   }
 
@@ -228,11 +228,5 @@ extension HTTPResponse {
   /// Whether the transport has decoded the body and therefore removed `Content-Encoding`.
   var isUnpacked: Bool {
     networkHead.map { $0.fields[.contentEncoding] != fields[.contentEncoding] } ?? false
-  }
-
-  /// Discards the body. The empty body of a 304 is read, so that the connection can be used again.
-  func discardBody() async {
-    guard status == .notModified else { return body.cancel() }
-    _ = try? await body.collect(upTo: 0)
   }
 }

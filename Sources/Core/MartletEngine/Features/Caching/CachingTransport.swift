@@ -148,7 +148,7 @@ struct CachingTransport: Transport, DeadlineAware {
       return nil
     }
     let response = makeResponse(answer, body, as: source, to: flight, replacing: received)
-    await received?.discardBody()
+    received?.body.cancel()
     return response
   }
 
@@ -304,7 +304,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Sends the caller's request, without the cache's conditions and range, in place of an unusable response.
   func fetchAgain(insteadOf response: HTTPResponse, for flight: InFlightRequest) async throws -> HTTPResponse {
-    await response.discardBody()
+    response.body.cancel()
     return try await fetch(OriginRequest(flight.request.head), for: flight)
   }
 

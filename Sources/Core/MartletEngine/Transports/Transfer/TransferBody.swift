@@ -43,6 +43,15 @@ import Synchronization
     case failed(HTTPError)
     /// The response was read to its end.
     case ended(HTTPFields)
+
+    /// Whether the response was received, and no byte of its body is left to read.
+    var hasNoRest: Bool {
+      switch self {
+      case .ended: true
+      case .received(let data, _): data.isEmpty
+      case .running, .stopped, .failed: false
+      }
+    }
   }
 
   /// Makes the reader of a submitted transfer, and starts the task that reads the request's body.
@@ -199,7 +208,7 @@ import Synchronization
 
   /// Stops: the rest of the response is not read. An attempt that ends this way is measured until now.
   public func cancel() {
-    if case .ended = state.withLock({ $0 }) { return reportMetrics() }
+    if state.withLock(\.hasNoRest) { return reportMetrics() }
     stop()
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
   }

@@ -19,8 +19,8 @@ final class ConnectionPool {
   private var lastNumber = 0
   /// The callers that wait for connections opened ahead of requests.
   private var preconnects = Preconnects()
-  /// The limits of the waits. All are usually equally long, so the first to begin is the first to end.
-  private var waitLimits = HeadQueue<WaitLimit>()
+  /// The deadlines of the waiters. The waits are usually equally long, so the first to begin is the first to end.
+  private var deadlines = HeadQueue<WaiterDeadline>()
   /// The actions that follow from the one in progress.
   private var pending: [Action] = []
   private var isPerforming = false
@@ -28,10 +28,11 @@ final class ConnectionPool {
   private lazy var waitTimer = HeapTimer { [weak self] in self?.checkWaits() }
   private lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
 
-  private struct WaitLimit {
+  /// When a waiter fails because it has no connection.
+  private struct WaiterDeadline {
     let waiter: Int
     let due: UInt64
-    /// Whether no connection was being opened for the waiter when the limit began, so that its time counts.
+    /// Whether no connection was being opened for the waiter when its time began, so that its time counts.
     let isQueued: Bool
   }
 
@@ -134,20 +135,20 @@ extension ConnectionPool {
   /// Limits how long a transfer waits while all connections are in use.
   private func limitWait(of waiter: Int, to limit: Duration) {
     let due = loop.now &+ max(1, limit.nanoseconds)
-    waitLimits.append(WaitLimit(waiter: waiter, due: due, isQueued: state.isQueued(waiter)))
+    deadlines.append(WaiterDeadline(waiter: waiter, due: due, isQueued: state.isQueued(waiter)))
     watchWaits()
   }
 
-  private func watchWaits() { loop.set(waitTimer, to: waitLimits.head?.due ?? .max) }
+  private func watchWaits() { loop.set(waitTimer, to: deadlines.head?.due ?? .max) }
 
   private func checkWaits() {
     guard let limit = configuration.poolTimeout else { return }
-    while let wait = waitLimits.head, wait.due <= loop.now {
-      _ = waitLimits.popFirst()
-      guard let transfer = waiting[wait.waiter] else { continue }
-      guard wait.isQueued, state.isQueued(wait.waiter) else {
+    while let deadline = deadlines.head, deadline.due <= loop.now {
+      _ = deadlines.popFirst()
+      guard let transfer = waiting[deadline.waiter] else { continue }
+      guard deadline.isQueued, state.isQueued(deadline.waiter) else {
         // A connection was or is being opened for it, with a limit of its own: that time does not count.
-        limitWait(of: wait.waiter, to: max(limit, Self.shortestLimitAgain))
+        limitWait(of: deadline.waiter, to: max(limit, Self.shortestLimitAgain))
         continue
       }
       let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
@@ -201,7 +202,7 @@ extension ConnectionPool {
   /// Tries again: the process may have closed other descriptors in the meantime.
   private func tryDescriptorsAgain() { perform(state.forgetDescriptorLimit(now: loop.now)) }
 
-  /// Takes a connection back after a request and its response are complete.
+  /// Takes back the place of a request that no longer uses its connection.
   func released(_ connection: Connection) { perform(state.released(connection.id, now: loop.now)) }
 
   /// Updates how many requests a connection serves at once.

@@ -7,19 +7,38 @@ import MartletSemantics
 final class HTTP2Driver: ConnectionDriver {
   private let connection: Connection  // It releases its driver when it is closed.
   private let session: HTTP2Session
-  /// The requests by the numbers of their streams.
-  private var streams = NumberTable<HTTP2RequestStream>()
+  private var places = Places()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
-  /// What to report to the network when no call to the session is in progress: how many requests have ended, and which
-  /// of them have failed and may be sent again.
-  private var endedCount = 0
+  /// The requests that have failed and may be sent again. The network gets them when no call to the session is in
+  /// progress.
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
-  /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
-  /// SETTINGS, without which no WebSocket can be opened.
-  private var held: [Transfer] = []
   private var probe = Probe.none
   private lazy var probeTimer = HeapTimer { [weak self] in self?.probeIsOverdue() }
+
+  /// The requests and WebSockets on the connection. Each of them is in one of the collections, and has a place that the
+  /// pool counts. A place is free as soon as its user is in none of them, however the user ended.
+  private struct Places {
+    /// The requests by the numbers of their streams.
+    var streams = NumberTable<HTTP2RequestStream>()
+    /// The open WebSockets by the numbers of their streams.
+    var tunnels = NumberTable<HTTP2Tunnel>()
+    /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
+    /// SETTINGS, without which no WebSocket can be opened.
+    var held: [Transfer] = []
+    /// How many places the pool has given, and has not got back.
+    private var count = 0
+
+    /// Adds a place that the pool has given.
+    mutating func add() { count += 1 }
+
+    /// Removes a free place. Returns false if there is none.
+    mutating func removeFree() -> Bool {
+      guard count > streams.count + tunnels.count + held.count else { return false }
+      count -= 1
+      return true
+    }
+  }
 
   /// Whether a PING is testing the connection; any byte answers it.
   private enum Probe {
@@ -45,10 +64,11 @@ final class HTTP2Driver: ConnectionDriver {
 
 extension HTTP2Driver {
   func start(_ transfer: Transfer) {
-    let isReused = transfer.timing.reusedConnection && streams.isEmpty
+    places.add()
+    let isReused = transfer.timing.reusedConnection && places.streams.isEmpty
     guard isProbed || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }
     sendProbe()
-    held.append(transfer)
+    places.held.append(transfer)
   }
 
   private func submit(_ transfer: Transfer) {
@@ -57,7 +77,7 @@ extension HTTP2Driver {
       return reject(transfer, HTTPError(.other, message, phase: .sending))
     }
     if transfer.exchange.upgrade != nil {
-      guard session.hasSettings else { return held.append(transfer) }
+      guard session.hasSettings else { return places.held.append(transfer) }
       guard session.allowsExtendedConnect else {
         return refuse(transfer, "its SETTINGS have no SETTINGS_ENABLE_CONNECT_PROTOCOL")
       }
@@ -66,13 +86,12 @@ extension HTTP2Driver {
     let stream = HTTP2RequestStream(transfer, of: self)
     do throws(HTTPError) {
       let id = try session.submit(head, headerLimit: transfer.exchange.settings.headerBytes, handler: stream)
-      streams[Int(id)] = stream
+      places.streams[Int(id)] = stream
       stream.begin(id)
       transfer.wrote(head.lines)
     } catch {
       // The session takes no more requests.
       network.pool.drain(connection)
-      network.pool.released(connection)
       network.sendElsewhere(transfer)
     }
     connection.noteOutput()
@@ -81,7 +100,6 @@ extension HTTP2Driver {
   /// Fails a request that cannot be sent.
   private func reject(_ transfer: Transfer, _ error: HTTPError) {
     transfer.fail(error)
-    endedCount += 1
     connection.noteOutput()
   }
 
@@ -128,20 +146,18 @@ extension HTTP2Driver {
 
   func resumeReading(for transfer: Transfer) { stream(of: transfer)?.giveBackWindow() }
 
-  private func stream(of transfer: Transfer) -> HTTP2RequestStream? { transfer.streamID.flatMap { streams[$0] } }
+  private func stream(of transfer: Transfer) -> HTTP2RequestStream? { transfer.streamID.flatMap { places.streams[$0] } }
 
   func abandon(_ transfer: Transfer) {
-    if let index = held.firstIndex(where: { $0 === transfer }) {
-      held.remove(at: index)
-      endedCount += 1
-      transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
-      return connection.noteOutput()
+    if let index = places.held.firstIndex(where: { $0 === transfer }) {
+      places.held.remove(at: index)
+    } else if let stream = stream(of: transfer) {
+      places.streams[Int(stream.id)] = nil
+      session.reset(stream.id)
+    } else {
+      return
     }
-    guard let stream = stream(of: transfer) else { return }
-    streams[Int(stream.id)] = nil
-    session.reset(stream.id)
     transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
-    endedCount += 1
     connection.noteOutput()
   }
 }
@@ -180,7 +196,6 @@ extension HTTP2Driver {
       probe = .isSuspended
       network.loop.set(probeTimer, to: network.loop.now &+ network.options.probeTimeout)
       network.pool.suspend(connection)
-      for _ in held { network.pool.released(connection) }
       sendHeldElsewhere()
     case .isSuspended:
       let message = "\(connection.peer): the connection is dead: the server did not even answer a PING"
@@ -196,8 +211,8 @@ extension HTTP2Driver {
   }
 
   private func submitHeld() {
-    let transfers = held
-    held = []
+    let transfers = places.held
+    places.held = []  // No place is released before they are submitted, unless the connection is closed.
     for transfer in transfers where !transfer.isEnded { submit(transfer) }
   }
 
@@ -208,8 +223,9 @@ extension HTTP2Driver {
 
   /// Moves the held requests, of which nothing was sent, to other connections.
   private func sendHeldElsewhere() {
-    let transfers = held
-    held = []
+    let transfers = places.held
+    places.held = []
+    releasePlaces()  // first: if the connection drains, the pool closes it and has room for another one
     for transfer in transfers { network.sendElsewhere(transfer) }
   }
 }
@@ -268,16 +284,22 @@ extension HTTP2Driver {
       }
       if session.hasSettings, !isProbed { submitHeld() }
     }
-    let count = endedCount
-    endedCount = 0
-    for _ in 0..<count { network.pool.released(connection) }
-    let again = failed
-    failed = []
-    for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }
+    releasePlaces()
+    if !failed.isEmpty { reportFailures() }
     if connection.isClosed {
       endProbe()
       sendHeldElsewhere()
     }
+  }
+
+  /// Returns the free places to the pool, which may give them to other requests at once. No call to the session may be
+  /// in progress: the pool may also close the connection.
+  private func releasePlaces() { while places.removeFree() { network.pool.released(connection) } }
+
+  private func reportFailures() {
+    let again = failed
+    failed = []
+    for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }
   }
 }
 
@@ -294,8 +316,7 @@ extension HTTP2Driver {
   func reset(_ stream: HTTP2RequestStream) { abandon(stream.transfer) }
 
   func ended(_ stream: HTTP2RequestStream, _ failure: HTTP2Failure? = nil) {
-    streams[Int(stream.id)] = nil
-    endedCount += 1
+    places.streams[Int(stream.id)] = nil
     if let failure { failed.append((stream.transfer, failure)) }
     connection.noteOutput()
   }
@@ -317,8 +338,10 @@ extension HTTP2Driver {
     guard let upgrade = transfer.exchange.upgrade, case .expected = upgrade.stage.get(on: loop) else {
       return reset(stream)
     }
-    streams[Int(stream.id)] = nil
     let tunnel = HTTP2Tunnel(stream.id, upgrade, of: self)
+    // The tunnel takes over the place of its request.
+    places.tunnels[Int(tunnel.id)] = tunnel
+    places.streams[Int(stream.id)] = nil
     session.openTunnel(stream.id, handler: tunnel)
     upgrade.stage.set(.open(tunnel), on: loop)
     transfer.receive(head: head, length: 0)
@@ -328,24 +351,23 @@ extension HTTP2Driver {
 
   /// Gives up a request for a WebSocket, which may then be sent over HTTP/1.1.
   func refuse(_ stream: HTTP2RequestStream, _ reason: String) {
-    streams[Int(stream.id)] = nil
+    places.streams[Int(stream.id)] = nil
     session.reset(stream.id)
     refuse(stream.transfer, reason)
   }
 
   private func refuse(_ transfer: Transfer, _ reason: String) {
-    endedCount += 1
     failed.append((transfer, .noWebSocket(reason, peer: connection.peer)))
     connection.noteOutput()
   }
 
   func reset(_ tunnel: HTTP2Tunnel) {
     session.reset(tunnel.id)
-    endedTunnel()
+    ended(tunnel)
   }
 
-  func endedTunnel() {
-    endedCount += 1
+  func ended(_ tunnel: HTTP2Tunnel) {
+    places.tunnels[Int(tunnel.id)] = nil
     connection.noteOutput()
   }
 }

@@ -85,7 +85,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     driver.loop.set(timer, to: .max)
     upgrade.failWriting(error)
     upgrade.stage.set(.over, on: driver.loop)
-    driver.endedTunnel()
+    driver.ended(self)
   }
 
   // The head opened the tunnel.

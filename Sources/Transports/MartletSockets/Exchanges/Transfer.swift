@@ -3,8 +3,10 @@
 import MartletSemantics
 
 /// The loop's part of an exchange: it passes on what a connection receives, limits it, and measures it. It does not
-/// depend on the version of HTTP. It is its own silence timer, since every request needs one; its end cancels the
-/// timer.
+/// depend on the version of HTTP.
+///
+/// It is also the timer that limits the server's silence: every request needs one, and a separate timer would take
+/// another allocation. The timer stops when the transfer ends.
 final class Transfer: HeapTimer {
   let exchange: Exchange
   let network: Network

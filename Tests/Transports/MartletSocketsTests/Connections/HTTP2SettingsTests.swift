@@ -40,6 +40,7 @@ struct HTTP2SettingsTests {
 
     #expect(error?.kind == .invalidRequest)
     #expect(error?.message.contains("at most 1000 bytes") == true, "\(String(describing: error))")
+    #expect(await transport.statistics().values.map(\.active) == [0])
     #expect(try await text(transport, server) == "2")
     #expect(await transport.statistics().values.map(\.opened) == [1])
   }

@@ -2,6 +2,7 @@
 import MartletEngine
 import MartletSemantics
 import TestServers
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -65,6 +66,41 @@ struct SilentConnectionTests {
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(texts.count == 8 && !texts.contains { $0.hasPrefix("1 ") })
+  }
+
+  // MARK: - Places in the pool
+
+  /// The connection never answers. The other request keeps its place.
+  @Test func aRequestThatIsCancelledWhileItWaitsReleasesItsPlaceOnce() async throws {
+    let server = try FrameServer(.deaf)
+    let transport = transport(to: server) { options in
+      options.silenceLimit = .zero
+      options.probePatience = .seconds(200)
+    }
+    #expect(try await text(transport, server) == "1 0")
+    let calls = (0..<2).map { _ in Task { try await text(transport, server) } }
+    try await until { await transport.statistics().values.map(\.active) == [2] }
+
+    calls[0].cancel()
+
+    try await until { await transport.statistics().values.map(\.active) != [2] }
+    #expect(await transport.statistics().values.map(\.active) == [1])
+    calls[1].cancel()
+    for call in calls { await #expect(throws: (any Error).self) { try await call.value } }
+    try await until { await transport.statistics().values.map(\.active) == [0] }
+  }
+
+  /// The first connection stays open, without a place in use.
+  @Test func aRequestThatGetsAnotherConnectionReleasesItsPlace() async throws {
+    let server = try FrameServer(.deaf)
+    let transport = transport(to: server) { options in
+      options.silenceLimit = .zero
+      options.probePatience = .milliseconds(50)
+      options.probeTimeout = .seconds(200)
+    }
+    #expect(try await text(transport, server) == "1 0")
+    #expect(try await text(transport, server) == "2 0")
+    #expect(await transport.statistics().values.map(\.active) == [0])
   }
 }
 #endif

@@ -71,5 +71,7 @@ extension TunnelTests {
   }
 
   func opened(_ transport: SocketTransport) async -> [Int] { await transport.statistics().values.map(\.opened) }
+
+  func active(_ transport: SocketTransport) async -> [Int] { await transport.statistics().values.map(\.active) }
 }
 #endif

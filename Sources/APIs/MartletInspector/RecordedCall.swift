@@ -147,27 +147,17 @@ package final class RecordedCall: Sendable {
     content.withLock { content in
       // Bytes of the request's body may arrive after the end.
       guard content.end == nil else { return 0 }
-      guard !content.isDropped else {
-        content.count(event)
-        return 0
-      }
+      content.count(event, at: time)
+      guard !content.isDropped else { return 0 }
       content.revision = revisions.next()
       switch event {
-      case .progress(let progress): content.keep(progress, at: time)
+      case .progress: break
       case .bytes(let bytes, let direction, let attempt):
         return content.add(bytes, direction, attempt, limit: bodyLimit)
       case .message(let message): return content.add(message, at: time, limit: bodyLimit)
-      case .attempt(let number, let request):
-        content.begin(number)
-        content.append(.attempt(number, request.withoutBody), at: time)
+      case .attempt(let number, let request): content.append(.attempt(number, request.withoutBody), at: time)
       case .resend(let request, let delay, let reason, let failure):
         content.append(.resend(request.withoutBody, after: delay, reason: reason, failure: failure), at: time)
-      case .response(let head, _):
-        content.outcome.isFailure = head.status.code >= 400
-        content.append(event, at: time)
-      case .cached:
-        content.outcome.isCached = true
-        content.append(event, at: time)
       case .finished(let error): content.end(error, at: time)
       default: content.append(event, at: time)
       }
@@ -190,20 +180,16 @@ extension RecordedCall.Content {
     return rest
   }
 
-  /// Counts an event of a call that is not recorded any more.
-  fileprivate mutating func count(_ event: Event) {
+  /// Counts an event, even if the call is not recorded any more.
+  fileprivate mutating func count(_ event: Event, at time: Duration) {
     switch event {
-    case .attempt: current = RecordedCall.Bodies()
-    case .progress(let progress): keep(progress, at: .zero)
+    case .attempt(let number, _): begin(number)
+    case .progress(let progress): keep(progress, at: time)
     case .response(let head, _): outcome.isFailure = head.status.code >= 400
     case .cached: outcome.isCached = true
-    case .finished(let error): countEnd(error)
+    case .finished(let error?) where !error.isCancelled: outcome.isFailure = true
     default: break
     }
-  }
-
-  private mutating func countEnd(_ error: HTTPError?) {
-    if let error, !error.isCancelled { outcome.isFailure = true }
   }
 
   fileprivate var isFull: Bool { events.count >= RecordedCall.eventLimit }
@@ -216,7 +202,6 @@ extension RecordedCall.Content {
     end = time
     self.error = error
     if error?.body != nil { self.error?.body = nil }
-    countEnd(error)
     events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // also if there are too many
   }
 
@@ -232,8 +217,8 @@ extension RecordedCall.Content {
     return growth
   }
 
-  fileprivate mutating func begin(_ attempt: Int) {
-    if current.attempt > 0, !isFull { earlier.append(current) }
+  private mutating func begin(_ attempt: Int) {
+    if current.attempt > 0, !isFull, !isDropped { earlier.append(current) }
     current = RecordedCall.Bodies(attempt: attempt)
   }
 
@@ -252,7 +237,7 @@ extension RecordedCall.Content {
     return growth
   }
 
-  fileprivate mutating func keep(_ progress: Event.Progress, at time: Duration) {
+  private mutating func keep(_ progress: Event.Progress, at time: Duration) {
     if progress.direction == .received {
       outcome.received += progress.completed - (current.received.progress?.completed ?? 0)
     }

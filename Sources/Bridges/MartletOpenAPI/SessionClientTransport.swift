@@ -21,7 +21,7 @@ public import OpenAPIRuntime
 /// - The path of the operation follows that of the server's URL, whose query and fragment are dropped. A server URL
 ///   that is a path, such as `/v1`, is relative to ``Martlet/SessionConfiguration/baseURL``.
 /// - The operation's identifier is ``Martlet/RequestOptions/label``, so that logs and traces show it.
-/// - Responses to HEAD and TRACE, and those with 204 and 304, have no body.
+/// - Responses to HEAD, and those with 204 and 304, have no body.
 ///
 /// It throws ``Martlet/HTTPError``, which the client shows as `underlyingError` of its `ClientError`.
 public struct SessionClientTransport: ClientTransport {
@@ -49,10 +49,9 @@ public struct SessionClientTransport: ClientTransport {
       for: MartletEngine.HTTPRequest(
         head.method, head.url, fields: head.fields, body: body.map { RequestBody($0) } ?? .empty, options: options))
     let answer = try HTTPTypes.HTTPResponse(response.head)
-    let hasBody = Self.hasBody(answer.status.code, to: request.method)
+    let hasBody = BodyFraming.hasBody(status: answer.status.code, answering: head.method)
     guard hasBody, received.length != 0 else {
-      // The end of the body is the end of the call, and a client need not read a body without content.
-      if received.length == 0 { _ = try await received.collect(upTo: 0) } else { received.cancel() }
+      received.cancel()
       return (answer, hasBody ? HTTPBody() : nil)
     }
     return (answer, HTTPBody(received))
@@ -75,10 +74,6 @@ public struct SessionClientTransport: ClientTransport {
       throw .badURL("the server's URL and the path of the operation are not a URL: check the OpenAPI document")
     }
     return url
-  }
-
-  private static func hasBody(_ status: Int, to method: HTTPTypes.HTTPRequest.Method) -> Bool {
-    method != .head && method != .trace && method != .connect && status != 204 && status != 304
   }
 }
 

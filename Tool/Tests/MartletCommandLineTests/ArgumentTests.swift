@@ -35,8 +35,27 @@ struct ArgumentTests {
     (["-X", "PUT", ":80"], "there is no option -X: write the method first, as in martlet put example.com/orders"),
     (["get", "-Z"], "there is no option -Z: 'martlet get --help' lists them"),
     (["get", ":80", "--timeout"], "--timeout needs a value: --timeout SECONDS"),
-    (["get", ":80", "--timeout", "soon"], "--timeout SECONDS: 'soon' is not a number of seconds above 0"),
-    (["get", ":80", "--retry=-1"], "--retry NUMBER: '-1' is not a whole number from 0"),
+    (
+      ["get", ":80", "--timeout", "soon"],
+      "--timeout SECONDS: 'soon' is not a number of seconds above 0, up to 1000000000"
+    ),
+    (
+      ["get", ":80", "--deadline", "1e300"],
+      "--deadline SECONDS: '1e300' is not a number of seconds above 0, up to 1000000000"
+    ),
+    (["get", ":80", "--retry=-1"], "--retry NUMBER: '-1' is not a whole number from 0 to 1000000000"),
+    (
+      ["get", ":80", "--retry", "9223372036854775807"],
+      "--retry NUMBER: '9223372036854775807' is not a whole number from 0 to 1000000000"
+    ),
+    (
+      ["get", ":80", "--max-redirects", "9223372036854775807"],
+      "--max-redirects NUMBER: '9223372036854775807' is not a whole number from 0 to 1000000000"
+    ),
+    (
+      ["ws", ":80", "--count", "1000000001"],
+      "--count NUMBER: '1000000001' is not a whole number from 0 to 1000000000"
+    ),
     (
       ["get", ":80", "--color=allways"],
       "--color auto|always|never: 'allways' is none of auto, always, never: did you mean 'always'?"

@@ -68,6 +68,15 @@ struct CallTests {
     #expect(server.requests.count == 2)
   }
 
+  @Test func theLargestNumbersDoNotOverflow() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    let largest = "\(OptionDescription.Value.limit)"
+    let options = ["--retry", "--max-redirects", "--timeout", "--deadline"].flatMap { [$0, largest] }
+    let result = try await run.run(["get", url(server)] + options)
+    #expect(result.code == .success)
+    #expect(result.text == "hi")
+  }
+
   @Test func itemsBecomeQueryFieldsAndJSONInOrder() async throws {
     let server = try echo()
     let result = try await run(

@@ -139,6 +139,13 @@ struct DownloadTests {
     #expect(DownloadProgress.line(unknown, offset: 1000, elapsed: .zero, columns: 80) == "3 kB")
   }
 
+  @Test func progressTowardsAnyAnnouncedLengthCanBeShown() {
+    let endless = Event.Progress(.received, completed: 1, total: .max)
+    let line = DownloadProgress.line(endless, offset: 0, elapsed: .seconds(1000), columns: 30)
+    #expect(line.hasSuffix("  1000000000 s left"))
+    #expect(DownloadProgress.line(endless, offset: 1, elapsed: .seconds(1), columns: 80) == "2 B  1 B/s")
+  }
+
   @Test func progressIsShownOnATerminalAndRemoved() async throws {
     let server = try LoopbackServer { _ in .data(Data(count: 10_000)) }
     let errors = try await run("get", ":\(server.port)/a.bin", "--download", isTerminal: true).errors.text

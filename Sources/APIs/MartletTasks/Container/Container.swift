@@ -17,7 +17,7 @@ public final class Container: Sendable {
   private static let global = Container()
   @TaskLocal private static var scoped: Container?
 
-  private let dependencies = Mutex<[String: any Sendable]>([:])
+  private let dependencies = Mutex<[Key: any Sendable]>([:])
   private let parent: Container?
 
   /// The container of the app; within ``withOverrides(_:perform:)``, the container made there.
@@ -28,30 +28,39 @@ public final class Container: Sendable {
 
   private init(over parent: Container) { self.parent = parent }
 
-  /// The dependency with a name; if there is none, the default, which is then stored.
+  /// The name of a dependency and the type of its value: modules that do not know each other may use the same name.
+  private struct Key: Hashable {
+    let name: String
+    let type: ObjectIdentifier
+
+    init(_ name: String, _ type: Any.Type) { (self.name, self.type) = (name, ObjectIdentifier(type)) }
+  }
+
+  /// The dependency with a name and type; if there is none, the default, which is then stored.
   ///
-  /// An app declares a property for each dependency, as above; `#function` is its name. A dependency of another type
-  /// under the same name is ignored.
+  /// An app declares a property for each dependency, as above; `#function` is its name. Dependencies of different types
+  /// may have the same name.
   public subscript<Value>(
     name: String, default makeDefault: @autoclosure () -> Dependency<Value>
   ) -> Dependency<Value> {
-    if let found = find(name) as? Dependency<Value> { return found }
+    let key = Key(name, Value.self)
+    if let found = find(key) as? Dependency<Value> { return found }
     let made = makeDefault()
     return dependencies.withLock { dependencies in
-      let first = dependencies[name] as? Dependency<Value> ?? made
-      dependencies[name] = first
+      let first = dependencies[key] as? Dependency<Value> ?? made
+      dependencies[key] = first
       return first
     }
   }
 
-  /// The dependency with a name.
+  /// The dependency with a name and type.
   public subscript<Value>(name: String) -> Dependency<Value>? {
-    get { find(name) as? Dependency<Value> }
-    set { dependencies.withLock { $0[name] = newValue } }
+    get { find(Key(name, Value.self)) as? Dependency<Value> }
+    set { dependencies.withLock { $0[Key(name, Value.self)] = newValue } }
   }
 
-  private func find(_ name: String) -> (any Sendable)? {
-    dependencies.withLock { $0[name] } ?? parent?.find(name)
+  private func find(_ key: Key) -> (any Sendable)? {
+    dependencies.withLock { $0[key] } ?? parent?.find(key)
   }
 
   /// Removes all dependencies, so that the defaults are used again.
@@ -153,12 +162,12 @@ extension Container {
 
     init(of container: Container) { self.container = container }
 
-    /// The dependency with a name, or the default; see the container's.
+    /// The dependency with a name and type, or the default; see the container's.
     public subscript<Value>(
       name: String, default makeDefault: @autoclosure () -> Dependency<Value>
     ) -> Dependency<Value> { container["\(Kind.self).\(name)", default: makeDefault()] }
 
-    /// The dependency with a name.
+    /// The dependency with a name and type.
     public subscript<Value>(name: String) -> Dependency<Value>? {
       get { container["\(Kind.self).\(name)"] }
       set { container["\(Kind.self).\(name)"] = newValue }

@@ -26,7 +26,6 @@ package struct CircuitMachine: Sendable {
     }
   }
 
-  /// The states by name.
   /// Whether a request is sent.
   package enum Admission: Sendable, Hashable {
     /// It is sent. Its outcome is recorded with this ticket.

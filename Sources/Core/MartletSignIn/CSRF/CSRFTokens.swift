@@ -82,7 +82,8 @@ final class CSRFTokens: Sendable {
     let outer: ObjectIdentifier?
   }
 
-  private typealias Work = @Sendable () async throws -> Found
+  /// Finds the token of a URL, for all requests that share the result.
+  private typealias Lookup = @Sendable () async throws -> Found
 
   private let options: CSRFOptions
   /// The partition of the cookies to which the tokens belong.
@@ -176,7 +177,7 @@ final class CSRFTokens: Sendable {
 
   /// Stores a newer token from a response, unless a fetch has ended since its request was sent.
   func update(_ token: String, for url: URL, since generation: Int, in call: Call) async {
-    let work: Work = { [self] in
+    let lookup: Lookup = { [self] in
       guard !wasFetched(url, since: generation), await stored(url, in: call) != token else {
         return Found(token: token)
       }
@@ -185,7 +186,7 @@ final class CSRFTokens: Sendable {
     }
     // The first result may come from work that began earlier. If that was a fetch, the generation has changed.
     for _ in 0..<2 where !wasFetched(url, since: generation) {
-      guard let known = try? await shared(url, by: call, work), known.token != token else { return }
+      guard let known = try? await shared(url, by: call, lookup), known.token != token else { return }
     }
   }
 
@@ -219,14 +220,14 @@ final class CSRFTokens: Sendable {
     try? await call.session?.configuration.cookies?.partition(partition).cookieHeader(for: url)
   }
 
-  /// Runs the work for a URL, or waits for the work that another request has begun. Returns nil if that work waits for
+  /// Runs the lookup for a URL, or waits for the one that another request has begun. Returns nil if that one waits for
   /// this call.
-  private func shared(_ url: URL, by call: Call, _ work: @escaping Work) async throws -> Found? {
+  private func shared(_ url: URL, by call: Call, _ lookup: @escaping Lookup) async throws -> Found? {
     let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
     try signOut.check(call.id)
     let outer = call.parent.works.first { $0.owner != nil }
     let key = Key(url: url, signOut: lastSignOut, outer: outer.map { ObjectIdentifier($0) })
-    let found = try await works.value(for: key, by: call, work)
+    let found = try await works.value(for: key, by: call, lookup)
     try signOut.check(call.id)
     return found
   }

@@ -1,5 +1,6 @@
 public import MartletEngine
 public import MartletSemantics
+import Synchronization
 
 /// A client of an OAuth 2 authorization server (RFC 6749): obtains access tokens, and renews them.
 ///
@@ -110,24 +111,22 @@ public struct OAuthClient: Sendable {
   @concurrent public func tokens(
     for scope: CredentialScope, by login: OAuthLogin, keptIn store: any KeyValueStore, as key: String = "oauth-token"
   ) async throws -> TokenSource {
-    let stored: @Sendable () async throws -> AccessToken? = {
-      try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
-    }
+    let stored = StoredToken(in: store, as: key)
     let signOut = SignOutMark()
-    return TokenSource(try await stored(), for: scope, signOut: signOut) { old in
+    return TokenSource(try await stored.take(), for: scope, signOut: signOut) { old in
       let begun = Call.lastPosition
       // After a sign-out there is no old token.
-      let last = old == nil && signOut.last > 0 ? nil : try await stored()
-      if let last, last.replaces(old) { return last }
+      let last = old == nil && signOut.last > 0 ? nil : try await stored.replacement()
+      if let last, last.replaces(old) { return stored.took(last) }
       // Separate from the call: Swift 6.3.1 crashes on an inline closure here.
       let other: @Sendable () async throws -> AccessToken? = {
         // Another process may have used the refresh token at the same moment.
-        try await stored().flatMap { $0.replaces(last ?? old) ? $0 : nil }
+        try await stored.replacement().flatMap { $0.replaces(last ?? old) ? $0 : nil }
       }
       let token = try await next(after: last ?? old, by: login, or: other)
       guard !signOut.isAfter(begun) else { return token }
-      try? await store.set(JSONEncoder().encode(token), for: key)
-      if signOut.isAfter(begun) { try? await store.removeValue(for: key) }
+      await stored.replace(with: token)
+      if signOut.isAfter(begun) { await stored.remove() }
       return token
     }
   }
@@ -146,6 +145,45 @@ public struct OAuthClient: Sendable {
     }
     if let other = try await other() { return other }
     return try await self.token(by: login)
+  }
+}
+
+/// The token in the store of a source. Other processes may replace it.
+private final class StoredToken: Sendable {
+  private let store: any KeyValueStore
+  private let key: String
+  /// The token that the source has last taken from the store or written to it.
+  private let known = Mutex<AccessToken?>(nil)
+
+  init(in store: any KeyValueStore, as key: String) { (self.store, self.key) = (store, key) }
+
+  /// Returns the token, which the source uses from now on.
+  func take() async throws -> AccessToken? { try await read().map(took) }
+
+  /// Notes that the source uses a token of the store, and returns it.
+  func took(_ token: AccessToken) -> AccessToken {
+    known.withLock { $0 = token }
+    return token
+  }
+
+  /// Returns the token if another process has written it; nil if the source knows it. The source's own token may be
+  /// newer than one that it knows: it may have got that from a login of the program.
+  func replacement() async throws -> AccessToken? {
+    guard let token = try await read() else { return nil }
+    let isKnown = known.withLock { $0?.value == token.value && $0?.refreshToken == token.refreshToken }
+    return isKnown ? nil : token
+  }
+
+  /// Replaces the token. If that fails, the token in the store remains known.
+  func replace(with token: AccessToken) async {
+    guard let data = try? JSONEncoder().encode(token), (try? await store.set(data, for: key)) != nil else { return }
+    known.withLock { $0 = token }
+  }
+
+  func remove() async { try? await store.removeValue(for: key) }
+
+  private func read() async throws -> AccessToken? {
+    try await store.value(for: key).flatMap { try? JSONDecoder().decode(AccessToken.self, from: $0) }
   }
 }
 

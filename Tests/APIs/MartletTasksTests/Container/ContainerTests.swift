@@ -74,6 +74,38 @@ import Testing
     #expect(found.map { $0?() } == [1, 2, 3, 4, 5, 6, nil])
   }
 
+  @Test func dependenciesOfDifferentTypesMayHaveTheSameName() {
+    let container = Container()
+    let made = Counter()
+    let number: () -> Int = { container["x", default: .single { made.next() }]() }
+    let text: () -> String = { container["x", default: .single { "default" }]() }
+    #expect(number() == 1)
+    #expect(text() == "default")
+    #expect(number() == 1)
+    #expect(made.value == 1)
+
+    container["x"] = Dependency.single { "replaced" }
+    #expect(number() == 1)
+    #expect(text() == "replaced")
+
+    container["x"] = nil as Dependency<String>?
+    #expect(number() == 1)
+    #expect(text() == "default")
+  }
+
+  @Test func overrideHidesNoDependencyOfAnotherType() async {
+    await Container.withOverrides {
+      $0["x"] = Dependency.single { 7 }
+    } perform: {
+      await Container.withOverrides {
+        $0["x"] = Dependency.single { "inner" }
+      } perform: {
+        #expect(Container.shared["x", default: .single { 0 }]() == 7)
+        #expect(Container.shared["x", default: .single { "" }]() == "inner")
+      }
+    }
+  }
+
   @Test func dependencyMayResolveOthersOfTheSameContainer() {
     let container = Container()
     container["inner"] = Dependency.single { "inner" }

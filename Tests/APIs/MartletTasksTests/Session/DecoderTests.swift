@@ -62,6 +62,37 @@ import Testing
     #expect("\(try #require(response.error))" == "sold out (200)")
   }
 
+  @Test("A decoder decides what is retried, whether it is given before or after `retry`")
+  func decoderDecidesWhatIsRetriedInBothOrders() async throws {
+    let mock = makeMock()
+    let shop = NetworkRequest().path("shop").task(expecting: Shop.self, session: mock)
+    let (accepting, refusing) = (Fixed(json: #"{"title": "closed"}"#), Envelope())
+
+    mock["shop"] = .response(status: 404)
+    #expect(try await shop.decode(expecting: Shop.self, decoder: accepting).retry(3).value().title == "closed")
+    #expect(mock.requests.count == 1)
+    #expect(try await shop.retry(3).decode(expecting: Shop.self, decoder: accepting).value().title == "closed")
+    #expect(mock.requests.count == 2)
+
+    mock["shop"] = .response(json: #"{"error": "sold out"}"#)
+    #expect(await shop.decode(expecting: Shop.self, decoder: refusing).retry(3).execute().error is NetworkError)
+    #expect(mock.requests.count == 6)
+    #expect(await shop.retry(3).decode(expecting: Shop.self, decoder: refusing).execute().error is NetworkError)
+    #expect(mock.requests.count == 10)
+  }
+
+  @Test("A task that decodes another type keeps its operators in their order")
+  func otherTypeHasTheOperatorsInTheirOrder() async throws {
+    let mock = makeMock()
+    mock["shop"] = .response(status: 503)
+    let shop = NetworkRequest().path("shop").task(expecting: Shop.self, session: mock)
+
+    let title = shop.retry(1).map(\.title).timeout(.seconds(500)).retry(2)
+
+    #expect(await title.decode(expecting: Shop?.self).execute().statusCode == 503)
+    #expect(mock.requests.count == 6)
+  }
+
   @Test(
     "A failure says the best text of its body",
     arguments: [

@@ -159,6 +159,8 @@ import Testing
 
     let error = await shop().timeout(.milliseconds(20)).execute().error as? HTTPError
     #expect(error?.kind == .deadlineExceeded)
+    let other = shop().timeout(.milliseconds(20)).decode(expecting: Shop?.self)
+    #expect((await other.execute().error as? HTTPError)?.kind == .deadlineExceeded)
 
     mock["shop"] = .response(json: shopJSON)
     #expect(try await shop().timeout(.seconds(50)).value().title == "Shoes")

@@ -135,6 +135,21 @@ struct OAuthClientTests {
     #expect(server.received.count == 1)
   }
 
+  /// The store still has the token of the user who was signed in before.
+  @Test func tokenOfANewLoginIsRenewedInsteadOfTheStoredToken() async throws {
+    let server = try OAuthServer { form, _ in OAuthServer.token(form["refresh_token"] == "rB" ? "ben" : "other") }
+    let api = try api { "ben" }
+    let store = MemoryKeyValueStore()
+    try store.set(JSONEncoder().encode(AccessToken("anna", refreshToken: "rA")), for: "oauth-token")
+    let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+
+    tokens.use(AccessToken("expired", refreshToken: "rB"))
+
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    #expect(api.requests.map { $0.fields[.authorization] } == ["Bearer expired", "Bearer ben"])
+    #expect(server.received.map { $0["refresh_token"] } == ["rB"])
+  }
+
   @Test func afterALogoutTheStoredTokenIsNotUsed() async throws {
     let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
     let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }

@@ -12,10 +12,13 @@ struct OptionDescription: Sendable {
     case folder
     /// One of these words.
     case oneOf([String])
-    /// A number of seconds, with or without a fraction.
+    /// A number of seconds up to ``limit``, with or without a fraction.
     case seconds
-    /// A whole number that is not negative.
+    /// A whole number from 0 to ``limit``.
     case count
+
+    /// The largest number: a billion, so that sums of numbers and of durations do not overflow.
+    static let limit = 1_000_000_000
   }
 
   let name: OptionName
@@ -66,12 +69,14 @@ struct OptionDescription: Sendable {
       let hint = Spelling.nearest(to: text, among: words).map { ": did you mean '\($0)'?" } ?? ""
       return "'\(text)' is none of \(words.joined(separator: ", "))\(hint)"
     case .seconds:
-      guard let seconds = Double(text), seconds > 0, seconds <= 1_000_000_000 else {
-        return "'\(text)' is not a number of seconds above 0"
+      guard let seconds = Double(text), seconds > 0, seconds <= Double(Value.limit) else {
+        return "'\(text)' is not a number of seconds above 0, up to \(Value.limit)"
       }
       return nil
     case .count:
-      guard let count = Int(text), count >= 0 else { return "'\(text)' is not a whole number from 0" }
+      guard let count = Int(text), (0...Value.limit).contains(count) else {
+        return "'\(text)' is not a whole number from 0 to \(Value.limit)"
+      }
       return nil
     }
   }

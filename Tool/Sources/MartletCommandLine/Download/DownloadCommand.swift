@@ -59,7 +59,7 @@ struct DownloadCommand {
       unlink(state.path)
       return
     }
-    let partial = try PartialFile(for: state, access: .ownerOnly)
+    let partial = try PartialFile(for: state, access: .ownerOnly, phase: nil)
     try partial.append(try JSONEncoder().encode(resumption))
     try partial.complete()
     let total = resumption.size.map { " of \(Quantity.text($0))" } ?? ""

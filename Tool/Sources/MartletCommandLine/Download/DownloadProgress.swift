@@ -68,12 +68,13 @@ final class DownloadProgress: EventListener {
     let seconds = elapsed.inMilliseconds / 1000
     let rate = seconds > 0.05 ? Double(progress.completed) / seconds : nil
     let speed = rate.map { "  \(Quantity.text(Int64($0)))/s" } ?? ""
-    guard let rest = progress.total, offset + rest > 0 else { return "\(Quantity.text(done))\(speed)" }
-    let total = offset + rest
+    // A server may announce any length.
+    let (total, overflows) = offset.addingReportingOverflow(progress.total ?? 0)
+    guard progress.total != nil, total > 0, !overflows else { return "\(Quantity.text(done))\(speed)" }
     let fraction = min(1, Double(done) / Double(total))
     var text = "\(Int(fraction * 100)) %  \(Quantity.text(done)) of \(Quantity.text(total))\(speed)"
     if let rate, rate > 0, done < total {
-      text += "  \(Quantity.text(.seconds(Double(total - done) / rate))) left"
+      text += "  \(Quantity.text(.seconds(min(Double(total - done) / rate, 1e9)))) left"
     }
     let width = min(40, columns - text.count - 5)
     guard width >= 10 else { return text }

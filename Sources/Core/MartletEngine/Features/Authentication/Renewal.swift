@@ -7,7 +7,8 @@ import Synchronization
 /// may have invalidated the old one, so the result must not be lost. It is kept for the next caller.
 package final class Renewal<Value: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
-  package typealias Work = @Sendable (Value?) async throws -> Value?
+  /// Makes a new value. It gets the last one; nil if there was none.
+  package typealias Renew = @Sendable (Value?) async throws -> Value?
   private typealias State = RenewalState<Value, RunningWork<Version?>>
 
   /// The result of a request for the value.
@@ -41,7 +42,7 @@ package final class Renewal<Value: Sendable>: Sendable {
 
   /// Returns the value if it meets the condition, a new one otherwise.
   package func value(
-    where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Work
+    where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
     let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
     return try await result(of: decision, call, renew)
@@ -52,7 +53,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   /// A limited wait may last longer than in ``value(where:by:renew:)``: the request cannot succeed without the value,
   /// and a user may be signing in.
   package func value(
-    insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Work
+    insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
     let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
     return try await result(of: decision, call, factor: Self.waitAfterRefusal, renew)
@@ -73,7 +74,7 @@ package final class Renewal<Value: Sendable>: Sendable {
 
   /// - Parameter factor: how many response timeouts the wait may last if the renewal may wait for the call.
   private func result(
-    of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Work
+    of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Renew
   ) async throws -> Answer {
     let running: RunningWork<Version?>
     switch decision {
@@ -88,7 +89,7 @@ package final class Renewal<Value: Sendable>: Sendable {
     return result.map(Answer.version) ?? .none
   }
 
-  private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Work) async {
+  private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Renew) async {
     let result: Result<Value?, any Error>
     do { result = .success(try await renew(old)) } catch { result = .failure(error) }
     let version = state.withLock { $0.finish(renewal: renewal, with: (try? result.get()) ?? nil) }
@@ -105,25 +106,26 @@ package struct RenewedValue<Value: Sendable>: Sendable {
 /// The state machine of a ``Renewal``, without locks and tasks: callers use the value, wait for the running renewal, or
 /// start one.
 ///
-/// If an old value is refused while a newer one is available, there is no renewal.
-package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
+/// If an old value is refused while a newer one is available, there is no renewal. A `Handle` is what callers wait for:
+/// the work of a renewal.
+package struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
 
   package enum Decision: Sendable {
     case use(Version)
     /// Wait for the running renewal.
-    case wait(Work)
+    case wait(Handle)
     /// Start a renewal and wait for it. `from` is the last value; nil if there was none.
-    case start(Work, renewal: Int, from: Value?)
+    case start(Handle, renewal: Int, from: Value?)
   }
 
   private var latest: Version?
   private var isRefused = false
-  private var running: (renewal: Int, work: Work)?
+  private var running: (renewal: Int, work: Handle)?
   private var lastNumber = 0
 
   /// The work of the running renewal; nil if none runs.
-  package var runningWork: Work? { running?.work }
+  package var runningWork: Handle? { running?.work }
 
   /// The number of the current value; nil if there is none.
   package var number: Int? { latest?.number }
@@ -133,7 +135,7 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
   /// Decides how a caller gets a value that meets the condition.
   ///
   /// - Parameter work: the work of the renewal if one has to be started.
-  package mutating func value(where isUsable: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {
+  package mutating func value(where isUsable: (Version) -> Bool, _ work: @autoclosure () -> Handle) -> Decision {
     usable(where: isUsable).map(Decision.use) ?? waitOrStart(work)
   }
 
@@ -146,7 +148,9 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
   /// Decides how a caller gets a value other than the refused one, which meets the condition.
   ///
   /// - Parameter work: the work of the renewal if one has to be started.
-  package mutating func replacement(where wasRefused: (Version) -> Bool, _ work: @autoclosure () -> Work) -> Decision {
+  package mutating func replacement(
+    where wasRefused: (Version) -> Bool, _ work: @autoclosure () -> Handle
+  ) -> Decision {
     if running == nil, let latest {
       if wasRefused(latest) { isRefused = true }
       if !isRefused { return .use(latest) }
@@ -168,7 +172,7 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
   /// Replaces the value, and discards the result of the running renewal.
   ///
   /// - Returns: the work of that renewal, and the version for its waiters.
-  package mutating func use(_ value: Value?) -> (ended: Work?, version: Version?) {
+  package mutating func use(_ value: Value?) -> (ended: Handle?, version: Version?) {
     let ended = running?.work
     running = nil
     if value == nil { latest = nil }
@@ -183,7 +187,7 @@ package struct RenewalState<Value: Sendable, Work: Sendable>: Sendable {
     return version
   }
 
-  private mutating func waitOrStart(_ work: () -> Work) -> Decision {
+  private mutating func waitOrStart(_ work: () -> Handle) -> Decision {
     if let running { return .wait(running.work) }
     lastNumber += 1
     let new = (renewal: lastNumber, work: work())

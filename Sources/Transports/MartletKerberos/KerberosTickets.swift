@@ -29,19 +29,18 @@ import Synchronization
 public final class KerberosTickets: ProxyTokens {
   private let store: TicketStore
   /// The threads, shared by all tickets.
-  private static let threads = WorkerThreads("martlet-kerberos", limit: 4)
+  static let threads = WorkerThreads("martlet-kerberos", limit: 4)
   private static let limit = Duration.seconds(60)
 
   /// Makes the tickets of a cache or a keytab. Nothing is read before the first token.
   ///
   /// - Parameters:
   ///   - cache: the credential cache, as in `KRB5CCNAME`: `FILE:/run/orders/tickets`. By default it is the process's;
-  ///     with a keytab, it is a separate one in memory.
+  ///     with a keytab, it is a separate one in memory, which exists as long as these tickets are used.
   ///   - keytab: the file with the user's key, with which the library gets tickets: `/etc/orders.keytab`. If it has
   ///     several users, the first one counts. None by default.
   public init(cache: String? = nil, keytab: String? = nil) {
-    let ownCache = keytab.map { _ in "MEMORY:martlet-\(UInt64.random(in: 0 ... .max))" }
-    store = TicketStore(cache: cache ?? ownCache, keytab: keytab)
+    store = TicketStore(cache: cache, keytab: keytab)
   }
 
   /// `Negotiate` (RFC 4559).

@@ -1,5 +1,6 @@
 import CGSSAPI
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// The source of tickets.
@@ -8,6 +9,32 @@ struct TicketStore: Sendable {
   let cache: String?
   /// The keytab whose key gets tickets into the cache; nil for the process's, if it has one.
   let keytab: String?
+  /// The cache in memory that the store and its copies own; nil if they use another one.
+  private let ownCache: MemoryCache?
+
+  /// Makes the store of a cache, of a keytab, or of both. A keytab without a cache gets one in memory.
+  init(cache: String?, keytab: String?) {
+    ownCache = cache == nil && keytab != nil ? MemoryCache() : nil
+    self.cache = cache ?? ownCache?.name
+    self.keytab = keytab
+  }
+}
+
+/// A credential cache in memory. The library has one list of them for the whole process, and keeps each of them until
+/// it is destroyed.
+private final class MemoryCache: Sendable {
+  let name = "MEMORY:martlet-\(UInt64.random(in: 0 ... .max))"
+
+  // Not on this thread: the library reads its configuration first.
+  deinit { KerberosTickets.threads.submit { [name] in MemoryCache.destroy(name) } }
+
+  private static func destroy(_ name: String) {
+    var context: krb5_context?
+    guard krb5_init_context(&context) == 0 else { return }
+    defer { krb5_free_context(context) }
+    var cache: krb5_ccache?
+    if krb5_cc_resolve(context, name, &cache) == 0 { krb5_cc_destroy(context, cache) }
+  }
 }
 
 /// The client's side of a negotiation with a service by SPNEGO (RFC 4178): the tokens that it sends and receives. Only
@@ -26,6 +53,8 @@ struct Negotiation: ~Copyable {
   private var credential: gss_cred_id_t?
   private var context: gss_ctx_id_t?
   private let mechanism: Mechanism
+  /// The store of the credential: each step checks that the credential's cache still exists.
+  private var store: TicketStore?
   /// Whether the service has proved to be the requested one.
   private(set) var isComplete = false
 
@@ -40,6 +69,7 @@ struct Negotiation: ~Copyable {
 
   /// Returns the first token for the service `HTTP@host`.
   mutating func begin(for host: String, with store: TicketStore) throws(KerberosFailure) -> Data {
+    self.store = store
     try importName(of: host)
     try acquireCredential(from: store)
     return try step(Data()) ?? Data()

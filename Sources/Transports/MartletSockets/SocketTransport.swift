@@ -263,7 +263,8 @@ extension SocketTransport {
   private func settings(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Settings {
     Exchange.Settings(
       response: request.options.responseTimeout?.nanoseconds, idle: request.options.idleTimeout?.nanoseconds,
-      ping: request.options.pingInterval?.nanoseconds,
+      // A timer without an interval would be due again in the same turn, which would never end.
+      ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: request.options.headerLimit, readAhead: configuration.readAhead,
       wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events)

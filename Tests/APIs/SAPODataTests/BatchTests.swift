@@ -84,6 +84,23 @@ struct BatchTests {
     #expect(error?.kind == .preconditionRequired)
   }
 
+  @Test func changeSetThatThrowsAddsNothing() {
+    var batch = ODataBatch()
+    _ = batch.read(Order.self, in: "Orders")
+
+    do {
+      try batch.changeSet { (changes: inout ODataBatch.ChangeSet) throws -> Void in
+        changes.delete("Orders")
+        throw CancellationError()
+      }
+      Issue.record("expected the closure's error")
+    } catch { #expect(error is CancellationError) }
+    batch.changeSet { changes in _ = changes.delete("Items") }
+
+    #expect(batch.entries.map(\.id) == [1, 2])
+    #expect(batch.entries.map(\.group) == [nil, 1])
+  }
+
   @Test func batchHasLimits() async throws {
     let shop = try Shop(.v2)
     shop.provider.serviceOptions.limits.batchRequests = 2

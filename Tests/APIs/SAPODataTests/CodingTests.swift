@@ -99,6 +99,32 @@ struct CodingTests {
   }
 
   @Test(
+    "Dates outside the years 0 to 9999 and offsets of a day are refused",
+    arguments: [
+      ("/Date(9223372036854775807)/", false), ("/Date(253402300800000)/", false), ("/Date(-62167219200001)/", false),
+      ("/Date(0+9223372036854775807)/", false), ("/Date(0-1440)/", false), ("2026-01-01T00:00:00+24:00", false),
+      ("/Date(253402300799999+1439)/", true), ("/Date(-62167219200000-1439)/", true),
+      ("2026-01-01T00:00:00+14:00", true),
+    ])
+  func datesOutsideTheYears0To9999AreRefused(text: String, isRead: Bool) {
+    #expect((ODataTimeText.readDate(text) != nil) == isRead)
+  }
+
+  @Test(
+    "Dates outside the years 0 to 9999 are clamped when they are written",
+    arguments: [
+      (Double.infinity, "/Date(253402300799999)/", "9999-12-31T23:59:59"),
+      (1e300, "/Date(253402300799999)/", "9999-12-31T23:59:59"),
+      (-1e300, "/Date(-62167219200000)/", "0000-01-01T00:00:00"), (Double.nan, "/Date(0)/", "1970-01-01T00:00:00"),
+    ] as [(Double, String, String)])
+  func datesOutsideTheYears0To9999AreClamped(seconds: Double, v2: String, v4: String) {
+    let date = Date(timeIntervalSince1970: seconds)
+
+    #expect(ODataTimeText.ticks(date) == v2)
+    #expect(ODataTimeText.dateTime(date).hasPrefix(v4))
+  }
+
+  @Test(
     "Durations are read exactly",
     arguments: [
       ("PT0S", Duration.zero), ("P1D", .seconds(86_400)), ("-PT1M", .seconds(-60)), ("PT0.000000001S", .nanoseconds(1)),

@@ -41,6 +41,14 @@ struct QueryTests {
       testDescription: "any", query: ODataQuery().filter(ODataProperty("Items").any { $0["Price"] > 5 }), v2: nil,
       v4: "$filter=Items/any(x:x/Price gt 5)"),
     Case(
+      testDescription: "any within any",
+      query: ODataQuery().filter(
+        ODataProperty("Items").any { item in item["Parts"].any { part in part["No"] == 1 && item["No"] == 2 } }),
+      v2: nil, v4: "$filter=Items/any(x:x/Parts/any(x1:(x1/No eq 1 and x/No eq 2)))"),
+    Case(
+      testDescription: "a condition as text", query: ODataQuery().filter(.raw("A eq 1 or B eq 2")).filter(name == "x"),
+      v2: "$filter=((A eq 1 or B eq 2) and Name eq 'x')", v4: "$filter=((A eq 1 or B eq 2) and Name eq 'x')"),
+    Case(
       testDescription: "order, selection, paging",
       query: ODataQuery().orderBy(.descending("At"), .ascending("ID")).select("ID", "City/Name").top(5).skip(10)
         .withCount(),
@@ -57,6 +65,18 @@ struct QueryTests {
       testDescription: "an expansion with a selection",
       query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().select("Name"))),
       v2: "$select=*,Items/Name&$expand=Items", v4: "$expand=Items($select=Name)"),
+    Case(
+      testDescription: "a selection with a plain expansion", query: ODataQuery().select("ID").expand("Items"),
+      v2: "$select=ID,Items&$expand=Items", v4: "$select=ID&$expand=Items"),
+    Case(
+      testDescription: "a selection that names the expansion",
+      query: ODataQuery().select("Items/Name", "Customer").expand("Items", "Customer"),
+      v2: "$select=Items/Name,Customer&$expand=Items,Customer",
+      v4: "$select=Items/Name,Customer&$expand=Items,Customer"),
+    Case(
+      testDescription: "an expansion with a selection and a plain one",
+      query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().select("Name")), "Customer"),
+      v2: "$select=*,Items/Name,Customer&$expand=Items,Customer", v4: "$expand=Items($select=Name),Customer"),
     Case(
       testDescription: "an expansion with a query",
       query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().filter(name == "a;b").top(2))), v2: nil,

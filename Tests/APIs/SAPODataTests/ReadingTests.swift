@@ -55,6 +55,19 @@ struct ReadingTests {
     #expect(server.requests.count == (kind == "new" ? 10 : 2))
   }
 
+  @Test func changesHaveAsManyPagesAsTheLimit() async throws {
+    let (provider, _) = try OnlineODataProvider.answered { request in
+      request.query == "n=1"
+        ? .json(#"{"value":[],"@odata.nextLink":"Orders?n=2"}"#) : .json(#"{"value":[]}"#)
+    }
+    provider.serviceOptions.limits.pages = 2
+
+    var count = 0
+    for try await _ in provider.changes(of: Order.self, since: ODataLink(rawValue: "Orders?n=1")) { count += 1 }
+
+    #expect(count == 2)
+  }
+
   @Test func linkToAnotherOriginIsNotFollowed() async throws {
     let stranger = try ThirdParty()
     let link = stranger.url.absoluteString

@@ -1,5 +1,6 @@
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import Testing
 
 @testable import MartletRedis
@@ -37,6 +38,21 @@ import Testing
     #expect(life("max-age=31536000", 0, options, random: 0).inMilliseconds.rounded() == 10_000, "not all together")
     options.retention = .zero
     #expect(life("no-cache", 0, options, random: 0) == .seconds(1))
+  }
+
+  @Test func aLifeWithoutEndIsAHundredYears() {
+    var options = RedisCacheOptions()
+    (options.retention, options.lifetimeLimit) = (.seconds(Int64.max), .seconds(Int64.max))
+    let years = life("max-age=60", 0, options, random: 1) / Duration.seconds(365 * 86_400)
+    #expect(years.rounded() == 100)
+  }
+
+  @Test(
+    arguments: [
+      (.zero, "0"), (.microseconds(1), "1"), (.milliseconds(1_500), "1500"), (.seconds(Int64.max), "3153600000000"),
+    ] as [(Duration, String)])
+  func aTimeIsSentInWholeMilliseconds(time: Duration, text: String) {
+    #expect(Data(milliseconds: time) == Data(text.utf8))
   }
 
   private func life(_ control: String, _ age: Double, _ options: RedisCacheOptions, random: Double) -> Duration {
@@ -106,6 +122,18 @@ import Testing
     #expect(memory.entries(of: "8", at: .zero)?.count == 1)
   }
 
+  @Test mutating func withoutAnswersThePlacesAreStillKnown() {
+    let found = place("a")
+    memory.set([found], of: "a", until: .seconds(10))
+    memory.forgetAnswers()
+    #expect(memory.entries(of: "a", at: .zero) == nil)
+    #expect(memory.place(of: found.record.entry.id)?.record == found.record)
+    #expect(memory.place(of: found.record.entry.id)?.body == nil)
+    #expect(memory.removals == 1)
+    memory.remove("a")
+    #expect(memory.place(of: found.record.entry.id) == nil)
+  }
+
   @Test mutating func everyRemovalCounts() {
     let found = place("a")
     memory.set([found], of: "a", until: .seconds(10))
@@ -115,5 +143,42 @@ import Testing
     memory.remove("unknown")
     memory.removeAll()
     #expect(memory.removals == 3)
+  }
+}
+
+@Suite(.timeLimit(.minutes(5)))
+struct CacheRemovalTests {
+  /// The removal of all entries searches the server in two steps, and the entry is stored between them.
+  @Test func anEntryThatWasStoredDuringARemovalCanBeRemoved() async throws {
+    let commands = Awaitable<[String]>([])
+    let server = try FakeServer { words, _ in
+      if let command = words.first { commands.update { $0.append(command) } }
+      return switch words.first {
+      case "SCAN", "EVALSHA": ""  // The test answers.
+      case "EVAL": ":1\r\n"
+      default: FakeServer.usual(words)
+      }
+    }
+    let store = RedisCacheStore(try server.client())
+    let removal = Task { try await store.remove(.all) }
+    try await server.receive("SCAN")
+
+    let date = Date(timeIntervalSince1970: 1_000_000)
+    let response = StoredResponse(
+      head: ResponseHead(status: 200, fields: [:]), requestTime: date, responseTime: date)
+    let entry = CacheEntry(
+      key: CacheKey(partition: "", normalizedURL: "https://example.com/"), response: response)
+    let writer = try #require(try await store.begin(entry))
+    let commit = Task { try await writer.commit() }
+    try await server.receive("EVALSHA")
+    server.send("*2\r\n$1\r\n1\r\n*0\r\n" + ":1\r\n", over: 0)
+    try await commit.value
+    _ = try await commands.wait { commands in commands.count { $0 == "SCAN" } == 2 ? true : nil }
+    server.send("*2\r\n$1\r\n0\r\n*0\r\n", over: 0)
+    try await removal.value
+
+    try await store.remove(.entry(entry.id))
+    #expect(commands.value.last == "EVAL")
+    #expect(server.connectionCount == 1)
   }
 }

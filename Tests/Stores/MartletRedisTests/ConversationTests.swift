@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
+import MartletEngine
 import MartletTesting
+import Synchronization
 import Testing
 
 @testable import MartletRedis
@@ -144,6 +146,26 @@ struct ConversationTests {
     #expect(try await redis.send(RedisCommand("GET", "a")).bytes == Data("value of a".utf8))
     server.send("stray", over: 0)
     try await server.end(of: 0)
+  }
+
+  @Test func aLeaseWithoutEndIsNoError() async throws {
+    let leases = Mutex<[[String]]>([])
+    let server = try FakeServer { words, _ in
+      switch words.first {
+      case "HMGET": return "*2\r\n$-1\r\n$-1\r\n"
+      case "EVALSHA":
+        leases.withLock { $0.append(words) }
+        return ":1\r\n"
+      case "EVAL": return ":1\r\n"
+      default: return FakeServer.usual(words)
+      }
+    }
+    var shared = RedisSharedToken(try server.client(), name: "api")
+    shared.lease = .seconds(Int64.max)
+    let refresh = shared.refresh { _ in nil }
+    #expect(try await refresh(nil) == nil)
+    #expect(leases.withLock { $0.first?.last } == "3153600000000")
+    #expect(server.connectionCount == 1)
   }
 
   /// The descriptors of this process with a connection to a port of 127.0.0.1.

@@ -53,6 +53,13 @@ final class FakeServer: Sendable {
     }
   }
 
+  /// Returns a client without a password that waits for the answers.
+  func client() throws -> RedisClient {
+    var configuration = try RedisConfiguration("redis://127.0.0.1:\(port)")
+    (configuration.waitLimit, configuration.connectTimeout) = (.seconds(60), .seconds(60))
+    return RedisClient(configuration)
+  }
+
   /// The number of connections so far.
   var connectionCount: Int { state.value.connections.count }
 
@@ -85,13 +92,13 @@ final class FakeServer: Sendable {
   }
 
   private static func serve(_ descriptor: Int32, _ number: Int, _ state: Awaitable<State>, _ answer: Answer) {
-    var received = ""
+    var received: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 1 << 16)
     send(answer([], number), descriptor)
     while true {
       let count = recv(descriptor, &room, room.count, 0)
       guard count > 0 else { break }
-      received += String(decoding: room[..<count], as: UTF8.self)
+      received += room[..<count]
       while let words = next(&received) {
         state.update { $0.commands.append(words[0]) }
         send(answer(words, number), descriptor)
@@ -105,12 +112,25 @@ final class FakeServer: Sendable {
     _ = Array(text.utf8).withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
   }
 
-  /// Removes the first command, an array of bulk strings, from text without line ends in its words; nil if it is not
-  /// complete.
-  private static func next(_ text: inout String) -> [String]? {
-    let lines = text.components(separatedBy: "\r\n")
-    guard let count = Int(lines[0].dropFirst()), lines.count > 2 * count + 1 else { return nil }
-    text = lines[(2 * count + 1)...].joined(separator: "\r\n")
-    return (1...count).map { lines[2 * $0] }
+  /// Removes the first command, an array of bulk strings; nil if it is not complete.
+  private static func next(_ received: inout [UInt8]) -> [String]? {
+    var rest = received[...]
+    guard let count = number(&rest) else { return nil }
+    var words: [String] = []
+    for _ in 0..<count {
+      guard let length = number(&rest), rest.count >= length + 2 else { return nil }
+      words.append(String(decoding: rest.prefix(length), as: UTF8.self))
+      rest = rest.dropFirst(length + 2)
+    }
+    received = Array(rest)
+    return words
+  }
+
+  /// Removes a line, which is a byte and a number; nil if it is not complete.
+  private static func number(_ bytes: inout ArraySlice<UInt8>) -> Int? {
+    guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+    let line = bytes[..<end].dropFirst().dropLast()
+    bytes = bytes[(end + 1)...]
+    return Int(String(decoding: line, as: UTF8.self))
   }
 }

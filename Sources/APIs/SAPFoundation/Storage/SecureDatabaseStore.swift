@@ -37,6 +37,8 @@ public final class SecureDatabaseStore: Sendable {
   /// The file. SQLite keeps two more files beside it.
   public let file: URL
   private let content = Locked<Content?>(nil)
+  /// Held while any store of the process is opened: two of them could otherwise give a new file two different keys.
+  private static let opening = Locked<Void>(())
 
   /// Makes a store, which is closed.
   ///
@@ -53,8 +55,11 @@ public final class SecureDatabaseStore: Sendable {
   ///   ``SecureStorageError/openFailed(code:message:)`` if the file cannot be read.
   public func open(with encryptionKey: String) throws {
     guard !isOpen else { return }
-    let opened = try backed({ .openFailed(code: $0, message: $1) }) { try Self.content(of: file, encryptionKey) }
-    content.withLock { $0 = opened }
+    try Self.opening.withLock { _ in
+      guard !isOpen else { return }
+      let opened = try backed({ .openFailed(code: $0, message: $1) }) { try Self.content(of: file, encryptionKey) }
+      content.withLock { $0 = opened }
+    }
   }
 
   /// Closes the store, and forgets its key.

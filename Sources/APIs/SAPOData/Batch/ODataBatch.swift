@@ -60,14 +60,15 @@ public struct ODataBatch: Sendable {
     add(ODataOperation(.get, path, query), in: nil) { try $0.entity(type) }
   }
 
-  /// Adds changes that are executed together.
+  /// Adds changes that are executed together; none of them if the closure throws.
   @discardableResult public mutating func changeSet<Result>(
     _ make: (inout ChangeSet) throws -> Result
   ) rethrows -> Result {
+    var changes = ChangeSet(batch: self, group: groups + 1)
+    let result = try make(&changes)
+    self = changes.batch
     groups += 1
-    var changes = ChangeSet(batch: self, group: groups)
-    defer { self = changes.batch }
-    return try make(&changes)
+    return result
   }
 
   /// Changes that are executed as a whole or not at all.

@@ -110,6 +110,7 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     private var connection: ODataConnection?
     private var next: ODataLink?
     private var followed: Set<ODataLink> = []
+    private var pageCount = 0
     private var isAtEnd = false
 
     fileprivate init(pages: ODataPages) { (self.pages, next) = (pages, pages.first) }
@@ -123,11 +124,12 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
       if let next, !followed.insert(next).inserted {
         throw ODataError(.tooManyPages, "the service's links to next pages lead in a cycle")
       }
-      guard followed.count < connection.options.limits.pages else {
+      guard pageCount < connection.options.limits.pages else {
         throw ODataError(
           .tooManyPages,
           "there are more than \(connection.options.limits.pages) pages: filter, or raise serviceOptions.limits.pages")
       }
+      pageCount += 1
       let page = try await Self.read(pages, next, connection)
       next = page.nextLink
       isAtEnd = next == nil

@@ -10,6 +10,9 @@ public struct ODataProperty: Sendable {
 
   /// Makes a property.
   public init(_ path: String) { self.path = path }
+
+  /// The number of `any` and `all` around the condition that is being made: each has a variable of its own.
+  @TaskLocal private static var lambdaDepth: Int = 0
 }
 
 /// A condition for entities, made of properties and typed values: nobody has to quote or concatenate.
@@ -20,8 +23,12 @@ public struct ODataFilter: Sendable {
   fileprivate let v2: String?
   fileprivate let v4: String
 
-  /// A condition as text, for what the other forms do not have; never with a user's input in it.
-  public static func raw(_ text: String) -> ODataFilter { ODataFilter(v2: text, v4: text) }
+  /// A condition as text, for what the other forms do not have; never with a user's input in it. It is written in
+  /// parentheses.
+  public static func raw(_ text: String) -> ODataFilter { plain("(\(text))") }
+
+  /// A condition that needs no parentheses and has the same text in both versions.
+  fileprivate static func plain(_ text: String) -> ODataFilter { ODataFilter(v2: text, v4: text) }
 
   func text(_ version: ODataVersion) throws(ODataError) -> String {
     guard version == .v2 else { return v4 }
@@ -54,7 +61,10 @@ extension ODataProperty {
   }
 
   private func lambda(_ name: String, _ condition: (ODataProperty) -> ODataFilter) -> ODataFilter {
-    ODataFilter(v2: nil, v4: "\(path)/\(name)(x:\(condition(ODataProperty("x")).v4))")
+    let depth = Self.lambdaDepth
+    let variable = depth == 0 ? "x" : "x\(depth)"
+    let inner = Self.$lambdaDepth.withValue(depth + 1) { condition(ODataProperty(variable)) }
+    return ODataFilter(v2: nil, v4: "\(path)/\(name)(\(variable):\(inner.v4))")
   }
 
   /// Equal to the value.
@@ -77,16 +87,16 @@ extension ODataProperty {
   }
   /// The text begins with this one.
   public func hasPrefix(_ text: String) -> ODataFilter {
-    .raw("startswith(\(path),\(ODataLiteral.string(text).text(.v4)))")
+    .plain("startswith(\(path),\(ODataLiteral.string(text).text(.v4)))")
   }
   /// The text ends with this one.
   public func hasSuffix(_ text: String) -> ODataFilter {
-    .raw("endswith(\(path),\(ODataLiteral.string(text).text(.v4)))")
+    .plain("endswith(\(path),\(ODataLiteral.string(text).text(.v4)))")
   }
 
   /// The value is one of these. Of none, the condition is never true.
   public func isIn(_ values: [ODataLiteral]) -> ODataFilter {
-    guard let first = values.first else { return .raw("1 eq 0") }
+    guard let first = values.first else { return .plain("1 eq 0") }
     return values.dropFirst().reduce(self == first) { $0 || self == $1 }
   }
 

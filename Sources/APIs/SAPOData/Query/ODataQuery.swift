@@ -65,9 +65,16 @@ public struct ODataQuery: Sendable {
     var selected = properties
     if version == .v2 {
       var inner: [String] = []
-      for expansion in expansions { inner += try expansion.selectionOfV2() }
-      if selected.isEmpty, !inner.isEmpty { selected = ["*"] }
-      selected += inner
+      var isSelective = !properties.isEmpty
+      for expansion in expansions {
+        let names = try expansion.selectionOfV2()
+        if !names.isEmpty { isSelective = true }
+        let isSelected = properties.contains { $0 == expansion.name || $0.hasPrefix(expansion.name + "/") }
+        // V2 omits an expanded entity that `$select` does not name.
+        inner += names.isEmpty && !isSelected ? [expansion.name] : names
+      }
+      if selected.isEmpty { selected = ["*"] }
+      selected = isSelective ? selected + inner : []
     }
     if !selected.isEmpty { options.append(("$select", selected.joined(separator: ","))) }
     if !expansions.isEmpty {
@@ -119,7 +126,7 @@ public struct ODataOrder: Sendable, Hashable {
 
 /// Related entities to read with an entity.
 public struct ODataExpansion: Sendable, ExpressibleByStringLiteral {
-  private let name: String
+  fileprivate let name: String
   private let query: ODataQuery?
 
   /// Makes an expansion of a navigation property, or of a path of several: `Items/Product`. In V2, the query can only

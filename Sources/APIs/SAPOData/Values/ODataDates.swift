@@ -69,7 +69,7 @@ public struct ODataDateTimeOffset: Sendable, Hashable {
 enum ODataTimeText {
   /// `2026-01-01T12:00:00.5`, to a microsecond, without a zone.
   static func dateTime(_ date: Date) -> String {
-    let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+    let microseconds = (clampedSeconds(date) * 1_000_000).rounded()
     let seconds = (microseconds / 1_000_000).rounded(.down)
     let time = CivilTime(Date(timeIntervalSince1970: seconds))
     let rest = Int(microseconds - seconds * 1_000_000)
@@ -102,18 +102,32 @@ enum ODataTimeText {
 
   /// V2's form: milliseconds since 1970, and the offset in minutes if there is one.
   static func ticks(_ date: Date, offset: Int? = nil) -> String {
-    let milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded())
+    let milliseconds = Int64((clampedSeconds(date) * 1000).rounded())
     let zone = offset.map { ($0 < 0 ? "-" : "+") + digits(abs($0), 4) } ?? ""
     return "/Date(\(milliseconds)\(zone))/"
   }
 
-  /// Reads any of the forms of a date and time, or a day.
+  /// Returns the seconds since 1970, clamped to the years 0 to 9999; NaN becomes 1970.
+  private static func clampedSeconds(_ date: Date) -> Double {
+    let seconds = date.timeIntervalSince1970
+    return seconds.isNaN ? 0 : min(max(seconds, -62_167_219_200), 253_402_300_799.999)
+  }
+
+  /// The offsets from UTC that are read, in minutes: less than a day.
+  private static let offsets = -1439...1439
+  /// The years 0 to 9999 in milliseconds since 1970.
+  private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+  /// Reads any of the forms of a date and time, or a day. Years outside of 0 to 9999 are refused, and so are offsets
+  /// of a day or more.
   static func readDate(_ text: String) -> ODataDateTimeOffset? {
     if text.hasPrefix("/Date("), text.hasSuffix(")/") {
       let inner = text.dropFirst(6).dropLast(2)
       let sign = inner.dropFirst().firstIndex { $0 == "+" || $0 == "-" }
       let offset = sign.map { Int(inner[$0...]) } ?? 0
-      guard let milliseconds = Int64(inner[..<(sign ?? inner.endIndex)]), let offset else { return nil }
+      guard let milliseconds = Int64(inner[..<(sign ?? inner.endIndex)]), years.contains(milliseconds),
+        let offset, offsets.contains(offset)
+      else { return nil }
       return ODataDateTimeOffset(Date(timeIntervalSince1970: Double(milliseconds) / 1000), offset: offset)
     }
     guard let date = Timestamp.parse(text.contains("T") ? text : text + "T00:00:00Z") else { return nil }
@@ -121,7 +135,8 @@ enum ODataTimeText {
     guard zone.count == 6, zone.dropFirst(3).first == ":", let sign = zone.first, "+-".contains(sign),
       let hours = Int(zone.dropFirst().prefix(2)), let minutes = Int(zone.suffix(2))
     else { return ODataDateTimeOffset(date) }
-    return ODataDateTimeOffset(date, offset: (hours * 60 + minutes) * (sign == "-" ? -1 : 1))
+    let offset = (hours * 60 + minutes) * (sign == "-" ? -1 : 1)
+    return offsets.contains(offset) ? ODataDateTimeOffset(date, offset: offset) : nil
   }
 
   /// Reads `P1DT2H3M4.5S` or `13:05:00.5`. Years and months have no fixed length and are refused.

@@ -54,16 +54,19 @@ extension AuthenticationChallenge: CustomStringConvertible, CustomReflectable {
 /// Builds challenges from the elements of a list. In the list, commas separate schemes as well as parameters (RFC 9110
 /// §11.6.1). An element is either a parameter of the last scheme, or a scheme with its first parameter.
 private struct ChallengeReader {
-  var challenges: [AuthenticationChallenge] = []
+  private(set) var challenges: [AuthenticationChallenge] = []
+  /// The names of the last challenge's parameters.
+  private var names: Set<FieldName> = []
 
   mutating func read(_ element: Substring) {
     let name = Substring(element.utf8.prefix(while: Token.isTokenCharacter))
     let remainder = element[name.endIndex...]
     let rest = ASCII.trimmed(remainder)
     guard !name.isEmpty else { return }
-    if rest.utf8.first == UInt8(ascii: "=") { return addParameter(name, rest) }
+    if rest.utf8.first == UInt8(ascii: "=") { return addParameters(element) }
     guard rest.isEmpty || remainder.utf8.first.map(ASCII.isWhitespace) == true else { return }
     challenges.append(AuthenticationChallenge(scheme: String(name)))
+    names = []
     if !rest.isEmpty { readDetail(rest) }
   }
 
@@ -71,24 +74,24 @@ private struct ChallengeReader {
     if Self.isToken68(detail), !ASCII.equalIgnoringCase(detail, "realm=") {
       challenges[challenges.count - 1].token68 = String(detail)
     } else {
-      readParameter(detail)
+      addParameters(detail)
     }
   }
 
-  private mutating func readParameter(_ text: Substring) {
-    let name = Substring(text.utf8.prefix(while: Token.isTokenCharacter))
-    addParameter(name, ASCII.trimmed(text[name.endIndex...]))
-  }
-
-  /// - Parameter rest: the text after the name, including the equals sign.
-  private mutating func addParameter(_ name: Substring, _ rest: Substring) {
-    guard !challenges.isEmpty, Token.isValid(name), rest.utf8.first == UInt8(ascii: "=") else { return }
-    let value = ASCII.trimmed(rest[rest.utf8.index(after: rest.startIndex)...])
-    let key = FieldName(unchecked: String(name))
-    if challenges[challenges.count - 1].parameters[key] == nil {
-      challenges[challenges.count - 1].parameters[key] = QuotedString.unquoted(value)
+  /// Adds the parameter at the beginning of the text to the last challenge, and those that follow its quoted value
+  /// without a comma.
+  private mutating func addParameters(_ text: Substring) {
+    var text = text
+    while !challenges.isEmpty {
+      let name = Substring(text.utf8.prefix(while: Token.isTokenCharacter))
+      let rest = ASCII.trimmed(text[name.endIndex...])
+      guard !name.isEmpty, rest.utf8.first == UInt8(ascii: "=") else { return }
+      let value = ASCII.trimmed(rest[rest.utf8.index(after: rest.startIndex)...])
+      challenges[challenges.count - 1].parameters.appendFirst(
+        FieldName(unchecked: String(name)), QuotedString.unquoted(value), names: &names)
+      guard let next = Self.textAfterQuotes(value) else { return }
+      text = next
     }
-    if let next = Self.textAfterQuotes(value), !next.isEmpty { readParameter(next) }
   }
 
   /// Returns the text after a quoted string; nil if the value does not begin with one, or its quotes are not closed.

@@ -255,9 +255,10 @@ package struct AuthenticationInfo: Sendable, Hashable {
   /// Parses the field of a response; nil if there is none.
   package init?(_ fields: HTTPFields) {
     guard fields.contains(.authenticationInfo) else { return nil }
+    var names: Set<FieldName> = []
     for element in fields.list(.authenticationInfo) {
       guard let (name, value) = FieldParameters.pair(in: element[...]), let value else { continue }
-      if parameters[name] == nil { parameters[name] = value }
+      parameters.appendFirst(name, value, names: &names)
     }
   }
 

@@ -25,14 +25,14 @@ struct MediaTypeSyntax {
   /// Takes the parameters, without those that are invalid or have the name of an earlier one.
   mutating func takeParameters() -> FieldParameters {
     var parameters = FieldParameters()
+    var names: Set<FieldName> = []
     while !rest.isEmpty {
       rest = rest.dropFirst().drop(while: Self.isSpace)  // the semicolon
       let name = take { $0 != Self.semicolon && $0 != UInt8(ascii: "=") }
       guard rest.first == UInt8(ascii: "=") else { continue }
       rest = rest.dropFirst()
       guard let value = takeValue(), Self.isToken(name), isAllowed(value) else { continue }
-      let field = FieldName(unchecked: Self.text(name))
-      if parameters[field] == nil { parameters[field] = Self.text(value) }
+      parameters.appendFirst(FieldName(unchecked: Self.text(name)), Self.text(value), names: &names)
     }
     return parameters
   }

@@ -43,6 +43,15 @@ public struct FieldParameters: Sendable, Hashable {
     }
   }
 
+  /// Adds a parameter unless an earlier one has its name.
+  ///
+  /// - Parameter names: the names so far, which the caller keeps while it parses. A peer may send tens of thousands of
+  ///   parameters: to search all of them for each name would take too long.
+  mutating func appendFirst(_ name: FieldName, _ value: String, names: inout Set<FieldName>) {
+    guard names.insert(name).inserted else { return }
+    parameters.append(Parameter(name: name, value: value))
+  }
+
   /// Parses `name=value`, `name="value"` or a bare `name`; nil if the name is not a token.
   package static func pair(in element: Substring) -> (name: FieldName, value: String?)? {
     guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {

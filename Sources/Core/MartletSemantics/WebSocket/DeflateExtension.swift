@@ -60,6 +60,8 @@ package struct DeflateAgreement: Sendable, Hashable {
       throw HandshakeFault("it accepted the extension '\(parts.first ?? "")', which was not offered")
     }
     var agreement = DeflateAgreement()
+    // §7.1.1.2: the client does what it has offered, even if the server does not repeat it.
+    agreement.clientResets = offer.clientResets
     var seen: Set<String> = []
     for part in parts.dropFirst() {
       guard let (fieldName, value) = FieldParameters.pair(in: part) else {

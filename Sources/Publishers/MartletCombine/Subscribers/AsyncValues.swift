@@ -139,14 +139,15 @@ private final class ValueInbox<Value, Failure: Error>: Subscriber, Cancellable, 
   }
 
   func receive(completion: Subscribers.Completion<Failure>) {
-    var (_, calls) = state.withLock { $0.end() }
-    if case .failure(let error) = completion {
-      if let first = calls.popFirst() {
-        first.resume(with: .failure(error))
-      } else {
-        state.withLock { $0.failure = error }
-      }
+    // The subscription is returned, too, so that it is released outside the lock.
+    var (_, first, calls) = state.withLock { state -> ((any Subscription)?, Call?, FIFO<Call>) in
+      var (subscription, calls) = state.end()
+      guard case .failure(let error) = completion else { return (subscription, nil, calls) }
+      let first = calls.popFirst()
+      if first == nil { state.failure = error }
+      return (subscription, first, calls)
     }
+    if case .failure(let error) = completion { first?.resume(with: .failure(error)) }
     while let call = calls.popFirst() { call.resume(with: nil) }
   }
 

@@ -97,6 +97,13 @@ struct CacheMemory: Sendable {
     bodies.removeAll { _ in true }
   }
 
+  /// Forgets what would answer without the server: the results of look-ups, and bodies.
+  mutating func forgetAnswers() {
+    removals += 1
+    lookups = lookups.mapValues { Lookup(ids: $0.ids) }
+    bodies.removeAll { _ in true }
+  }
+
   private mutating func insert(_ place: Place) {
     let id = place.record.entry.id
     if lookups[place.key]?.ids.contains(id) != true { lookups[place.key, default: Lookup()].ids.append(id) }

@@ -96,10 +96,10 @@ extension RedisCacheStore {
   func writeChunk(_ chunk: Data, _ index: Int, of entry: CacheEntry) async throws {
     let value = try form.write(chunk, at: Self.place(of: entry.id, index))
     // Long enough for a slow origin; the commit extends it.
-    let life = Int64(10 * Self.grace.inMilliseconds)
+    let life = Data(milliseconds: Self.grace * 10)
     _ = try await redis.send(
       RedisCommand(
-        "SET", [Data(text: name(ofChunk: index, of: entry.id, entry.key)), value, Data(text: "PX"), Data(life)]
+        "SET", [Data(text: name(ofChunk: index, of: entry.id, entry.key)), value, Data(text: "PX"), life]
       ).answeredBriefly)
   }
 
@@ -115,7 +115,8 @@ extension RedisCacheStore {
     let indices = Int(range.lowerBound / size)...Int((range.upperBound - 1) / size)
     let commands = indices.map { reading($0, of: entry.id, entry.key) }
     // A server needs time for the bytes: the limit grows with each MiB.
-    let replies = try await redis.send(commands, within: redis.configuration.waitLimit * (1 + indices.count / 8))
+    let limit = redis.configuration.waitLimit.bounded * (1 + indices.count / 8)
+    let replies = try await redis.send(commands, within: limit)
     var body = Data(capacity: indices.count * Self.chunkSize)
     for (index, reply) in zip(indices, replies) {
       guard let chunk = reply.bytes.flatMap({ form.read($0, at: Self.place(of: entry.id, index)) }) else { return nil }

@@ -67,7 +67,7 @@ enum CacheLife {
     let usable =
       max(0, freshness.lifetime - freshness.age) + seconds("stale-while-revalidate", control)
       + seconds("stale-if-error", control)
-    let life = min(.seconds(usable) + options.retention, options.lifetimeLimit / (1 + jitter))
+    let life = min(.seconds(usable) + options.retention.bounded, options.lifetimeLimit.bounded / (1 + jitter))
     return max(.seconds(1), life * (1 + jitter * random))
   }
 

@@ -190,7 +190,7 @@ public final class RedisCacheStore: CacheStore {
 
   private func life(of response: StoredResponse) -> Data {
     let life = CacheLife.of(response, at: now(), options: options, random: .random(in: 0...1))
-    return Data(Int64(life.inMilliseconds.rounded(.up)))
+    return Data(milliseconds: life)
   }
 
   private func run(
@@ -200,7 +200,7 @@ public final class RedisCacheStore: CacheStore {
   }
 
   private func arguments(_ chunks: String) -> [Data] {
-    [Data(text: chunks), Data(Int64(Self.grace.inMilliseconds))]
+    [Data(text: chunks), Data(milliseconds: Self.grace)]
   }
 
   // MARK: - Removing
@@ -237,7 +237,8 @@ public final class RedisCacheStore: CacheStore {
         try await redis.carryOut(CacheScripts.clear, keys: [name], arguments, within: Self.patience)
       }
     }
-    memory.withLock { $0.removeAll() }
+    // The places stay: an entry stored in the meantime is removed by its identifier.
+    memory.withLock { $0.forgetAnswers() }
   }
 
   public func usage() async throws -> HTTPCache.Usage {

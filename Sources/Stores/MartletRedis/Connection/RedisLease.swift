@@ -62,10 +62,10 @@ final class RedisLease: FleetLease {
   /// Makes the lease of a key that was taken with this token.
   init(_ key: String, _ token: String, for time: Duration, of redis: RedisClient, on clock: any Clock<Duration>) {
     (self.key, self.token, self.redis, self.time) = (key, token, redis, time)
-    let milliseconds = Data(Int64(time.inMilliseconds))
+    let arguments = [Data(text: token), Data(milliseconds: time)]
     let task = Task {
-      while !Task.isCancelled, (try? await clock.sleep(for: time / 3)) != nil {
-        let reply = try? await redis.run(Self.prolong, keys: [key], [Data(text: token), milliseconds])
+      while !Task.isCancelled, (try? await clock.sleep(for: time.bounded / 3)) != nil {
+        let reply = try? await redis.run(Self.prolong, keys: [key], arguments)
         if reply?.integer == 0 { return }
       }
     }
@@ -83,7 +83,7 @@ final class RedisLease: FleetLease {
   /// Ends the lease of a key, if it was granted for this token, without waiting for the answer.
   static func end(_ key: String, _ token: String, _ outcome: FleetOutcome, of redis: RedisClient) {
     let value = outcome == .unshared ? Self.unshared : ""
-    let arguments = [Data(text: token), Data(text: value), Data(Int64(unsharedTime.inMilliseconds))]
+    let arguments = [Data(text: token), Data(text: value), Data(milliseconds: unsharedTime)]
     redis.submit(release.completeCommand(keys: [key], arguments))
   }
 }
@@ -96,7 +96,7 @@ final class RedisLease: FleetLease {
     let lease = max(.milliseconds(100), leases.duration)
     let reply: RedisReply
     do {
-      reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(Int64(lease.inMilliseconds))])
+      reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(milliseconds: lease)])
     } catch {
       RedisLease.end(key, token, .failed, of: redis)  // The server may have granted the lease, but answered too late.
       throw error

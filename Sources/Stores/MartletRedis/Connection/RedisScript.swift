@@ -81,5 +81,8 @@ enum Hexadecimal {
 extension Data {
   init(_ number: some BinaryInteger) { self.init("\(number)".utf8) }
 
+  /// A time in whole milliseconds, rounded up, and limited to a hundred years: `.seconds(.max)` means "never".
+  init(milliseconds time: Duration) { self.init(Int64(time.bounded.inMilliseconds.rounded(.up))) }
+
   init(text: String) { self.init(text.utf8) }
 }

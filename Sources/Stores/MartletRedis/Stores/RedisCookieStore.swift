@@ -95,7 +95,9 @@ public final class RedisCookieStore: CookieStore {
     return max(0, count) + session.withLock { $0.cookies.values.reduce(0) { $0 + $1.count } }
   }
 
+  /// Returns all cookies by site, with those of the changes that this process has begun.
   public func allCookies() async throws -> [String: [Cookie]] {
+    await changes.waitForAll()
     let before = session.withLock { $0.cookies }
     let parts = try await redis.send(RedisCommand("HGETALL", names.sites)).elements.compactMap(\.bytes)
     // Both before and after, so that a cookie that moves to or from the server in the meantime is not missing.
@@ -107,8 +109,11 @@ public final class RedisCookieStore: CookieStore {
     return all.filter { !$0.value.isEmpty }
   }
 
-  /// Removes the stored cookies. Simultaneous changes by another process may be stored afterwards.
+  /// Removes the stored cookies, with those of the changes that this process has begun. Simultaneous changes by another
+  /// process may be stored afterwards.
   public func removeAll() async throws {
+    // A change may be decided already, but not yet stored.
+    await changes.waitForAll()
     _ = try await redis.send(RedisCommand("DEL", names.sites, names.count))
     session.withLock { session in
       session.cookies = [:]

@@ -203,7 +203,7 @@ public struct RedisSharedToken: Sendable {
   /// Takes the lease if the stored token still has this number; nil if it has another, or if another process holds the
   /// lease.
   private func takeLease(for number: Data, _ holder: String) async throws -> RedisLease? {
-    let arguments = [number, Data(text: holder), Data(Int64(lease.inMilliseconds))]
+    let arguments = [number, Data(text: holder), Data(milliseconds: lease)]
     let reply = try await redis.run(Self.take, keys: [names.token, names.lease], arguments, within: waitLimit)
     return reply.integer == 1 ? RedisLease(names.lease, holder, for: lease, of: redis, on: clock) : nil
   }

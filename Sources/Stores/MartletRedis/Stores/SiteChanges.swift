@@ -57,6 +57,12 @@ final class SiteChanges: Sendable {
     return try await run(site, work)
   }
 
+  /// Suspends until all changes that have been submitted so far, of any site, are finished.
+  func waitForAll() async {
+    let changes = sites.withLock { $0.values.compactMap(\.last) }
+    for change in changes { await change.value }
+  }
+
   @discardableResult
   private func update<Result>(_ site: String, _ change: (inout Site) -> Result) -> Result {
     sites.withLock { sites in

@@ -19,9 +19,9 @@ extension Transfer {
     network.loop.set(self, to: min(due, nextPing ?? .max))
   }
 
-  /// When to test the connection next; nil for never.
+  /// When to test the connection next with a PING, which only HTTP/2 has; nil for never.
   private var nextPing: UInt64? {
-    guard let interval = exchange.settings.ping, connection != nil else { return nil }
+    guard let interval = exchange.settings.ping, connection?.facts.version == .http2 else { return nil }
     return max(lastActivity, lastPing) &+ interval
   }
 

@@ -150,7 +150,8 @@ extension Socket {
   /// Fails the connection when the peer has acknowledged nothing for `time` nanoseconds (RFC 5482 §3.1), neither bytes
   /// nor probes. A peer without room for more bytes must take some in this time. It has no effect on a Unix socket.
   func limitAcknowledgement(to time: UInt64) {
-    martlet_limit_acknowledgement(descriptor, UInt32(clamping: time / 1_000_000))
+    // The system takes a signed number, and ignores one that is negative.
+    martlet_limit_acknowledgement(descriptor, UInt32(Int32(clamping: time / 1_000_000)))
   }
 
   /// Ends the direction to the peer after all sent bytes.

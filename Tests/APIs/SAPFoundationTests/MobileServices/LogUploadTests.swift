@@ -116,6 +116,8 @@ struct LogUploadTests {
     #expect(upload.isEnabled && upload.logLevel == .error && upload.files.limits == .init())
     upload.apply(.init(logLevel: "NONE"))
     #expect(upload.logLevel == .off)
+    upload.apply(.init(logLevel: "NONE", maxFileSize: .max))
+    #expect(upload.files.limits.fileSize == 1 << 40)
   }
 
   // MARK: - Uploads

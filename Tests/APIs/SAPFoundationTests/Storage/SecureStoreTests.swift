@@ -33,6 +33,28 @@ struct SecureStoreTests {
     #expect(try again.keys() == ["name-of-the-value", "name-of-the-bytes"])
   }
 
+  @Test func aNewFileIsOpenedByManyTasksAtOnce() async throws {
+    let path = folder.file("secrets.sqlite").path
+    let stores = [SecureDatabaseStore(databaseFileName: path), SecureDatabaseStore(databaseFileName: path)]
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<8 {
+        let store = stores[number % 2]
+        group.addTask { try store.open(with: "x") }
+      }
+      try await group.waitForAll()
+    }
+    for (number, store) in stores.enumerated() {
+      try SecureKeyValueStore(databaseStore: store, name: "\(number)").put(number, forKey: "key")
+      store.close()
+    }
+
+    let again = SecureDatabaseStore(databaseFileName: path)
+    try again.open(with: "x")
+    for number in 0...1 {
+      #expect(try SecureKeyValueStore(databaseStore: again, name: "\(number)").getInt("key") == number)
+    }
+  }
+
   @Test func anotherPasscodeIsAnErrorAndNothingIsLost() throws {
     let store = store()
     #expect(throws: SecureStorageError.authenticationFailed(message: "the passcode is empty")) {

@@ -145,6 +145,25 @@ struct DownloadTests {
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("link").path).hasSuffix("next"))
   }
 
+  /// `..` is the folder above the one that `current` leads to, not the one above `current`.
+  @Test func aLinkLeadsUpwardsFromTheFolderThatItIsIn() async throws {
+    let app = folder.file("app")
+    for name in ["shared", "releases/5"] {
+      try FileManager.default.createDirectory(at: app.appending(path: name), withIntermediateDirectories: true)
+    }
+    for (name, target) in [("current", "releases/5"), ("releases/5/data", "../../shared/data")] {
+      try FileManager.default.createSymbolicLink(
+        atPath: app.appending(path: name).path, withDestinationPath: target)
+    }
+
+    _ = try await session(WatchedSource(["new"]))
+      .download(for: HTTPRequest(.get, origin), to: app.appending(path: "current/data"))
+
+    #expect(try String(contentsOf: app.appending(path: "shared/data"), encoding: .utf8) == "new")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: app.appending(path: "releases/5").path) == ["data"])
+    #expect(names == ["app"])
+  }
+
   @Test func linksThatLeadInACircleAreAnError() async throws {
     let link = folder.file("link")
     try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "link")

@@ -52,6 +52,26 @@ struct AuthenticationChallengeTests {
     #expect(summary([line]) == expected)
   }
 
+  @Test func aValueMayBeFollowedByThousandsWithoutACommaBetweenThem() throws {
+    let fields: HTTPFields = [.wwwAuthenticate: "Basic " + String(repeating: #"a="""#, count: 60_000)]
+    let challenges = AuthenticationChallenge.challenges(in: fields)
+    #expect(challenges.count == 1)
+    #expect(challenges.first?.parameters.map { $0.value } == [""])
+  }
+
+  @Test(arguments: [" ", ", "]) func theFirstOfEachNameCountsAmongThousands(separator: String) throws {
+    let names = (0..<10_000).map { "n\($0)" }
+    let parameters = (names + names).enumerated().map { "\($1)=\"\($0)\"" }
+    let fields: HTTPFields = [.wwwAuthenticate: "Basic " + parameters.joined(separator: separator)]
+    let challenge = try #require(AuthenticationChallenge.challenges(in: fields).first)
+    #expect(challenge.parameters.map { $0.name.rawName } == names)
+    #expect(challenge.parameters["n9999"] == "9999")
+  }
+
+  @Test func eachChallengeHasItsOwnNames() {
+    #expect(summary([#"Basic realm="a", Digest realm="b""#]) == ["Basic|realm=a", "Digest|realm=b"])
+  }
+
   @Test func severalLinesAreOneList() {
     #expect(
       summary([#"Digest realm="a""#, #"nonce="n", Basic realm="b"#, "Bearer"])

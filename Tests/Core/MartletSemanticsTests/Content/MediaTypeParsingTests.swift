@@ -77,6 +77,14 @@ struct MediaTypeParsingTests {
     if let written = row.written { #expect(MediaType(written)?.description == written) }
   }
 
+  @Test func theFirstOfEachNameCountsAmongThousands() throws {
+    let names = (0..<10_000).map { "n\($0)" }
+    let parameters = (names + names).enumerated().map { ";\($1)=\($0)" }
+    let type = try #require(MediaType("a/b" + parameters.joined()))
+    #expect(type.parameters.map { $0.name.rawName } == names)
+    #expect(type.parameters["n9999"] == "9999")
+  }
+
   /// Every byte, as in the public suite: in the type, the subtype, a name, a value and a quoted value.
   @Test(arguments: UInt8.min...UInt8.max) func everyCodePointIsAllowedWhereTheStandardSays(byte: UInt8) {
     let text = String(Unicode.Scalar(byte))

@@ -41,6 +41,12 @@ struct DeflateExtensionTests {
     #expect(try DeflateAgreement.reading(["permessage-deflate"], answering: offer()) == DeflateAgreement())
   }
 
+  @Test(arguments: ["", "; client_no_context_takeover", "; server_no_context_takeover"])
+  func aClientDoesWhatItHasOfferedWhetherTheServerRepeatsItOrNot(_ parameters: String) throws {
+    let answer = ["permessage-deflate\(parameters)"]
+    #expect(try DeflateAgreement.reading(answer, answering: offer(clientResets: true))?.clientResets == true)
+  }
+
   @Test func aServerMayTakeNoNoticeOfALimitForItself() throws {
     #expect(try DeflateAgreement.reading(["permessage-deflate"], answering: offer(server: 10)) == DeflateAgreement())
   }

@@ -59,6 +59,32 @@ struct ConnectionPoolTests {
     #expect((Set(server.requests.map(\.connection)).count == 1) == isUsedAgain)
   }
 
+  /// PINGs are frames of HTTP/2. The request to the other server takes longer than many of their intervals.
+  @Test func anIntervalOfPingsClosesNoIdleConnection() async throws {
+    let (first, last) = (Gate(), Gate())
+    let server = try LoopbackServer { request in .text("ok").held(by: request.path == "/last" ? last : first) }
+    let silent = try LoopbackServer { _ in .text("ok").held(by: last) }
+    let transport = transport { _ in }
+    let origin = try #require(Origin(server.url))
+    let calls = (0..<2).map { _ in Task { try await text(transport, HTTPRequest(.get, server.url)) } }
+    _ = try await server.request(2)
+    first.open()
+    for call in calls { #expect(try await call.value == "ok") }
+    try await until { await transport.statistics()[origin]?.idle == 2 }
+
+    var request = HTTPRequest(.get, server.url("/last"))
+    request.options.pingInterval = .milliseconds(1)
+    let call = Task { [request] in try await text(transport, request) }
+    _ = try await server.request(3)
+    request = HTTPRequest(.get, silent.url)
+    request.options.responseTimeout = .milliseconds(20)
+    #expect(try await failure(transport, request).kind == .responseTimeout)
+
+    #expect(await transport.statistics()[origin]?.idle == 1)
+    last.open()
+    #expect(try await call.value == "ok")
+  }
+
   // MARK: - Waiting
 
   @Test func aRequestWaitsNoLongerForAConnectionThanItMay() async throws {

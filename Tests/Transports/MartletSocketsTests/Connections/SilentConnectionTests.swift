@@ -1,6 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
+import MartletTesting
 import TestServers
 import TestSupport
 import Testing
@@ -18,10 +19,13 @@ struct SilentConnectionTests {
     return SocketTransport(.trusting(server.authority), options: options)
   }
 
-  private func text(_ transport: SocketTransport, _ server: FrameServer) async throws -> String {
+  private func text(
+    _ transport: SocketTransport, _ server: FrameServer, _ change: (inout HTTPRequest) -> Void = { _ in }
+  ) async throws -> String {
     var request = HTTPRequest(.post, server.url, body: .data(Data("a".utf8)))
     // a request that must not be repeated: it must not be sent before the answer
     request.options.retryPolicy = .never
+    change(&request)
     let response = try await transport.send(request, in: Call())
     return String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
   }
@@ -66,6 +70,33 @@ struct SilentConnectionTests {
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(texts.count == 8 && !texts.contains { $0.hasPrefix("1 ") })
+  }
+
+  // MARK: - PINGs during a request
+
+  /// The loop takes some turns between the head of each request and its body.
+  @Test(arguments: [Duration.zero, .seconds(-1)])
+  func anIntervalWithoutLengthLetsTheLoopGoOn(_ interval: Duration) async throws {
+    let server = try FrameServer(.pings)
+    let transport = transport(to: server) { _ in }
+    for _ in 0..<2 {
+      let gate = Gate()
+      let call = Task {
+        try await text(transport, server) { request in
+          request.options.pingInterval = interval
+          request.body = .stream {
+            AsyncThrowingStream<Data, any Error>(unfolding: {
+              try await gate.wait()
+              return nil
+            })
+          }
+        }
+      }
+      try await until { await transport.statistics().values.map(\.active) == [1] }
+      for _ in 0..<3 { _ = await transport.statistics() }
+      gate.open()
+      #expect(try await call.value.hasPrefix("1 "))
+    }
   }
 
   // MARK: - Places in the pool

@@ -208,6 +208,25 @@ struct EventLoopTests {
     let counts = try await countEvents { _, socket, other in (socket.interest, other.interest) = ([], []) }
     #expect(counts == [0, 1])
   }
+
+  @Test(
+    arguments: [
+      (60_000_000_000, 60_000), (UInt64(Int32.max) * 1_000_000, .max), ((UInt64(Int32.max) + 1) * 1_000_000, .max),
+      (Duration.seconds(Int64.max).nanoseconds, .max), (.max, .max),
+    ] as [(UInt64, Int32)])
+  func theSystemTakesEveryLimitOnAcknowledgements(_ time: UInt64, _ milliseconds: Int32) throws {
+    let wakeUp = EventLoop.makeWakeUp()
+    defer { close(wakeUp) }
+    let loop = try EventLoop(wakeUp: wakeUp)
+    let socket = try #require(Socket(family: AF_INET, on: loop))
+    defer { socket.close() }
+
+    socket.limitAcknowledgement(to: time)
+
+    var limit: Int32 = 0, size = socklen_t(MemoryLayout<Int32>.size)
+    let result = getsockopt(socket.descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, &size)
+    #expect((result, limit) == (0, milliseconds))
+  }
 }
 
 /// Returns two connected sockets that do not block.

@@ -35,7 +35,7 @@ package final class LogUpload: LogHandler, Sendable {
     var limits = LogFiles.Limits()
     limits.days = max(0, settings.entryExpiry)
     if settings.maxFileNum > 0 { limits.fileCount = settings.maxFileNum }
-    if settings.maxFileSize > 0 { limits.fileSize = settings.maxFileSize * 1_048_576 }
+    if settings.maxFileSize > 0 { limits.fileSize = min(settings.maxFileSize, 1 << 20) * 1_048_576 }
     files.limits = limits
     files.removeExpired()
   }

@@ -77,8 +77,8 @@ extension CookieJar {
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
     memory.noteSignOut(of: partitionSuffix)
-    // An empty change waits for changes that began before the sign-out, so that the listing below includes their
-    // cookies. No site is called "/".
+    // The listing below has to include the cookies of changes that began before the sign-out. An empty change waits for
+    // them in a store that makes one change after another; in others the listing waits. No site is called "/".
     try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }
     try await removeCookies { _ in true }
   }

@@ -45,6 +45,9 @@ public protocol CookieStore: Sendable {
   func count() async throws -> Int
 
   /// Returns all cookies by site. It is called to list all cookies, and when there are too many.
+  ///
+  /// A store that changes several sites at the same time first waits for the changes of this process that have begun:
+  /// a removal of many cookies has to find theirs.
   func allCookies() async throws -> [String: [Cookie]]
 
   /// Removes all cookies.

@@ -55,10 +55,13 @@ struct FileStatus {
     var status = stat()
     guard lstat(url.path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return url }
     guard stat(url.path, &status) == 0 || errno == ENOENT else { throw UnfollowedLink(code: errno) }
-    var url = url
-    while let target = try? FileManager.default.destinationOfSymbolicLink(atPath: url.path) {
-      url = URL(filePath: target, relativeTo: url.deletingLastPathComponent()).absoluteURL
+    var path = url.path
+    while let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+      // Joined as text, and `..` is left to the system: the folder may itself be a link, and then `..` is the folder
+      // above the one that it leads to.
+      let folder = path[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)]
+      path = target.utf8.first == UInt8(ascii: "/") ? target : "\(folder)/\(target)"
     }
-    return url
+    return URL(filePath: path)
   }
 }

@@ -13,7 +13,8 @@ public struct RequestOptions: Sendable {
   @Option public var idleTimeout: Duration? = .seconds(60)
   /// How often an HTTP/2 PING (RFC 9113 §6.7) tests a connection while the request uses it and nothing arrives. If the
   /// peer does not answer within five seconds, the connection is closed, and its requests fail with
-  /// ``HTTPError/Kind/connectionLost``. nil, the default, for never: the timeouts above notice a dead connection.
+  /// ``HTTPError/Kind/connectionLost``. An interval of less than a millisecond counts as one millisecond. nil, the
+  /// default, for never: the timeouts above notice a dead connection.
   ///
   /// Set it for responses that may be silent for longer than a timeout, such as a long poll. Event streams use 30
   /// seconds, unless their request sets it. Some gRPC servers refuse more than one PING every five minutes. Over

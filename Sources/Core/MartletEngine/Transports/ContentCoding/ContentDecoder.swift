@@ -107,7 +107,7 @@ private final class ZlibDecoder: ContentDecoder {
     // 15 is the largest window; 16 more selects gzip's header and trailer instead of zlib's.
     let windowBits: Int32 = format == .gzip ? 15 + 16 : 15
     guard inflateInit2_(stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-      stream.deallocate()
+      // All properties are set, so that `deinit` frees them.
       throw DecodingFailure(reason: "no memory for zlib")
     }
   }

@@ -110,7 +110,7 @@ enum ODataTimeText {
   /// Returns the seconds since 1970, clamped to the years 0 to 9999; NaN becomes 1970.
   private static func clampedSeconds(_ date: Date) -> Double {
     let seconds = date.timeIntervalSince1970
-    return seconds.isNaN ? 0 : min(max(seconds, -62_167_219_200), 253_402_300_799.999)
+    return seconds.isNaN ? 0 : min(max(seconds, Double(years.lowerBound) / 1000), Double(years.upperBound) / 1000)
   }
 
   /// The offsets from UTC that are read, in minutes: less than a day.

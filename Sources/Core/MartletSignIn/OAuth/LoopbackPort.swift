@@ -65,7 +65,7 @@ struct LoopbackPort: Sendable {
     var wait: Int32 = -1
     if let oldest = connections.first {
       let left = Self.patience - (ContinuousClock.now - oldest.since)
-      wait = Int32(min(max(0, left.inMilliseconds), Self.patience.inMilliseconds)) + 1
+      wait = Int32(max(0, left.inMilliseconds)) + 1
     }
     guard poll(&events, nfds_t(events.count), wait) > 0 else { return (false, []) }
     guard events[0].revents == 0 else { return nil }

@@ -135,7 +135,7 @@ struct OAuthClientTests {
     #expect(server.received.count == 1)
   }
 
-  /// The store still has the token of the user who was signed in before.
+  /// The store still holds the previous user's token.
   @Test func tokenOfANewLoginIsRenewedInsteadOfTheStoredToken() async throws {
     let server = try OAuthServer { form, _ in OAuthServer.token(form["refresh_token"] == "rB" ? "ben" : "other") }
     let api = try api { "ben" }

@@ -110,7 +110,7 @@ final class AttemptLoop: Sendable {
       try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
     }
     var request = resend.request
-    request.withheld = nil  // An interceptor may resend the request as it was sent.
+    if request.withheld != nil { request.withheld = nil }  // An interceptor may resend the request as it was sent.
     return request
   }
 

@@ -92,6 +92,17 @@ struct UploadQueueTests {
     queue.close()
     #expect(await !demand.value)
     #expect(await !queue.push(Data("a".utf8)) {})
-    #expect(next(queue) == "end")
+    #expect(next(queue) == "nothing yet")
+  }
+
+  /// The server would take what was given up for complete.
+  @Test(arguments: [false, true]) func aClosedQueueHasNoEnd(hadEnded: Bool) async {
+    let queue = UploadQueue(waitsForDemand: false)
+    #expect(await queue.push(Data("a".utf8)) {})
+    if hadEnded { _ = queue.end() }
+    queue.close()
+    #expect(next(queue) == "nothing yet")
+    if !hadEnded { _ = queue.end() }
+    #expect(next(queue) == "nothing yet")
   }
 }

@@ -10,7 +10,8 @@ import Synchronization
   public enum Next: Sendable {
     /// The next bytes.
     case chunk(Data)
-    /// There are no bytes yet. The producer wakes the loop when there are.
+    /// There are no bytes yet, and the producer wakes the loop when there are; or the queue is closed, and there will
+    /// never be any.
     case nothingYet
     /// There are no more bytes; the trailers follow.
     case end(trailers: HTTPFields)
@@ -94,7 +95,8 @@ import Synchronization
     }
   }
 
-  /// Closes the queue, and resumes a waiting producer.
+  /// Closes the queue, and resumes a waiting producer. From then on there is no end either: what was given up must not
+  /// look complete to the server.
   public func close() {
     let producer = state.withLock { state in
       state.isClosed = true
@@ -121,8 +123,7 @@ import Synchronization
 extension UploadQueue.State {
   fileprivate mutating func take() -> UploadQueue.Next {
     guard let chunk = chunks.popFirst() else {
-      if isClosed { return .end(trailers: [:]) }
-      if let trailers { return .end(trailers: trailers) }
+      if let trailers, !isClosed { return .end(trailers: trailers) }
       loopWaits = true
       return .nothingYet
     }

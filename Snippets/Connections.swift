@@ -7,7 +7,7 @@ let server = try LoopbackServer { _ in .text("hello") }
 let api = server.url
 
 var connection = ConnectionConfiguration()
-connection.connectionsPerHost = 4
+connection.connectionLimitPerHost = 4
 connection.connectTimeout = .seconds(5)
 let transport = SocketTransport(connection)
 let session = HTTPSession(transport: transport)

@@ -25,7 +25,7 @@ func modules() async throws {
   // MartletSQLite: storage on disk, here for the session of a service
   var configuration = SessionConfiguration()
   configuration.baseURL = URL(string: "https://api.example.com/v1")
-  configuration.retry = .standard  // backoff, Retry-After, a budget
+  configuration.options.retryPolicy = .standard  // backoff, Retry-After, a budget
   configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: URL(filePath: "cache.sqlite")))
   configuration.options.cachePolicy = .returnCacheDataIfOffline
   let session = HTTPSession(configuration: configuration)

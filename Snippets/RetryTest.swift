@@ -10,8 +10,9 @@ let script = ScriptedTransport(
 let clock = ManualClock()
 
 var configuration = SessionConfiguration()
-configuration.retry = .standard
-configuration.retry.random = { 1 }  // the maximum delay of the backoff: 250 milliseconds before the first retry
+configuration.options.retryPolicy = .standard
+// The maximum delay of the backoff: 250 milliseconds before the first retry.
+configuration.options.retryPolicy.random = { 1 }
 configuration.clock = clock
 let session = HTTPSession(transport: script, configuration: configuration)
 

@@ -36,7 +36,7 @@ configuration.credentials = [
   PasswordSource(Credential(user: "anna", password: "secret"), for: .origin(of: reports)),  // Basic or Digest
   PasswordSource(try .file(), for: .matching(\.isSecure)),  // ~/.netrc
 ]
-configuration.retry = .standard  // backoff, Retry-After, a budget
+configuration.options.retryPolicy = .standard  // backoff, Retry-After, a budget
 configuration.cookies = CookieJar(store: try SQLiteCookieStore(at: folder.appending(path: "cookies.sqlite")))
 configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(path: "cache.sqlite")))
 configuration.options.cachePolicy = .returnCacheDataIfOffline  // response.source says .offline

@@ -14,7 +14,7 @@ enum HTTP1Responses {
     let allowsUpgrade = input.choice(of: [false, true])
     func read(_ pieces: [ArraySlice<UInt8>], then ending: ReadResponse.Ending) -> ReadResponse {
       ReadResponse.read(
-        pieces, then: ending, answering: method, allowsUpgrade: allowsUpgrade, headerLimit: limit)
+        pieces, then: ending, answering: method, allowsUpgrade: allowsUpgrade, headLimit: limit)
     }
 
     let pieces = input.pieces()

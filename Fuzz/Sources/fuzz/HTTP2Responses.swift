@@ -47,7 +47,7 @@ private final class Client {
     let request = HTTPRequest(isPost ? .post : .get, "https://host.example/")
     let head = try HTTP2RequestHead(request, origin: origin, framing: isPost ? .unknownLength : .none)
     let stream = Stream()
-    stream.id = try session.submit(head, headerLimit: 4 << 10, handler: stream)
+    stream.id = try session.submit(head, headLimit: 4 << 10, handler: stream)
     streams.append(stream)
   }
 

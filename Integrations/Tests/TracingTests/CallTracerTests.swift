@@ -80,8 +80,8 @@ import Tracing
     let transport = ScriptedTransport(
       .failure(HTTPError(.connectionLost, "gone")), .failure(HTTPError(.cannotConnect, "nobody")))
     let session = session(transport) { configuration in
-      configuration.retry = RetryPolicy(limit: 1)
-      configuration.retry.backoff = Backoff(base: .zero)
+      configuration.options.retryPolicy = RetryPolicy(limit: 1)
+      configuration.options.retryPolicy.backoff = Backoff(base: .zero)
     }
     _ = try? await session.data(for: HTTPRequest(.get, "http://a.example/"))
 

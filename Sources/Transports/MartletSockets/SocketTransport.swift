@@ -19,8 +19,8 @@ public import MartletSemantics
 /// them from its response, because HTTP/1.1 responses carry no number. HTTP/2 responses do.
 ///
 /// If no file descriptor is left for another connection, requests wait for the transport's existing connections, as
-/// they do at the limit ``Martlet/ConnectionConfiguration/connections``. If the transport has no connection at all, the
-/// request fails.
+/// they do at the limit ``Martlet/ConnectionConfiguration/connectionLimit``. If the transport has no connection at all,
+/// the request fails.
 ///
 /// Over HTTP/2, white space around the value of a field is removed, as over HTTP/1.1. RFC 9113 §8.2.1 calls such a
 /// response malformed, but some servers send it. The transport closes connections that a server floods with useless
@@ -94,7 +94,7 @@ public struct SocketTransport: Transport {
   ///
   /// The limits of ``Martlet/ConnectionConfiguration`` apply: no more connections are opened than they allow, and none
   /// is closed to make room. If there are then more idle connections than
-  /// ``Martlet/ConnectionConfiguration/idleConnections``, those that have been idle longest are closed. Unused
+  /// ``Martlet/ConnectionConfiguration/idleConnectionLimit``, those that have been idle longest are closed. Unused
   /// connections are closed after ``Martlet/ConnectionConfiguration/idleLifetime``. If the task is cancelled, the
   /// connections are still opened.
   ///
@@ -266,7 +266,7 @@ extension SocketTransport {
       // A timer without an interval would be due again in the same turn, which would never end.
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
-      headerBytes: request.options.headerLimit, readAhead: configuration.readAhead,
+      headerBytes: request.options.headLimit, readAhead: configuration.readAhead,
       wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events)
   }
 }

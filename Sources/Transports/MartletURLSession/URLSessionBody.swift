@@ -128,9 +128,9 @@ final class URLSessionBody: BodySource {
 
   private func check(_ head: ResponseHead) throws {
     let size = head.fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 4 }
-    guard size > options.headerLimit else { return }
+    guard size > options.headLimit else { return }
     let error = HTTPError(
-      .headersTooLarge, "\(outgoing.peer): the response's head is larger than \(options.headerLimit) bytes",
+      .headTooLarge, "\(outgoing.peer): the response's head is larger than \(options.headLimit) bytes",
       phase: .waiting)
     stop(error)
     throw error

@@ -47,22 +47,23 @@ public struct URLSessionTransport: Transport {
 
   /// Makes a transport with its own ephemeral `URLSession`.
   ///
-  /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionsPerHost`` is used. The other limits and
-  ///   the service class have no effect. If settings of TLS, proxy, versions or compression differ from the default,
-  ///   every request fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that no pin
-  ///   and no proxy is silently ignored.
+  /// - Parameter connection: only ``Martlet/ConnectionConfiguration/connectionLimitPerHost`` is used. The other limits
+  ///   and the service class have no effect. If settings of TLS, proxy, versions or compression differ from the
+  ///   default, every request fails with ``Martlet/HTTPError/Kind/invalidRequest``, which names these settings, so that
+  ///   no pin and no proxy is silently ignored.
   public init(_ connection: ConnectionConfiguration) {
     let configuration = URLSessionConfiguration.ephemeral
-    let isDefault = connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost
+    let isDefault = connection.connectionLimitPerHost == ConnectionConfiguration().connectionLimitPerHost
     if !isDefault {
-      configuration.httpMaximumConnectionsPerHost = connection.connectionsPerHost.map { max(1, $0) } ?? Int(Int32.max)
+      configuration.httpMaximumConnectionsPerHost =
+        connection.connectionLimitPerHost.map { max(1, $0) } ?? Int(Int32.max)
     }
     owner = SessionOwner(configuration)
     unsupported = connection.changedSettings.filter { !Self.limits.contains($0) }
   }
 
   private static let limits: Set<ConnectionConfiguration.Setting> = [
-    .connectTimeout, .connectionsPerHost, .connections, .idleConnections, .idleLifetime, .readAhead,
+    .connectTimeout, .connectionLimitPerHost, .connectionLimit, .idleConnectionLimit, .idleLifetime, .readAhead,
     .serviceClass,
   ]
 

@@ -10,7 +10,7 @@ func makeMock(
 ) -> MockSession {
   var configuration = SessionConfiguration()
   (configuration.cache, configuration.cookies) = (nil, nil)
-  if let retry { configuration.retry = retry }
+  if let retry { configuration.options.retryPolicy = retry }
   return MockSession(
     decoder: decoder,
     environment: {

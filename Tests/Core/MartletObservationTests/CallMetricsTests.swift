@@ -70,8 +70,8 @@ struct CallMetricsTests {
     let script = ScriptedTransport(.failure(HTTPError(.connectionLost, "gone")), .text("ok"))
     let session = session(SlowTransport(base: script, clock: clock, time: .zero), metrics) {
       $0.cache = nil
-      $0.retry = .standard
-      $0.retry.backoff = Backoff(base: .zero)
+      $0.options.retryPolicy = .standard
+      $0.options.retryPolicy.backoff = Backoff(base: .zero)
     }
     _ = try await session.data(for: HTTPRequest(.get, origin))
 

@@ -10,8 +10,8 @@ import Testing
 @testable import MartletWebSocket
 
 /// A conversation with every kind of frame, from the head of its handshake on, that ends after each of its bytes in
-/// every way.
-@Suite(.timeLimit(.minutes(5)))
+/// every way: more than a thousand conversations, which take minutes on a busy machine.
+@Suite(.timeLimit(.minutes(15)))
 struct CutConversationTests {
   /// What a user sees of a conversation.
   private struct Progress: Sendable, Equatable {

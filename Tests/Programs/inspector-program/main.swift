@@ -66,8 +66,8 @@ let inspector = try Inspector(options)
 
 var configuration = SessionConfiguration()
 configuration.listeners.append(inspector)
-configuration.retry.limit = 2
-configuration.retry.backoff = Backoff(base: .milliseconds(20))
+configuration.options.retryPolicy.limit = 2
+configuration.options.retryPolicy.backoff = Backoff(base: .milliseconds(20))
 configuration.credentials = [
   TokenSource(AccessToken("first"), for: .origin(of: server.url)) { _ in AccessToken("second") }
 ]

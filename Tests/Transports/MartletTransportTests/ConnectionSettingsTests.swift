@@ -16,7 +16,7 @@ struct ConnectionSettingsTests {
 
   @Test func unsupportedLimitsAreIgnored() async throws {
     let status = try await status { connection in
-      connection.connectionsPerHost = 2
+      connection.connectionLimitPerHost = 2
       connection.connectTimeout = .seconds(5)
       connection.readAhead = 1024
       connection.serviceClass = .telephony

@@ -133,9 +133,9 @@ extension TransportContract {
     func headBeyondItsLimitIsAnError(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .text("ok").with("X-Long", String(repeating: "a", count: 20_000)) }
       var request = guarded(.get, server.url("/"))
-      request.options.headerLimit = 10_000
+      request.options.headLimit = 10_000
       let error = try await tested.makeTransport().failure(of: request)
-      #expect(error.kind == .headersTooLarge)
+      #expect(error.kind == .headTooLarge)
       #expect(error.message.contains("10000"))
     }
 

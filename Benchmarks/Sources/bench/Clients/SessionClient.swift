@@ -10,8 +10,8 @@ extension ConnectionConfiguration {
   static func measured(authority: URL?, connections: Int = 64) -> ConnectionConfiguration {
     var configuration = ConnectionConfiguration()
     configuration.tls.authorities = authority
-    configuration.connectionsPerHost = connections
-    configuration.idleConnections = max(128, connections)
+    configuration.connectionLimitPerHost = connections
+    configuration.idleConnectionLimit = max(128, connections)
     configuration.proxy = .direct
     return configuration
   }

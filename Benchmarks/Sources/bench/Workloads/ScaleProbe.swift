@@ -118,7 +118,7 @@ extension ScaleProbe {
   private static func waiting() async throws -> Double {
     let gate = Gate()
     let server = try LoopbackServer(recording: .nothing) { _ in .text("ok").held(by: gate) }
-    let (session, transport) = session { $0.connectionsPerHost = 64 }
+    let (session, transport) = session { $0.connectionLimitPerHost = 64 }
     let calls = 10_000
     return try await withThrowingTaskGroup(of: Void.self) { group in
       func add(_ count: Int) {
@@ -143,8 +143,8 @@ extension ScaleProbe {
 
   private static func open(_ server: RunningServer) async throws -> Double {
     let (_, transport) = session {
-      $0.connectionsPerHost = nil
-      $0.idleConnections = 10_000
+      $0.connectionLimitPerHost = nil
+      $0.idleConnectionLimit = 10_000
     }
     let connections = 5000
     try await transport.preconnect(to: server.plain, requests: 100)
@@ -158,7 +158,7 @@ extension ScaleProbe {
   }
 
   private static func sockets(_ server: RunningServer) async throws -> Double {
-    let (session, _) = session { $0.connectionsPerHost = nil }
+    let (session, _) = session { $0.connectionLimitPerHost = nil }
     var options = WebSocket.Options()
     options.compression = nil
     var sockets: [WebSocket] = []
@@ -181,8 +181,8 @@ extension ScaleProbe {
     let url = server.plain.appending(component: ServedFile.small.name)
     let (alone, _) = session()
     let (beside, transport) = session {
-      $0.connectionsPerHost = nil
-      $0.idleConnections = 2000
+      $0.connectionLimitPerHost = nil
+      $0.idleConnectionLimit = 2000
       $0.idleLifetime = .seconds(600)
     }
     try await transport.preconnect(to: url, requests: 1000)

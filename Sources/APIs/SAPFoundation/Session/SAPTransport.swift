@@ -85,9 +85,9 @@ extension SAPTransport {
     let hasOwnClasses = (configuration.protocolClasses ?? []).contains { !ofFoundation.contains(ObjectIdentifier($0)) }
     if hasOwnClasses { return overFoundation(configuration, connection) }
     var settings = connection
-    if connection.connectionsPerHost == ConnectionConfiguration().connectionsPerHost {
+    if connection.connectionLimitPerHost == ConnectionConfiguration().connectionLimitPerHost {
       let limit = configuration.httpMaximumConnectionsPerHost
-      settings.connectionsPerHost = limit > 0 ? limit : nil
+      settings.connectionLimitPerHost = limit > 0 ? limit : nil
     }
     if connection.proxy.isEnvironment, let proxy = proxy(configuration.foundationProxies) { settings.proxy = proxy }
     settings.serviceClass = connection.serviceClass ?? configuration.networkServiceType.serviceClass

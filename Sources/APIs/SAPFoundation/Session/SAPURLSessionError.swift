@@ -82,7 +82,7 @@ extension URLError {
     .protocolViolation: .badServerResponse, .untrustedCertificate: .serverCertificateUntrusted,
     .pinMismatch: .serverCertificateUntrusted, .tlsFailed: .secureConnectionFailed,
     .badClientCertificate: .clientCertificateRejected, .badClientCertificatePassword: .clientCertificateRejected,
-    .headersTooLarge: .dataLengthExceedsMaximum, .bodyTooLarge: .dataLengthExceedsMaximum,
+    .headTooLarge: .dataLengthExceedsMaximum, .bodyTooLarge: .dataLengthExceedsMaximum,
     .undecodableBody: .cannotDecodeContentData, .unexpectedResponse: .badServerResponse,
     .bodyNotReplayable: .requestBodyStreamExhausted, .tooManyRedirects: .httpTooManyRedirects,
     .redirectRefused: .redirectToNonExistentLocation, .tooManyAttempts: .httpTooManyRedirects,

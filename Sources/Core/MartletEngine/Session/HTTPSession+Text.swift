@@ -8,9 +8,11 @@ extension HTTPSession {
   /// let (text, response) = try await session.text(for: HTTPRequest(.get, url))
   /// ```
   ///
-  /// - Throws: ``HTTPError``, as ``data(for:)`` and ``HTTPResponse/text(of:)``.
-  @concurrent public func text(for request: HTTPRequest) async throws(HTTPError) -> (String, HTTPResponse) {
-    let (data, response) = try await data(for: request)
+  /// - Throws: ``HTTPError``, as ``data(for:expecting:)`` and ``HTTPResponse/text(of:)``.
+  @concurrent public func text(
+    for request: HTTPRequest, expecting: StatusExpectation? = nil
+  ) async throws(HTTPError) -> (String, HTTPResponse) {
+    let (data, response) = try await data(for: request, expecting: expecting)
     do { return (try response.text(of: data), response) } catch { throw error.addingContext(of: response) }
   }
 }

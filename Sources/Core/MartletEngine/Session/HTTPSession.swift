@@ -45,16 +45,22 @@ public struct HTTPSession: Sendable {
   /// Sends the request and collects the response's body in memory, up to ``RequestOptions/collectLimit`` bytes. Runs
   /// off the caller's actor.
   ///
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - expecting: the statuses that are no error; by default those of ``RequestOptions/expecting``, which is nil at
+  ///     first: then every response is returned. The error of another status is of kind `.unexpectedResponse`.
   /// - Throws: ``HTTPError``. Its kind and its Boolean properties distinguish an unreachable server
   ///   (``HTTPError/isUnreachable``), an exceeded time limit (``HTTPError/isTimeout``), a cancelled task
   ///   (``HTTPError/isCancelled``), a body that is too large (`.bodyTooLarge`), and a response that is not HTTP
-  ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds. A status is an error, of kind `.unexpectedResponse`,
-  ///   only with ``RequestOptions/expecting``.
-  @concurrent public func data(for request: HTTPRequest) async throws(HTTPError) -> (Data, HTTPResponse) {
-    try await collect(request, Call.Use(isCollected: true))
+  ///   (`.protocolViolation`). ``HTTPError/Kind`` lists all kinds.
+  @concurrent public func data(
+    for request: HTTPRequest, expecting: StatusExpectation? = nil
+  ) async throws(HTTPError) -> (Data, HTTPResponse) {
+    try await collect(request.expecting(expecting), Call.Use(isCollected: true))
   }
 
-  /// Sends the request for a page of a list like ``data(for:)``. The call's `askedURL` is the URL of the first page.
+  /// Sends the request for a page of a list like ``data(for:expecting:)``. The call's `askedURL` is the URL of the
+  /// first page.
   func data(
     for request: HTTPRequest, continuing first: HTTPRequest
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
@@ -88,19 +94,21 @@ public struct HTTPSession: Sendable {
   /// for try await chunk in body { print(chunk.count) }
   /// ```
   ///
-  /// - Throws: ``HTTPError``, as ``data(for:)``; the body throws errors that occur while it is read.
-  @concurrent public func bytes(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    try await bytes(for: request, Call.Use())
+  /// - Throws: ``HTTPError``, as ``data(for:expecting:)``; the body throws errors that occur while it is read.
+  @concurrent public func bytes(
+    for request: HTTPRequest, expecting: StatusExpectation? = nil
+  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+    try await bytes(for: request.expecting(expecting), Call.Use())
   }
 
-  /// Sends a request like ``bytes(for:)``, for a caller that reads the whole body at once and keeps it. Identical
-  /// requests then wait for the body as well.
+  /// Sends a request like ``bytes(for:expecting:)``, for a caller that reads the whole body at once and keeps it.
+  /// Identical requests then wait for the body as well.
   package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, Call.Use(isCollected: true))
   }
 
-  /// Sends a request like ``bytes(for:)`` that asks the server to switch protocols. If it does, the call lasts until
-  /// the user of the connection ends it, and its deadline is removed.
+  /// Sends a request like ``bytes(for:expecting:)`` that asks the server to switch protocols. If it does, the call
+  /// lasts until the user of the connection ends it, and its deadline is removed.
   package func upgrade(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
     try await bytes(for: request, Call.Use(opensConnection: true))
   }
@@ -114,16 +122,28 @@ public struct HTTPSession: Sendable {
     return (response.body, response)
   }
 
-  /// Sends the request with this body instead of its own, and collects the response's body like ``data(for:)``. Runs
-  /// off the caller's actor.
+  /// Sends the request with this body instead of its own, and collects the response's body like
+  /// ``data(for:expecting:)``. Runs off the caller's actor.
   ///
-  /// - Throws: ``HTTPError``, as ``data(for:)``, and of kind `.file` if the body is a file that cannot be read.
+  /// - Throws: ``HTTPError``, as ``data(for:expecting:)``, and of kind `.file` if the body is a file that cannot be
+  ///   read.
   @concurrent public func upload(
-    for request: HTTPRequest, from body: RequestBody
+    for request: HTTPRequest, from body: RequestBody, expecting: StatusExpectation? = nil
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
     var request = request
     request.body = body
-    return try await data(for: request)
+    return try await data(for: request, expecting: expecting)
+  }
+
+  /// Ends the call of an unexpected response.
+  ///
+  /// - Parameter message: the mismatch; the status by default.
+  /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
+  package func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
+    let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response)
+    guard let body = response.body.ofSession else { return error }
+    return await body.end(
+      with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)
   }
 }
 
@@ -242,7 +262,7 @@ extension HTTPSession {
   /// Ends a call with an error, and returns the error with the call's context.
   @inline(never)  // Its variables would take space in the frame of a call that waits for a response.
   private static func end(_ call: Call, of request: HTTPRequest, _ error: any Error) -> HTTPError {
-    let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: [])
+    let error = HTTPError(wrapping: error).addingContext(request: request.head, response: nil, history: [])
     call.end(error)
     return error
   }

@@ -31,19 +31,19 @@ extension HTTPRequest {
 }
 
 extension HTTPSession {
-  /// Use ``data(for:)``, or ``bytes(for:)`` for a body that is read as it arrives.
+  /// Use ``data(for:expecting:)``, or ``bytes(for:expecting:)`` for a body that is read as it arrives.
   @available(*, unavailable, message: "use data(for: HTTPRequest(.get, url))")
   public func get(_ url: URL) async throws(HTTPError) -> (Data, HTTPResponse) {
     try await data(for: HTTPRequest(.get, url))
   }
 
-  /// Use ``data(for:)``, or ``upload(for:from:)``.
+  /// Use ``data(for:expecting:)``, or ``upload(for:from:expecting:)``.
   @available(*, unavailable, message: "use data(for: HTTPRequest(.post, url, body: body))")
   public func post(_ url: URL, body: RequestBody = .empty) async throws(HTTPError) -> (Data, HTTPResponse) {
     try await data(for: HTTPRequest(.post, url, body: body))
   }
 
-  /// Use ``data(for:)``.
+  /// Use ``data(for:expecting:)``.
   @available(*, unavailable, message: "use data(for: HTTPRequest(.get, url))")
   public func data(from url: URL) async throws(HTTPError) -> (Data, HTTPResponse) {
     try await data(for: HTTPRequest(.get, url))
@@ -75,9 +75,9 @@ extension SessionConfiguration {
   @available(*, unavailable, message: "use options.responseTimeout, or options.deadline for the whole call")
   public var timeout: Duration? { options.responseTimeout }
 
-  /// Use ``retry``.
-  @available(*, unavailable, renamed: "retry")
-  public var retryPolicy: RetryPolicy { retry }
+  /// Use ``RequestOptions/retryPolicy`` of ``options``.
+  @available(*, unavailable, renamed: "options.retryPolicy")
+  public var retryPolicy: RetryPolicy { options.retryPolicy }
 }
 
 extension HTTPCache {

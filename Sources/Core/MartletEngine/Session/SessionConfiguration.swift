@@ -39,13 +39,6 @@ public struct SessionConfiguration: Sendable {
     _modify { yield &sharedOptions.value }
   }
   @usableFromInline var sharedOptions = Shared<RequestOptions>.standard
-  /// Which failed requests are sent again; the same value as ``RequestOptions/retryPolicy`` in ``options``. By default
-  /// only a request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is sent
-  /// again.
-  public var retry: RetryPolicy {
-    get { options.retryPolicy }
-    set { options.retryPolicy = newValue }
-  }
   /// Limits the retries of all calls of the session together. By default, every five requests allow one retry, and a
   /// reserve of ten retries is refilled within ten seconds.
   public var retryBudget = RetryBudget()

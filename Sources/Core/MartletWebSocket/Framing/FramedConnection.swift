@@ -199,7 +199,7 @@ package final class FramedConnection: MessageChannel {
   ///   - frame: the Close frame of the peer; nil if none was received.
   ///   - answer: the Close frame to send; nil if the connection is lost.
   private func beginClosing(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
-    let placed = error.addingContext(request: terms.request, response: terms.response, attempts: [])
+    let placed = error.addingContext(request: terms.request, response: terms.response, history: [])
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
       if isFirst { state.phase = .closing }

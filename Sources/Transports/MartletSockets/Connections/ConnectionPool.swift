@@ -41,8 +41,8 @@ final class ConnectionPool {
     self.loop = loop
     state = PoolState(
       PoolState.Limits(
-        perHost: configuration.connectionsPerHost, total: configuration.connections,
-        idle: configuration.idleConnections, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
+        perHost: configuration.connectionLimitPerHost, total: configuration.connectionLimit,
+        idle: configuration.idleConnectionLimit, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
   }
 
   /// The numbers of each origin, and of each proxy that forwards requests.
@@ -162,7 +162,7 @@ extension ConnectionPool {
 
   /// Describes the connections that fill the limit.
   private func exhausted(for key: ConnectionKey) -> String {
-    if state.isFull(key.host), let most = configuration.connectionsPerHost {
+    if state.isFull(key.host), let most = configuration.connectionLimitPerHost {
       return "\(max(1, most)) connections to \(key.host)"
     }
     return "\(state.connections.count) connections of the transport"

@@ -48,7 +48,7 @@ extension HTTP1Driver {
     self.transfer = transfer
     parser = HTTP1ResponseParser(
       answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
-      headerLimit: exchange.settings.headerBytes)
+      headLimit: exchange.settings.headerBytes)
     outgoing.append(head.bytes)
     transfer.wrote(head.bytes)
     hasMoreBody = exchange.upload.hasBody

@@ -85,7 +85,7 @@ extension HTTP2Driver {
     if let refusal = session.refusal(of: head) { return reject(transfer, refusal) }
     let stream = HTTP2RequestStream(transfer, of: self)
     do throws(HTTPError) {
-      let id = try session.submit(head, headerLimit: transfer.exchange.settings.headerBytes, handler: stream)
+      let id = try session.submit(head, headLimit: transfer.exchange.settings.headerBytes, handler: stream)
       places.streams[Int(id)] = stream
       stream.begin(id)
       transfer.wrote(head.lines)

@@ -3,7 +3,7 @@ import MartletSemantics
 
 /// The reason why a response over HTTP/1 was refused or is incomplete.
 struct HTTP1Failure: Error, Hashable, Sendable {
-  /// `protocolViolation`, `headersTooLarge` or `connectionLost`.
+  /// `protocolViolation`, `headTooLarge` or `connectionLost`.
   let kind: HTTPError.Kind
   /// The fault, without the name of the peer.
   let message: String
@@ -18,7 +18,7 @@ struct HTTP1Failure: Error, Hashable, Sendable {
 
   /// The failure of a message that RFC 9112 does not allow, or that has too many heads.
   init(_ fault: MessageFault, phase: HTTPError.Phase) {
-    self.init(fault == .informationalHeads ? .headersTooLarge : .protocolViolation, fault.description, phase: phase)
+    self.init(fault == .informationalHeads ? .headTooLarge : .protocolViolation, fault.description, phase: phase)
   }
 
   /// The error for a caller.

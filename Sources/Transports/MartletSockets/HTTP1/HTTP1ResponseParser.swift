@@ -45,7 +45,7 @@ struct HTTP1ResponseParser: Sendable {
     case ended
   }
 
-  private let headerLimit: Int
+  private let headLimit: Int
   private let isAnswerToConnect: Bool
   private var stage = Stage.head
   private var reader: ResponseHeadReader
@@ -74,9 +74,9 @@ struct HTTP1ResponseParser: Sendable {
   /// - Parameters:
   ///   - method: the method of the request.
   ///   - allowsUpgrade: whether the request has an `Upgrade` field, so that a 101 is a valid response.
-  ///   - headerLimit: the maximum number of bytes of all heads and trailers, with their line breaks.
-  init(answering method: HTTPMethod, allowsUpgrade: Bool, headerLimit: Int) {
-    self.headerLimit = headerLimit
+  ///   - headLimit: the maximum number of bytes of all heads and trailers, with their line breaks.
+  init(answering method: HTTPMethod, allowsUpgrade: Bool, headLimit: Int) {
+    self.headLimit = headLimit
     isAnswerToConnect = method == .connect
     reader = ResponseHeadReader(answering: method, allowsUpgrade: allowsUpgrade)
   }
@@ -204,9 +204,9 @@ extension HTTP1ResponseParser {
       guard pending.count + count <= ChunkSizeReader.lineLimit else {
         throw HTTP1Failure(.chunkExtension, phase: phase)
       }
-    } else if reader.byteCount + pending.count + count > headerLimit {
-      let message = "the response's heads are larger than \(headerLimit) bytes"
-      throw HTTP1Failure(.headersTooLarge, message, phase: phase)
+    } else if reader.byteCount + pending.count + count > headLimit {
+      let message = "the response's heads are larger than \(headLimit) bytes"
+      throw HTTP1Failure(.headTooLarge, message, phase: phase)
     }
   }
 
@@ -215,7 +215,7 @@ extension HTTP1ResponseParser {
     _ bytes: UnsafeRawBufferPointer, _ position: inout Int
   ) throws(HTTP1Failure) -> Event? {
     do throws(MessageFault) {
-      return try take(reader.takeFields(in: bytes, from: &position, limit: headerLimit))
+      return try take(reader.takeFields(in: bytes, from: &position, limit: headLimit))
     } catch {
       throw HTTP1Failure(error, phase: phase)
     }

@@ -99,7 +99,7 @@ extension HTTP2Session {
 
   private func beganBlock(of id: Int32) -> Int32 {
     let stream = stream(id)
-    block.begin(room: stream?.handler == nil ? nil : stream.map { $0.headerLimit - $0.headerBytes })
+    block.begin(room: stream?.handler == nil ? nil : stream.map { $0.headLimit - $0.headerBytes })
     return 0
   }
 
@@ -109,8 +109,8 @@ extension HTTP2Session {
   ) -> Int32 {
     guard !block.append(name, value) else { return 0 }
     if let stream = stream(id) {
-      let message = "\(peer): the response's heads are larger than \(stream.headerLimit) bytes"
-      let error = HTTPError(.headersTooLarge, message, phase: stream.phase)
+      let message = "\(peer): the response's heads are larger than \(stream.headLimit) bytes"
+      let error = HTTPError(.headTooLarge, message, phase: stream.phase)
       stream.fail(HTTP2Failure(error: error, cause: .invalidResponse))
     }
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue

@@ -12,7 +12,7 @@ struct HTTP2Settings: Sendable {
   var connectionWindow = 16 << 20
   /// The maximum size of a list of fields, as announced to the server. The limit of each request decides how large its
   /// response may be.
-  var headerLimit = 256 << 10
+  var headLimit = 256 << 10
 }
 
 /// The client's side of an HTTP/2 connection (RFC 9113): bytes in, bytes and events out. It uses no socket, clock,
@@ -93,7 +93,7 @@ final class HTTP2Session {
         value: UInt32(Int32(clamping: settings.streamWindow).magnitude)),
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
-        value: UInt32(clamping: settings.headerLimit)),
+        value: UInt32(clamping: settings.headLimit)),
     ]
     nghttp2_submit_settings(session, Self.noFlags, entries, entries.count)
     nghttp2_session_set_local_window_size(session, Self.noFlags, 0, Int32(clamping: settings.connectionWindow))
@@ -223,12 +223,12 @@ extension HTTP2Session {
   /// Submits a request for ``pull(into:upTo:)`` to send. Above ``streamLimit`` it waits for another stream to close.
   ///
   /// - Parameters:
-  ///   - headerLimit: the maximum number of bytes of the response's heads and trailers.
+  ///   - headLimit: the maximum number of bytes of the response's heads and trailers.
   ///   - handler: receives all events of the stream; held until its last event.
   /// - Returns: the number of its stream.
   /// - Throws: an error with the delivery `refused` if the connection takes no more requests.
   func submit(
-    _ head: HTTP2RequestHead, headerLimit: Int, handler: any HTTP2StreamHandler
+    _ head: HTTP2RequestHead, headLimit: Int, handler: any HTTP2StreamHandler
   ) throws(HTTPError) -> Int32 {
     guard !isDraining else { throw HTTP2Failure.refused("\(peer): the connection takes no more requests").error }
     let id = head.fields.withNameValues { fields, count in
@@ -238,7 +238,7 @@ extension HTTP2Session {
     }
     guard id > 0 else { throw HTTP2Failure.refused("\(peer): no stream can be opened (\(Self.text(of: id)))").error }
     if streams.isEmpty { receivedWhenIdle = receivedBytes }
-    streams[Int(id)] = HTTP2Stream(id: id, handler: handler, headerLimit: headerLimit, isUploading: head.hasBody)
+    streams[Int(id)] = HTTP2Stream(id: id, handler: handler, headLimit: headLimit, isUploading: head.hasBody)
     return id
   }
 
@@ -344,7 +344,7 @@ extension HTTP2Session {
     case NGHTTP2_ERR_FLOODED:
       violation("the server floods the connection with PING or SETTINGS")
     case NGHTTP2_ERR_TOO_MANY_CONTINUATIONS:
-      HTTPError(.headersTooLarge, "\(peer): a head or the trailers have too many CONTINUATION frames", phase: .waiting)
+      HTTPError(.headTooLarge, "\(peer): a head or the trailers have too many CONTINUATION frames", phase: .waiting)
     case NGHTTP2_ERR_NOMEM: outOfMemory
     default: violation("the connection failed (\(Self.text(of: code)))")
     }

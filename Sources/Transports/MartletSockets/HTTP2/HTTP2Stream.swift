@@ -56,7 +56,7 @@ final class HTTP2Stream {
   /// The handler; nil after its last event.
   var handler: (any HTTP2StreamHandler)?
   /// The maximum number of bytes of all heads and trailers, as lines of text.
-  let headerLimit: Int
+  let headLimit: Int
   /// Whether the request has a body that is not completely sent.
   var isUploading: Bool
   /// Whether it carries bytes in both directions, after a CONNECT that the server has accepted.
@@ -69,10 +69,10 @@ final class HTTP2Stream {
   var informationalCount = 0
   var headerBytes = 0
 
-  init(id: Int32, handler: any HTTP2StreamHandler, headerLimit: Int, isUploading: Bool) {
+  init(id: Int32, handler: any HTTP2StreamHandler, headLimit: Int, isUploading: Bool) {
     self.id = id
     self.handler = handler
-    self.headerLimit = headerLimit
+    self.headLimit = headLimit
     self.isUploading = isUploading
   }
 

@@ -12,7 +12,7 @@ import MartletSemantics
 ///   ``HTTPError/response`` and the first 64 KiB of the body in ``HTTPError/body``.
 struct ConnectHandshake {
   /// The maximum number of bytes of a response's heads.
-  static let headerLimit = 64 << 10
+  static let headLimit = 64 << 10
   /// The maximum number of bytes of a body that are kept, or read in order to answer a 407 on the same connection.
   static let bodyLimit = 64 << 10
 
@@ -180,7 +180,7 @@ struct ConnectHandshake {
   }
 
   private static func makeParser() -> HTTP1ResponseParser {
-    HTTP1ResponseParser(answering: .connect, allowsUpgrade: false, headerLimit: headerLimit)
+    HTTP1ResponseParser(answering: .connect, allowsUpgrade: false, headLimit: headLimit)
   }
 
   /// Host and port, including the default port (RFC 9112 §3.2.3).

@@ -71,7 +71,7 @@ extension ParityScenario {
       traffic: ["GET /item", "POST /token", "GET /item"],
       respond: { request, _ in request.path == "/token" ? .json(#""new""#) : .text("no", status: .unauthorized) }),
     .init(
-      name: "a retry", configure: { $0.retry = .standard }, outcome: .answer(.ok, #""Shoes""#),
+      name: "a retry", configure: { $0.options.retryPolicy = .standard }, outcome: .answer(.ok, #""Shoes""#),
       traffic: ["GET /item", "GET /item"],
       respond: { _, earlier in
         earlier == 0 ? .status(.serviceUnavailable).with(.retryAfter, "0") : .json(#""Shoes""#)

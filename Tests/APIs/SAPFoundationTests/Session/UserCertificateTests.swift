@@ -148,7 +148,7 @@ struct UserCertificateTests {
   private func session(_ server: PythonTLSServer, perHost: Int) -> SAPURLSession {
     var connection = ConnectionConfiguration()
     connection.tls.authorities = server.authority
-    connection.connectionsPerHost = perHost
+    connection.connectionLimitPerHost = perHost
     connection.idleLifetime = .seconds(3600)
     return SAPURLSession(configuration: SAPURLSession.plain, connection: connection)
   }

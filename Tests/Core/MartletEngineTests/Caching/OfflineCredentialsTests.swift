@@ -59,7 +59,7 @@ struct OfflineCredentialsTests {
   private func session(_ cache: HTTPCache, retry: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.cache = cache
-    configuration.retry = retry
+    configuration.options.retryPolicy = retry
     configuration.credentials = [
       TokenSource(for: .origin(of: origin), now: { [network] in network.wall.now }) { [network] _ in
         try network.renew()
@@ -224,7 +224,7 @@ struct OfflineCredentialsTests {
     #expect(wasLost.withLock { $0 })
     #expect(error.kind == .cannotConnect)
     #expect(error.isUnreachable)
-    #expect(error.attempts.map { $0.response?.status } == [.unauthorized])
+    #expect(error.history.map { $0.response?.status } == [.unauthorized])
     #expect(transport.records.count == 2)
     network.fail(nil)
     network.state.withLock { $0.refused = ["Bearer 1"] }

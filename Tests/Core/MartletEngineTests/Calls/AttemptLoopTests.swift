@@ -144,7 +144,7 @@ struct AttemptLoopTests {
 
     #expect(error?.kind == .tooManyAttempts)
     #expect(error?.message.contains("still not happy") == true)
-    #expect(error?.attempts.count == 2, "the attempts before the last one")
+    #expect(error?.history.count == 2, "the attempts before the last one")
     #expect(error?.response?.status == .ok)
     #expect("\(try #require(error))".hasSuffix("(GET \(origin), status 200, attempt 3)"))
     #expect(sends.withLock { $0 } == 3)

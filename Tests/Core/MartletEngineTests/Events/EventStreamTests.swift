@@ -197,7 +197,7 @@ struct EventStreamTests {
     var configuration = SessionConfiguration()
     configuration.options.idleTimeout = .seconds(5)
     configuration.options.deadline = .seconds(5)
-    configuration.options.headerLimit = 5000
+    configuration.options.headLimit = 5000
     let transport = ScriptedTransport(.status(.noContent), .status(.noContent))
     let session = HTTPSession(transport: transport, configuration: configuration)
     var request = HTTPRequest(.get, origin)
@@ -206,7 +206,7 @@ struct EventStreamTests {
     _ = try await collect(session.events(for: request))
 
     #expect(transport.requests.map(\.options.idleTimeout) == [nil, .seconds(90)])
-    #expect(transport.requests.allSatisfy { $0.options.deadline == nil && $0.options.headerLimit == 5000 })
+    #expect(transport.requests.allSatisfy { $0.options.deadline == nil && $0.options.headLimit == 5000 })
     #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == ["41", nil])
   }
 }

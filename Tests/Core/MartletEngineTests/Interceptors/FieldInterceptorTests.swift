@@ -38,8 +38,8 @@ struct FieldInterceptorTests {
       HTTPRequest(.get, origin), through: CorrelationInterceptor(),
       script: [.redirect(to: "http://b.example/"), .status(.serviceUnavailable), .text("done")],
       change: { configuration in
-        configuration.retry = RetryPolicy(limit: 1)
-        configuration.retry.random = { 0 }
+        configuration.options.retryPolicy = RetryPolicy(limit: 1)
+        configuration.options.retryPolicy.random = { 0 }
       })
     let ids = sent.map { $0["X-CorrelationID"] }
     #expect(ids.count == 3 && Set(ids).count == 1)

@@ -94,11 +94,11 @@ struct CircuitBreakerTests {
   @Test func aRetryIsRefusedWhileItIsOpen() async throws {
     let transport = ScriptedTransport(Array(repeating: MockResponse.status(.serviceUnavailable), count: 3))
     let session = session(transport) {
-      $0.retry = RetryPolicy(limit: 5)
-      $0.retry.random = { 0 }
+      $0.options.retryPolicy = RetryPolicy(limit: 5)
+      $0.options.retryPolicy.random = { 0 }
     }
     let error = await refusal(session)
-    #expect(error?.attempts.count == 3)
+    #expect(error?.history.count == 3)
     #expect(transport.requests.count == 3)
   }
 

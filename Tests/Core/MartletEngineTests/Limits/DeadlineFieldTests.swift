@@ -15,8 +15,8 @@ struct DeadlineFieldTests {
     configuration.limits.deadlineField = field
     configuration.clock = clock
     configuration.cache = nil
-    configuration.retry = RetryPolicy(limit: 1)
-    configuration.retry.random = { 1 }
+    configuration.options.retryPolicy = RetryPolicy(limit: 1)
+    configuration.options.retryPolicy.random = { 1 }
     return HTTPSession(transport: transport, configuration: configuration)
   }
 

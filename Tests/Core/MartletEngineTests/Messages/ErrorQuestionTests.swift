@@ -47,7 +47,7 @@ struct ErrorQuestionTests {
   ]
 
   static let content: [Row] = [
-    Row(.protocolViolation, in: .receiving, "server"), Row(.headersTooLarge, in: .receiving, "server"),
+    Row(.protocolViolation, in: .receiving, "server"), Row(.headTooLarge, in: .receiving, "server"),
     Row(.undecodableBody, in: .receiving, "server"), Row(.tooManyRedirects, "server"), Row(.redirectRefused, "caller"),
     Row(.digestMismatch, in: .receiving, "server"),
     Row(.bodyTooLarge, in: .receiving), Row(.bodyAlreadyRead, in: .receiving, "caller"),

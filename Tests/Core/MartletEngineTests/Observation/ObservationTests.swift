@@ -133,7 +133,7 @@ struct ObservationTests {
       try await session(listener, transport: transport).data(for: request)
     }
 
-    let texts = events.withLock { $0 } + ["\(request)", String(reflecting: error), "\(error?.attempts ?? [])"]
+    let texts = events.withLock { $0 } + ["\(request)", String(reflecting: error), "\(error?.history ?? [])"]
     #expect(texts.count > 6)
     for text in texts { #expect(!text.contains("hidden"), "\(text)") }
   }

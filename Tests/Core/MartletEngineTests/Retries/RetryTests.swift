@@ -15,7 +15,7 @@ struct RetryTests {
     change: (inout SessionConfiguration) -> Void = { _ in }
   ) -> HTTPSession {
     var configuration = SessionConfiguration()
-    configuration.retry = policy
+    configuration.options.retryPolicy = policy
     configuration.clock = clock
     configuration.listeners = [log]
     change(&configuration)
@@ -148,7 +148,7 @@ struct RetryTests {
       try await session(transport, policy(1)).data(for: HTTPRequest(.get, origin))
     }
     #expect(error?.kind == .cannotConnect)
-    #expect(error?.attempts.map(\.reason) == ["connectionLost: retry 1 of 1"])
+    #expect(error?.history.map(\.reason) == ["connectionLost: retry 1 of 1"])
   }
 
   @Test func aStaleConnectionIsReplacedWithoutPolicyWaitOrBudget() async throws {

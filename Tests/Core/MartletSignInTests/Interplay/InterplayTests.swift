@@ -40,8 +40,8 @@ struct InterplayTests {
         return AccessToken("new")
       }
     ]
-    configuration.retry = .standard
-    configuration.retry.random = { 0 }
+    configuration.options.retryPolicy = .standard
+    configuration.options.retryPolicy.random = { 0 }
     let session = HTTPSession(transport: transport, configuration: configuration)
 
     var request = HTTPRequest(.put, Self.root.appending(path: "x"), body: .data(Data("b".utf8)))

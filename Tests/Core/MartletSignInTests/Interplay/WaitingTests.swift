@@ -56,8 +56,8 @@ struct WaitingTests {
         options.store = SlowStore(reached: reached, go: go)
         configuration.interceptors = [CSRFInterceptor(root: origin, options: options)]
       case .retry:
-        configuration.retry = .standard
-        configuration.retry.retryAfterLimit = .seconds(1000)
+        configuration.options.retryPolicy = .standard
+        configuration.options.retryPolicy.retryAfterLimit = .seconds(1000)
       }
       return HTTPSession(
         transport: MockTransport { [self] request in

@@ -91,7 +91,7 @@ struct ConnectionPoolTests {
     let gate = Gate()
     let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
     let transport = transport {
-      $0.connectionsPerHost = 1
+      $0.connectionLimitPerHost = 1
       $0.poolTimeout = .milliseconds(50)
     }
     let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
@@ -114,7 +114,7 @@ struct ConnectionPoolTests {
     let server = try LoopbackServer { request in .text("ok").held(by: gate) }
     let other = try LoopbackServer { _ in .text("ok") }
     let transport = transport {
-      $0.connections = 1
+      $0.connectionLimit = 1
       $0.poolTimeout = .milliseconds(50)
     }
     let held = Task { try await text(transport, HTTPRequest(.get, server.url)) }
@@ -149,7 +149,7 @@ struct ConnectionPoolTests {
   @Test func theTimeInTheQueueIsMeasured() async throws {
     let gate = Gate()
     let server = try LoopbackServer { request in .text("ok").held(by: gate) }
-    let transport = transport { $0.connectionsPerHost = 1 }
+    let transport = transport { $0.connectionLimitPerHost = 1 }
     let metrics = Mutex<[TransferMetrics]>([])
     let call = Call(
       listeners: [
@@ -183,7 +183,7 @@ struct ConnectionPoolTests {
   @Test func statisticsCountConnectionsAndRequests() async throws {
     let gate = Gate()
     let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
-    let transport = transport { $0.connectionsPerHost = 2 }
+    let transport = transport { $0.connectionLimitPerHost = 2 }
     let origin = try #require(Origin(server.url))
     #expect(await transport.statistics().isEmpty)
 
@@ -238,7 +238,7 @@ struct ConnectionPoolTests {
     let server = try LoopbackServer { _ in .text("ok") }
     let origin = try #require(Origin(server.url))
     let limits: [(Int, (inout ConnectionConfiguration) -> Void)] = [
-      (2, { $0.connectionsPerHost = 2 }), (2, { $0.connections = 2 }), (1, { $0.idleConnections = 1 }),
+      (2, { $0.connectionLimitPerHost = 2 }), (2, { $0.connectionLimit = 2 }), (1, { $0.idleConnectionLimit = 1 }),
       (0, { $0.idleLifetime = .zero }),
     ]
     for (most, limit) in limits {
@@ -252,7 +252,7 @@ struct ConnectionPoolTests {
   @Test func allThatTheLimitsAllowAreReadyBeforeTheCallReturns() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     let gate = Gate()
-    let transport = transport(resolvingAt: gate) { $0.connectionsPerHost = 2 }
+    let transport = transport(resolvingAt: gate) { $0.connectionLimitPerHost = 2 }
     let address = url("http://a.example:\(server.port)/")
     let origin = try #require(Origin(address))
     let ahead = Task {
@@ -268,7 +268,7 @@ struct ConnectionPoolTests {
   @Test func cancelledRequestsDoNotKeepACallForConnectionsAhead() async throws {
     let server = try LoopbackServer { _ in .text("ok") }
     let gate = Gate()
-    let transport = transport(resolvingAt: gate) { $0.connectionsPerHost = 3 }
+    let transport = transport(resolvingAt: gate) { $0.connectionLimitPerHost = 3 }
     let address = url("http://a.example:\(server.port)/")
     let origin = try #require(Origin(address))
     let ahead = Task { try await transport.preconnect(to: address, requests: 2) }
@@ -285,7 +285,7 @@ struct ConnectionPoolTests {
   @Test(arguments: [-1, Int.min, Int.max])
   func anyNumberOfRequestsMayBeExpected(_ requests: Int) async throws {
     let server = try LoopbackServer { _ in .text("ok") }
-    let transport = transport { $0.connectionsPerHost = 1 }
+    let transport = transport { $0.connectionLimitPerHost = 1 }
     for _ in 0..<2 { try await transport.preconnect(to: server.url, requests: requests) }
     let expected = requests > 0 ? PoolStatistics(idle: 1, opened: 1) : PoolStatistics()
     #expect(await transport.statistics()[try #require(Origin(server.url))] == expected)

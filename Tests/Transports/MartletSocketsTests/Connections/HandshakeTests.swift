@@ -25,7 +25,7 @@ struct HandshakeTests {
     connection.versions = .http1
     connection.proxy = .direct
     connection.tls.authorities = authority ?? nginx.authority.certificate
-    connection.connectionsPerHost = 64
+    connection.connectionLimitPerHost = 64
     change(&connection)
     var options = SocketTransport.Options()
     options.handshakeThreads = threads

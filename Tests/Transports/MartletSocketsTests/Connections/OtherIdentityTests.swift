@@ -88,7 +88,7 @@ struct OtherIdentityTests {
   func simultaneousRequestsHaveTheirOwnCertificates(versions: ConnectionConfiguration.Versions) async throws {
     let none = transport {
       $0.versions = versions
-      $0.connectionsPerHost = 2  // fewer than certificates
+      $0.connectionLimitPerHost = 2  // fewer than certificates
     }
     let transports = [
       ("CN=client", none.with(tls: settings(with: "client"))),

@@ -18,7 +18,7 @@ struct ReuseTests {
   init() throws {
     peer = try ScriptedPeer()
     var configuration = ConnectionConfiguration()
-    (configuration.proxy, configuration.connectionsPerHost) = (.direct, 1)
+    (configuration.proxy, configuration.connectionLimitPerHost) = (.direct, 1)
     transport = SocketTransport(configuration)
   }
 

@@ -147,7 +147,7 @@ struct SocketTransportTests {
     let gate = Gate()
     let server = try LoopbackServer { request in request.path == "/held" ? .text("ok").held(by: gate) : .text("ok") }
     var configuration = ConnectionConfiguration()
-    configuration.connectionsPerHost = 1
+    configuration.connectionLimitPerHost = 1
     let transport = SocketTransport(configuration)
     let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
     _ = try await server.request(1)

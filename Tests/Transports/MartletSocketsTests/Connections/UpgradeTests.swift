@@ -27,7 +27,7 @@ struct UpgradeTests {
   {
     var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.proxy = proxy
-    configuration.connectionsPerHost = perHost ?? configuration.connectionsPerHost
+    configuration.connectionLimitPerHost = perHost ?? configuration.connectionLimitPerHost
     return SocketTransport(configuration)
   }
 

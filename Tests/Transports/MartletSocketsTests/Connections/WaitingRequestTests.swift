@@ -134,7 +134,7 @@ struct WaitingRequestTests {
       request.path == "/held" ? .text("ok").held(by: gate) : .text("\(request.body.count)")
     }
     var configuration = ConnectionConfiguration()
-    configuration.connectionsPerHost = 1
+    configuration.connectionLimitPerHost = 1
     let transport = SocketTransport(configuration)
     let held = Task { try await text(transport, HTTPRequest(.get, server.url("/held"))) }
     _ = try await server.request(1)
@@ -159,7 +159,7 @@ struct WaitingRequestTests {
   @Test func aStrayResponseIsNotThatOfTheNextRequest() async throws {
     let server = try RecordServer(more: "", stray: "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
     var configuration = ConnectionConfiguration()
-    configuration.connectionsPerHost = 1
+    configuration.connectionLimitPerHost = 1
     configuration.tls.authorities = server.authority.certificate
 
     let texts = try await texts(6, SocketTransport(configuration), HTTPRequest(.get, server.url))

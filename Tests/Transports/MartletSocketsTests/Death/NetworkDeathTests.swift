@@ -55,7 +55,7 @@ struct NetworkDeathTests {
     change(&options)
     var configuration = SessionConfiguration()
     configuration.cache = nil
-    configuration.retry = .never
+    configuration.options.retryPolicy = .never
     return HTTPSession(
       transport: SocketTransport(connection, options: options), configuration: configuration)
   }

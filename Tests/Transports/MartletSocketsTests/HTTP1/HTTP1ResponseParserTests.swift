@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct HTTP1ResponseParserTests {
   @Test func bytesOfABodyMayBeReceivedElsewhere() throws {
-    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headerLimit: 1000)
+    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headLimit: 1000)
     let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc".utf8)
     var position = 0
     #expect(parser.missingBody == nil)
@@ -29,7 +29,7 @@ struct HTTP1ResponseParserTests {
   }
 
   @Test func aResponseIsItsHeadItsBodyAndItsEnd() throws {
-    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headerLimit: 1000)
+    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headLimit: 1000)
     let input = Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".utf8)
     var position = 0
     let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n".utf8)
@@ -152,13 +152,13 @@ struct HTTP1ResponseParserTests {
     let trailers = "A: b\r\n\r\n"
     let text = Array((early + head + "5\r\nhello\r\n0\r\n" + trailers).utf8)
     let size = (early + head + trailers).utf8.count
-    #expect(ReadResponse.read(text, headerLimit: size).isComplete)
-    let failure = ReadResponse.read(text, headerLimit: size - 1).failure
-    #expect(failure?.kind == .headersTooLarge)
+    #expect(ReadResponse.read(text, headLimit: size).isComplete)
+    let failure = ReadResponse.read(text, headLimit: size - 1).failure
+    #expect(failure?.kind == .headTooLarge)
     #expect(failure?.phase == .receiving)
     #expect(failure?.message.contains("\(size - 1) bytes") == true)
-    let short = ReadResponse.read(text.prefix(early.utf8.count + 20), headerLimit: early.utf8.count + 19).failure
-    #expect(short?.kind == .headersTooLarge)
+    let short = ReadResponse.read(text.prefix(early.utf8.count + 20), headLimit: early.utf8.count + 19).failure
+    #expect(short?.kind == .headTooLarge)
     #expect(short?.phase == .waiting)
   }
 
@@ -169,6 +169,6 @@ struct HTTP1ResponseParserTests {
     #expect(most.informational.count == 100)
     #expect(most.isComplete)
     let more = ReadResponse.read((String(repeating: early, count: 101) + final).utf8)
-    #expect(more.failure?.kind == .headersTooLarge)
+    #expect(more.failure?.kind == .headTooLarge)
   }
 }

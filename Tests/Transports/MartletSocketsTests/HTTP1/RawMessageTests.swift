@@ -60,16 +60,16 @@ struct RawMessageTests {
       let mutated = Mutation.mutated(bytes, from: replies.map(\.1), using: &random)
       // small limits, too
       let limit = Int.random(in: 20...400, using: &random)
-      let whole = try read(message, [mutated[...]], headerLimit: limit)
+      let whole = try read(message, [mutated[...]], headLimit: limit)
       let offsets = (0..<Int.random(in: 1...4, using: &random)).map { _ in
         Int.random(in: 0...mutated.count, using: &random)
       }
-      let pieces = try read(message, cut(mutated, at: offsets.sorted()), headerLimit: limit)
+      let pieces = try read(message, cut(mutated, at: offsets.sorted()), headLimit: limit)
       if pieces != whole { Issue.record("cut at \(offsets): \(mutated) \(whole) \(pieces)") }
       if whole.isComplete, whole.framing != .untilClose { try checkEnd(of: whole, message, mutated) }
       outcomes[whole.failure?.kind.name ?? (whole.isComplete ? "complete" : "open"), default: 0] += 1
     }
-    #expect(outcomes.keys.sorted() == ["complete", "connectionLost", "headersTooLarge", "open", "protocolViolation"])
+    #expect(outcomes.keys.sorted() == ["complete", "connectionLost", "headTooLarge", "open", "protocolViolation"])
     #expect(outcomes.values.allSatisfy { $0 > 50 })
   }
 
@@ -86,12 +86,12 @@ struct RawMessageTests {
 
   private func read(
     _ message: RawMessage, _ pieces: [ArraySlice<UInt8>], then ending: ReadResponse.Ending? = nil,
-    headerLimit: Int = 256 << 10
+    headLimit: Int = 256 << 10
   ) throws -> ReadResponse {
     let method = try #require(HTTPMethod(rawValue: message.method ?? "GET"))
     let declared: ReadResponse.Ending =
       message.idle != nil ? .open : message.then == "close" ? .closed : message.then == "reset" ? .unclean : .open
-    return ReadResponse.read(pieces, then: ending ?? declared, answering: method, headerLimit: headerLimit)
+    return ReadResponse.read(pieces, then: ending ?? declared, answering: method, headLimit: headLimit)
   }
 
   /// Whether the connection would get another request after the response and the bytes after it.

@@ -32,9 +32,9 @@ struct ReadResponse: Equatable {
   /// Reads pieces of a connection's input.
   static func read(
     _ pieces: some Sequence<ArraySlice<UInt8>>, then ending: Ending = .open, answering method: HTTPMethod = .get,
-    allowsUpgrade: Bool = false, headerLimit: Int = 256 << 10
+    allowsUpgrade: Bool = false, headLimit: Int = 256 << 10
   ) -> ReadResponse {
-    var parser = HTTP1ResponseParser(answering: method, allowsUpgrade: allowsUpgrade, headerLimit: headerLimit)
+    var parser = HTTP1ResponseParser(answering: method, allowsUpgrade: allowsUpgrade, headLimit: headLimit)
     var result = ReadResponse()
     do throws(HTTP1Failure) {
       for piece in pieces { try result.take(Array(piece), by: &parser) }
@@ -53,10 +53,10 @@ struct ReadResponse: Equatable {
   /// Reads a whole input in one piece.
   static func read(
     _ input: some Sequence<UInt8>, then ending: Ending = .open, answering method: HTTPMethod = .get,
-    allowsUpgrade: Bool = false, headerLimit: Int = 256 << 10
+    allowsUpgrade: Bool = false, headLimit: Int = 256 << 10
   ) -> ReadResponse {
     read(
-      [Array(input)[...]], then: ending, answering: method, allowsUpgrade: allowsUpgrade, headerLimit: headerLimit)
+      [Array(input)[...]], then: ending, answering: method, allowsUpgrade: allowsUpgrade, headLimit: headLimit)
   }
 
   private mutating func take(_ piece: [UInt8], by parser: inout HTTP1ResponseParser) throws(HTTP1Failure) {

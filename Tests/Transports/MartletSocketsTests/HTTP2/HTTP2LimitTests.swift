@@ -29,7 +29,7 @@ struct HTTP2LimitTests {
 
     client.receive(Frames.settings() + Frames.headers("200", fields(6, size: 50_000)))
 
-    #expect(recorder.failure?.error.kind == .headersTooLarge)
+    #expect(recorder.failure?.error.kind == .headTooLarge)
     #expect(recorder.failure?.error.phase == .waiting)
     #expect(client.session.failure == nil)
     let (next, nextRecorder) = try client.submit()
@@ -46,12 +46,12 @@ struct HTTP2LimitTests {
   func everyHeadCounts(_ frames: [[UInt8]]) throws {
     for (limit, isTooLarge) in [(20, true), (60, false)] {
       let client = try HTTP2Client()
-      let (_, recorder) = try client.submit(headerLimit: limit)
+      let (_, recorder) = try client.submit(headLimit: limit)
       client.pull()
 
       client.receive(Frames.settings() + frames.joined())
 
-      #expect((recorder.failure?.error.kind == .headersTooLarge) == isTooLarge)
+      #expect((recorder.failure?.error.kind == .headTooLarge) == isTooLarge)
     }
   }
 
@@ -137,7 +137,7 @@ struct HTTP2LimitTests {
     }
 
     #expect(sent <= 5_000_000)
-    #expect(recorder.failure?.error.kind == .headersTooLarge)
+    #expect(recorder.failure?.error.kind == .headTooLarge)
   }
 
   /// CVE-2019-9511: each byte of the window costs a frame, and two updates.
@@ -271,8 +271,8 @@ struct HTTP2LimitTests {
 
     for _ in 0..<100 { client.receive(Frames.frame(9, stream: 1)) }
 
-    #expect(recorder.failure?.error.kind == .headersTooLarge)
-    #expect(client.session.failure?.kind == .headersTooLarge)
+    #expect(recorder.failure?.error.kind == .headTooLarge)
+    #expect(client.session.failure?.kind == .headTooLarge)
   }
 
   /// Returns how many frames the budget allows, at most 10,000.

@@ -109,14 +109,14 @@ final class HTTP2Client {
   @discardableResult
   func submit(
     _ method: HTTPMethod = .get, _ path: String = "/", fields: HTTPFields = [:],
-    framing: RequestFraming = .none, parts: [HTTP2TestPart] = [], headerLimit: Int = 256 << 10
+    framing: RequestFraming = .none, parts: [HTTP2TestPart] = [], headLimit: Int = 256 << 10
   ) throws -> (id: Int32, recorder: HTTP2Recorder) {
     let url = try #require(URL(string: "https://host.example\(path)"))
     let origin = try #require(Origin(url))
     let head = try HTTP2RequestHead(HTTPRequest(method, url, fields: fields), origin: origin, framing: framing)
     let recorder = HTTP2Recorder()
     recorder.parts = parts
-    return (try session.submit(head, headerLimit: headerLimit, handler: recorder), recorder)
+    return (try session.submit(head, headLimit: headLimit, handler: recorder), recorder)
   }
 
   /// Passes bytes in pieces of a size. Returns the error of the connection.

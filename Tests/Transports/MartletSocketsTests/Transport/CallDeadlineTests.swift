@@ -25,7 +25,7 @@ struct CallDeadlineTests {
       }
     }
     var connection = ConnectionConfiguration()
-    if place == .connection { connection.connectionsPerHost = 1 }
+    if place == .connection { connection.connectionLimitPerHost = 1 }
     let session = HTTPSession(transport: SocketTransport(connection))
     let first = Task {
       if place == .connection { _ = try await session.data(for: HTTPRequest(.get, server.url("/head"))) }

@@ -90,8 +90,8 @@ struct RequestOptionsMatrixTests {
   ]
 
   static let limitRows: [Row] = [
-    Row("headerLimit", "headersTooLarge") {
-      $0.headerLimit = 20
+    Row("headLimit", "headTooLarge") {
+      $0.headLimit = 20
     } _: {
       await $0.get("/hello.txt")
     },

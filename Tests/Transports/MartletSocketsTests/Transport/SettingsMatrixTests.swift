@@ -45,8 +45,8 @@ struct SettingsMatrixTests {
     Row("idleLifetime", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
       $0.connection.idleLifetime = .zero
     },
-    Row("idleConnections", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
-      $0.connection.idleConnections = 0
+    Row("idleConnectionLimit", "HTTP/1.1, 2 connections", http2: "HTTP/2.0, 2 connections") {
+      $0.connection.idleConnectionLimit = 0
     },
     Row("addressPolicy", "addressRefused") { $0.connection.addressPolicy = .publicAddresses },
     Row("proxy", "proxyFailed") { $0.connection.proxy = .http("127.0.0.1", port: 1) },
@@ -91,7 +91,7 @@ struct SettingsMatrixTests {
     Row("unixSocket", "cannotConnect") { $0.options.unixSocket = "/nonexistent/socket" },
     // a setting of HTTP/1.1; an invalid value fails any request
     Row("blockingWait", "invalidRequest") { $0.options.blockingWait = .seconds(1) },
-    Row("headerLimit", "headersTooLarge") { $0.request.options.headerLimit = 20 },
+    Row("headLimit", "headTooLarge") { $0.request.options.headLimit = 20 },
     Row("responseTimeout", "responseTimeout") { $0.request.options.responseTimeout = .nanoseconds(1) },
   ]
 
@@ -127,16 +127,16 @@ struct SettingsMatrixTests {
   /// on a connection.
   static let busyRows: [Row] = [
     Row("nothing", "done, 2 connections") { _ in },
-    Row("connectionsPerHost and poolTimeout", "poolTimeout") {
-      $0.connection.connectionsPerHost = 1
+    Row("connectionLimitPerHost and poolTimeout", "poolTimeout") {
+      $0.connection.connectionLimitPerHost = 1
       $0.connection.poolTimeout = .milliseconds(1)
     },
-    Row("connections and poolTimeout", "poolTimeout") {
-      $0.connection.connections = 1
+    Row("connectionLimit and poolTimeout", "poolTimeout") {
+      $0.connection.connectionLimit = 1
       $0.connection.poolTimeout = .milliseconds(1)
     },
     Row("readAhead of more than the response", "done, 1 connection") {
-      $0.connection.connectionsPerHost = 1
+      $0.connection.connectionLimitPerHost = 1
       $0.connection.readAhead = 2_000_000
     },
   ]

@@ -17,7 +17,7 @@ struct HTTP2FaultTests {
     connection.tls.authorities = server.authority.certificate
     connection.versions = versions
     var configuration = SessionConfiguration()
-    configuration.retry = .never
+    configuration.options.retryPolicy = .never
     return HTTPSession(transport: SocketTransport(connection), configuration: configuration)
   }
 
@@ -133,7 +133,7 @@ struct HTTP2FaultTests {
   /// With a limit of one connection, each request evicts the connection of the previous one.
   @Test func aResponseWithoutLengthIsCompleteIfItsConnectionIsEvicted() async throws {
     let server = try FrameServer(.noLength, tls: false)
-    let session = session(server, .http2PriorKnowledge) { $0.connectionsPerHost = 1 }
+    let session = session(server, .http2PriorKnowledge) { $0.connectionLimitPerHost = 1 }
     await withTaskGroup(of: HTTPError?.self) { group in
       for _ in 0..<100 { group.addTask { await failure(server, session) } }
       for await error in group { #expect(error == nil) }
@@ -146,9 +146,9 @@ struct HTTP2FaultTests {
     _ = try await post(server, session)
 
     var request = HTTPRequest(.get, server.url)
-    request.options.headerLimit = 150_000
+    request.options.headLimit = 150_000
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: request) }
-    #expect(error?.kind == .headersTooLarge)
+    #expect(error?.kind == .headTooLarge)
     #expect(try await count(server, session) == 3)
   }
 

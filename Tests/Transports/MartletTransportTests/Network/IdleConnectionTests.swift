@@ -87,7 +87,7 @@ struct IdleConnectionTests {
     let large = String(repeating: "a", count: 200_000)
     let forged = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
     var connection = ConnectionConfiguration()
-    connection.connectionsPerHost = 1
+    connection.connectionLimitPerHost = 1
     for count in [100_000, 131_072, 200_000] {
       let gate = Gate()
       let server = try LoopbackServer { request in

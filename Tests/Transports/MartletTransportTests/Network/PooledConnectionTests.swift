@@ -53,7 +53,7 @@ struct PooledConnectionTests {
 
   @Test func connectionsToAHostAreLimited() async throws {
     let server = try LoopbackServer { _ in .text("hello") }
-    let session = session { $0.connectionsPerHost = 3 }
+    let session = session { $0.connectionLimitPerHost = 3 }
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<60 {
         group.addTask { _ = try await session.data(for: HTTPRequest(.get, server.url)) }
@@ -67,7 +67,7 @@ struct PooledConnectionTests {
   @Test func connectionsToAHostAreNotLimitedIfTheLimitIsNil() async throws {
     let gate = Gate()
     let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
-    let session = session { $0.connectionsPerHost = nil }
+    let session = session { $0.connectionLimitPerHost = nil }
     let tasks = (0..<70).map { _ in Task { try await session.data(for: HTTPRequest(.get, server.url)).0 } }
 
     _ = try await server.request(70)
@@ -139,9 +139,9 @@ struct PooledConnectionTests {
       .text("hello").with("X-Long", String(repeating: "x", count: 10_000))
     }
     var request = HTTPRequest(.get, server.url)
-    request.options.headerLimit = 5_000
+    request.options.headLimit = 5_000
     let error = await #expect(throws: HTTPError.self) { try await session().data(for: request) }
-    #expect(error?.kind == .headersTooLarge)
+    #expect(error?.kind == .headTooLarge)
     #expect(error?.message.contains("5000") == true)
   }
 

@@ -24,7 +24,7 @@ struct StaleConnectionTests {
 
   private func session(_ policy: RetryPolicy = RetryPolicy()) -> HTTPSession {
     var configuration = SessionConfiguration()
-    configuration.retry = policy
+    configuration.options.retryPolicy = policy
     return HTTPSession(transport: SocketTransport(), configuration: configuration)
   }
 

@@ -26,7 +26,7 @@ enum ExitCode: Int32, Sendable, Hashable, CaseIterable {
     switch error.kind {
     case .addressRefused, .rateLimited, .concurrencyLimit: self = .connection
     case .invalidRequest: self = .usage
-    case .protocolViolation, .headersTooLarge, .bodyTooLarge, .undecodableBody: self = .badResponse
+    case .protocolViolation, .headTooLarge, .bodyTooLarge, .undecodableBody: self = .badResponse
     case .unexpectedResponse: self = error.response.flatMap { ExitCode(statusOf: $0) } ?? .badResponse
     case .notCached: self = .notStored
     default: self = .failure

@@ -21,7 +21,7 @@ struct CallOptions {
     if arguments.has(.pathAsIs) { configuration.options.keepsDotSegments = true }
     try setRedirects(of: &configuration)
     if let limit = arguments.count(.retry) {
-      configuration.retry = RetryPolicy(limit: limit)
+      configuration.options.retryPolicy = RetryPolicy(limit: limit)
       configuration.retryBudget = .unlimited
       configuration.options.downloadResumptions = limit
       configuration.attemptLimit += limit

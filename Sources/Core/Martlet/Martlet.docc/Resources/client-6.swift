@@ -17,7 +17,7 @@ struct NewsService: Sendable {
     var configuration = SessionConfiguration()
     configuration.baseURL = api
     configuration.credentials = [makeTokens(for: api, secret: secret)]
-    configuration.retry = .standard
+    configuration.options.retryPolicy = .standard
     configuration.options.deadline = .seconds(60)
     session = HTTPSession(configuration: configuration)
   }

@@ -50,7 +50,7 @@ struct NewsTests {
       .json(#"[{"id": 1, "title": "Summer"}]"#))
     let clock = ManualClock()
     var configuration = SessionConfiguration()
-    configuration.retry = .standard
+    configuration.options.retryPolicy = .standard
     configuration.clock = clock
     let news = NewsService(api: api, session: HTTPSession(transport: script, configuration: configuration))
 

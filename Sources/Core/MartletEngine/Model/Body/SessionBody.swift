@@ -122,7 +122,7 @@ final class SessionBody: BodySource {
   deinit { if !state.withLock(\.isFinished) { cancel() } }
 
   private func addingContext(_ error: HTTPError) -> HTTPError {
-    error.addingContext(request: request, response: response, attempts: history)
+    error.addingContext(request: request, response: response, history: history)
   }
 
   private func finish(_ error: HTTPError?) {

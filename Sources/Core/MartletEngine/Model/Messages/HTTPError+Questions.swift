@@ -12,7 +12,7 @@ extension HTTPError {
   public var isTLSFailure: Bool { kind.traits.contains(.tlsFailure) }
 
   /// Whether no byte of the request was sent in the last attempt, so that the server cannot have acted on it: it may be
-  /// sent again whatever its method. Earlier attempts are in ``attempts``.
+  /// sent again whatever its method. Earlier attempts are in ``history``.
   ///
   /// False if it is not known. A server may refuse a client certificate only after the request was sent (TLS 1.3).
   public var isUnsent: Bool {

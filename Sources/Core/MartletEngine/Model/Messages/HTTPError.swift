@@ -58,9 +58,9 @@ public struct HTTPError: Error, Sendable {
     set { content.value.resumption = newValue }
   }
   /// The attempts before the failed one.
-  public var attempts: [AttemptRecord] {
-    get { content.value.attempts }
-    set { content.value.attempts = newValue }
+  public var history: [AttemptRecord] {
+    get { content.value.history }
+    set { content.value.history = newValue }
   }
   /// The cause: the error of an interceptor, a stream or a decoder.
   public var underlying: (any Error)? {
@@ -68,7 +68,7 @@ public struct HTTPError: Error, Sendable {
     set { content.value.underlying = newValue }
   }
 
-  /// Makes an error for a transport or an interceptor to throw. The session adds request, response and attempts.
+  /// Makes an error for a transport or an interceptor to throw. The session adds request, response and history.
   public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
     content = Shared(Values(kind: kind, message: message, phase: phase, underlying: underlying))
   }
@@ -95,7 +95,7 @@ private struct Values: Sendable {
   var response: ResponseHead?
   var body: Data?
   var resumption: DownloadResumption?
-  var attempts: [AttemptRecord] = []
+  var history: [AttemptRecord] = []
   var underlying: (any Error)?
 }
 
@@ -213,8 +213,8 @@ extension HTTPError {
     /// The password of the client certificate is wrong.
     public static let badClientCertificatePassword = Kind(
       "badClientCertificatePassword", [.tlsFailure, .unsent, .callerFault])
-    /// The response's heads are larger than ``RequestOptions/headerLimit``.
-    public static let headersTooLarge = Kind("headersTooLarge", [.serverFault])
+    /// The response's heads are larger than ``RequestOptions/headLimit``.
+    public static let headTooLarge = Kind("headTooLarge", [.serverFault])
     /// The response's body is larger than ``RequestOptions/bodyLimit`` or the limit for collecting it.
     public static let bodyTooLarge = Kind("bodyTooLarge")
     /// The body cannot be decoded: its `Content-Encoding` is unknown, or the data is damaged.
@@ -253,7 +253,7 @@ extension HTTPError {
       .deadlineExceeded, .cannotResolveHost, .cannotConnect, .addressRefused, .concurrencyLimit,
       .rateLimited, .circuitOpen, .proxyFailed, .connectionLost, .protocolViolation,
       .untrustedCertificate, .pinMismatch, .tlsFailed, .badClientCertificate,
-      .badClientCertificatePassword, .headersTooLarge, .bodyTooLarge, .undecodableBody,
+      .badClientCertificatePassword, .headTooLarge, .bodyTooLarge, .undecodableBody,
       .unexpectedResponse, .bodyAlreadyRead, .bodyNotReplayable, .tooManyRedirects,
       .redirectRefused, .tooManyAttempts, .authenticationFailed, .notCached, .file, .digestMismatch,
       .shutDown, .other,
@@ -273,7 +273,7 @@ extension HTTPError: CustomStringConvertible, LocalizedError {
     var text = "\(kind.name): \(message)"
     if let request { text += " (\(request.method) \(request.url.redacted)" }
     if let response { text += request == nil ? " (status \(response.status.code)" : ", status \(response.status.code)" }
-    if !attempts.isEmpty { text += ", attempt \(attempts.count + 1)" }
+    if !history.isEmpty { text += ", attempt \(history.count + 1)" }
     return request == nil && response == nil ? text : text + ")"
   }
 
@@ -295,17 +295,17 @@ extension HTTPError {
   }
 
   /// Returns the error with the context of its call; values that it already has stay.
-  package func addingContext(request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord]) -> HTTPError {
+  package func addingContext(request: RequestHead, response: ResponseHead?, history: [AttemptRecord]) -> HTTPError {
     var error = self
     error.content.value.request = error.request ?? request
     error.content.value.response = error.response ?? response
-    if error.attempts.isEmpty { error.attempts = attempts }
+    if error.history.isEmpty { error.history = history }
     return error
   }
 
   /// Returns the error with the context of its call, whose response is known.
   package func addingContext(of response: HTTPResponse) -> HTTPError {
-    addingContext(request: response.request, response: response.head, attempts: response.history)
+    addingContext(request: response.request, response: response.head, history: response.history)
   }
 }
 

@@ -46,7 +46,8 @@ public struct RequestOptions: Sendable {
   @Option public var partition: String = ""
   /// Which redirects are followed. By default up to 20.
   @Option public var redirectPolicy: RedirectPolicy = .follow
-  /// Which failed requests are sent again. By default a stale connection is replaced, and nothing else is retried.
+  /// Which failed requests are sent again. By default only a request whose pooled connection was closed, or that an
+  /// HTTP/2 server refused without processing it, is sent again.
   @Option public var retryPolicy: RetryPolicy = RetryPolicy()
   /// Whether the request has the same effect if it is sent twice. With nil, the default, the method and an
   /// `Idempotency-Key` field decide (RFC 9110 §9.2.2).
@@ -63,7 +64,7 @@ public struct RequestOptions: Sendable {
   /// default. Use `bytes` or `download` for larger bodies.
   @Option public var collectLimit: Int = 1 << 30
   /// The maximum number of bytes of a response's heads and trailers together; 256 KiB by default.
-  @Option public var headerLimit: Int = 256 << 10
+  @Option public var headLimit: Int = 256 << 10
   /// Whether the session's cookies are sent with the request, and the cookies in its responses are stored. True by
   /// default. A request that has its own `Cookie` field gets no others, but its responses may still set some.
   @Option public var handlesCookies: Bool = true
@@ -175,7 +176,7 @@ extension RequestOptions {
     _bodyLimit.inherit(defaults._bodyLimit)
     _decompressionRatioLimit.inherit(defaults._decompressionRatioLimit)
     _collectLimit.inherit(defaults._collectLimit)
-    _headerLimit.inherit(defaults._headerLimit)
+    _headLimit.inherit(defaults._headLimit)
     _handlesCookies.inherit(defaults._handlesCookies)
     _usesCredentials.inherit(defaults._usesCredentials)
     _cookieContext.inherit(defaults._cookieContext)

@@ -9,7 +9,7 @@ public import MartletSemantics
 ///
 /// ```swift
 /// var configuration = SessionConfiguration()
-/// configuration.retry = .standard                 // 3 retries with backoff
+/// configuration.options.retryPolicy = .standard                 // 3 retries with backoff
 /// var request = HTTPRequest(.post, url, fields: ["Idempotency-Key": key], body: .data(order))
 /// request.options.retryPolicy = .never            // but not this one
 /// ```

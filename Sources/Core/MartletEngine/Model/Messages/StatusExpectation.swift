@@ -44,7 +44,9 @@ extension RequestOptions {
 }
 
 extension HTTPRequest {
-  func expecting(_ expectation: StatusExpectation) -> HTTPRequest {
+  /// Returns the request with this expectation; without one, unchanged.
+  func expecting(_ expectation: StatusExpectation?) -> HTTPRequest {
+    guard let expectation else { return self }
     var request = self
     request.options.expecting = expectation
     return request

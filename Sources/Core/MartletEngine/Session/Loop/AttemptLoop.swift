@@ -86,7 +86,7 @@ final class AttemptLoop: Sendable {
   private static func failure(
     _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord]
   ) -> HTTPError {
-    HTTPError(wrapping: error).addingContext(request: request.head, response: nil, attempts: history)
+    HTTPError(wrapping: error).addingContext(request: request.head, response: nil, history: history)
   }
 
   /// Finishes the reviews of an outcome. If an interceptor asks for another attempt, records this one, reports the
@@ -101,7 +101,7 @@ final class AttemptLoop: Sendable {
     guard let resend = try await review(&outcome, of: attempt, after: first, in: call) else { return nil }
     guard attempt.number < limit else {
       throw HTTPError.tooManyAttempts(limit, last: resend.reason)
-        .addingContext(request: attempt.sent.head, response: outcome.head, attempts: history)
+        .addingContext(request: attempt.sent.head, response: outcome.head, history: history)
     }
     history.append(AttemptRecord(request: attempt.sent.head, response: outcome.head, reason: resend.reason))
     let delay = resend.delay
@@ -144,7 +144,7 @@ final class AttemptLoop: Sendable {
       return resend
     } catch {
       await outcome.discard(on: clock, in: call)
-      throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, attempts: [])
+      throw HTTPError(wrapping: error).addingContext(request: attempt.sent.head, response: outcome.head, history: [])
     }
   }
 }

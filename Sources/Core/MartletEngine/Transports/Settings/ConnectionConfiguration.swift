@@ -20,18 +20,18 @@ public struct ConnectionConfiguration: Sendable {
   /// The maximum time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
   public var connectTimeout: Duration? = .seconds(30)
-  /// The maximum time a request waits for a connection while all that ``connectionsPerHost`` and ``connections`` allow
-  /// are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means that only
-  /// ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
+  /// The maximum time a request waits for a connection while all that ``connectionLimitPerHost`` and
+  /// ``connectionLimit`` allow are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means
+  /// that only ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
   /// The maximum number of connections to one host; further requests wait in a queue. Values below 1 count as 1; nil
   /// means no limit. 64 by default.
-  public var connectionsPerHost: Int? = 64
+  public var connectionLimitPerHost: Int? = 64
   /// The maximum number of connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the
   /// default, means no limit.
-  public var connections: Int?
+  public var connectionLimit: Int?
   /// The maximum number of idle connections that are kept open for reuse. 128 by default.
-  public var idleConnections = 128
+  public var idleConnectionLimit = 128
   /// How long an idle connection may be reused, in whole seconds; with less than one second, connections are not
   /// reused. 60 seconds by default, which is below the usual limits of servers. Over sockets, a server may announce a
   /// shorter time (`Keep-Alive: timeout=5`); its connections then use that time, less a second in which a request may
@@ -83,7 +83,8 @@ public struct ConnectionConfiguration: Sendable {
     case clientCertificate = "tls.clientCertificate"
     case serverTrustCheck = "tls.serverTrustCheck"
     case originSettings = "tls.originSettings"
-    case proxy, versions, connectTimeout, poolTimeout, connectionsPerHost, connections, idleConnections, idleLifetime
+    case proxy, versions, connectTimeout, poolTimeout, connectionLimitPerHost, connectionLimit, idleConnectionLimit,
+      idleLifetime
     case decompresses, readAhead, addressPolicy, serviceClass
   }
 
@@ -103,9 +104,9 @@ public struct ConnectionConfiguration: Sendable {
       case .versions: versions != unchanged.versions
       case .connectTimeout: connectTimeout != unchanged.connectTimeout
       case .poolTimeout: poolTimeout != nil
-      case .connectionsPerHost: connectionsPerHost != unchanged.connectionsPerHost
-      case .connections: connections != unchanged.connections
-      case .idleConnections: idleConnections != unchanged.idleConnections
+      case .connectionLimitPerHost: connectionLimitPerHost != unchanged.connectionLimitPerHost
+      case .connectionLimit: connectionLimit != unchanged.connectionLimit
+      case .idleConnectionLimit: idleConnectionLimit != unchanged.idleConnectionLimit
       case .idleLifetime: idleLifetime != unchanged.idleLifetime
       case .decompresses: !decompresses
       case .readAhead: readAhead != unchanged.readAhead

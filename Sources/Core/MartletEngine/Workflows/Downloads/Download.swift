@@ -6,22 +6,26 @@ extension HTTPSession {
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
   /// removed if the download fails. A replaced file passes its permissions on. If the destination is a symbolic link,
-  /// it stays, and the file that it leads to is written. A status other than 2xx is an error, and the destination is
-  /// not changed; with another ``RequestOptions/expecting`` the response is returned with its body unread. After a lost
-  /// connection the download is resumed up to ``RequestOptions/downloadResumptions`` times. The response is not stored
-  /// in the cache, unless ``RequestOptions/storesDownloads`` is set.
+  /// it stays, and the file that it leads to is written. After a lost connection the download is resumed up to
+  /// ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache, unless
+  /// ``RequestOptions/storesDownloads`` is set.
   ///
-  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not 2xx, and of kind `.file` if the
+  /// - Parameters:
+  ///   - request: the request.
+  ///   - destination: the URL of the file.
+  ///   - expecting: the statuses that are no error; by default those of ``RequestOptions/expecting``, or 2xx. A
+  ///     response with another status than 2xx is returned with its body unread, and the destination is not changed.
+  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
   ///   destination cannot be written.
-  @concurrent public func download(for request: HTTPRequest, to destination: URL) async throws(HTTPError)
-    -> HTTPResponse
-  {
-    var download = try Download(request, of: self, to: .init(destination), keeping: .nothing)
+  @concurrent public func download(
+    for request: HTTPRequest, to destination: URL, expecting: StatusExpectation? = nil
+  ) async throws(HTTPError) -> HTTPResponse {
+    var download = try Download(request.expecting(expecting), of: self, to: .init(destination), keeping: .nothing)
     return try await download.run()
   }
 
-  /// Downloads like ``download(for:to:)``, but the file appears only if it has the given digest. Runs off the caller's
-  /// actor.
+  /// Downloads like ``download(for:to:expecting:)``, but the file appears only if it has the given digest. Runs off the
+  /// caller's actor.
   ///
   /// To check it, the whole file is read again, including a part from an earlier run. `Accept-Encoding: identity` is
   /// sent unless the request has the field.
@@ -36,7 +40,7 @@ extension HTTPSession {
     return try await download.run()
   }
 
-  /// Downloads like ``download(for:to:)``, but keeps the bytes if it fails or is cancelled. The error's
+  /// Downloads like ``download(for:to:expecting:)``, but keeps the bytes if it fails or is cancelled. The error's
   /// ``HTTPError/resumption`` resumes the download. Runs off the caller's actor.
   ///
   /// ```swift
@@ -52,7 +56,7 @@ extension HTTPSession {
   /// changed, or the server does not support ranges, the download starts again, so that the file never mixes two
   /// versions. Resuming needs a strong validator: a strong `ETag`, or else a `Last-Modified` of at least a second
   /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded like
-  /// ``download(for:to:)``. `Accept-Encoding: identity` is sent unless the request has the field.
+  /// ``download(for:to:expecting:)``. `Accept-Encoding: identity` is sent unless the request has the field.
   ///
   /// - Parameters:
   ///   - request: the request; when resuming, the same request with valid credentials.
@@ -62,7 +66,7 @@ extension HTTPSession {
   ///     also be the same regular file with the same size. Otherwise the file is not touched, and the download starts
   ///     again.
   /// - Returns: the response with the file or its rest: 200 or 206. Other statuses are handled like in
-  ///   ``download(for:to:)``; the error has the resumption, because kept bytes are not removed.
+  ///   ``download(for:to:expecting:)``; the error has the resumption, because kept bytes are not removed.
   @concurrent public func resumableDownload(
     for request: HTTPRequest, to destination: URL, resuming resumption: DownloadResumption? = nil
   ) async throws(HTTPError) -> HTTPResponse {
@@ -125,7 +129,7 @@ struct Download {
   /// What an error is about: the last request, and the response to it.
   private var context: ErrorContext
 
-  private typealias ErrorContext = (request: RequestHead, response: ResponseHead?, attempts: [AttemptRecord])
+  private typealias ErrorContext = (request: RequestHead, response: ResponseHead?, history: [AttemptRecord])
 
   /// What remains of a failed download.
   enum Remainder {
@@ -167,7 +171,7 @@ struct Download {
         file = try PartialFile(
           for: destination.url, label: destination.label, access: destination.access, phase: .preparing)
       } catch {
-        throw error.addingContext(request: context.request, response: nil, attempts: [])
+        throw error.addingContext(request: context.request, response: nil, history: [])
       }
     }
   }
@@ -175,7 +179,7 @@ struct Download {
   mutating func run() async throws(HTTPError) -> HTTPResponse {
     do throws(HTTPError) { return try await fetch() } catch {
       let error = error.addingContext(
-        request: context.request, response: context.response, attempts: context.attempts)
+        request: context.request, response: context.response, history: context.history)
       throw resumable(error)
     }
   }
@@ -326,18 +330,5 @@ struct Download {
       url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator,
       identity: file.identity)
     return error
-  }
-}
-
-extension HTTPSession {
-  /// Downloads like ``download(for:to:)``, but expects other statuses than 2xx. Their responses are returned with the
-  /// body unread, and the destination is not changed. Runs off the caller's actor.
-  ///
-  /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
-  ///   destination cannot be written.
-  @concurrent public func download(
-    for request: HTTPRequest, to destination: URL, expecting: StatusExpectation
-  ) async throws(HTTPError) -> HTTPResponse {
-    try await download(for: request.expecting(expecting), to: destination)
   }
 }

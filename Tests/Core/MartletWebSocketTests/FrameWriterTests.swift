@@ -39,6 +39,48 @@ struct FrameWriterTests {
     #expect(pongs == ["0"] + (37...100).map { "\($0)" })
   }
 
+  /// The Close frame is one of the frames that are due.
+  @Test func aRefusalDoesNotEndTheWaitForDueFrames() async throws {
+    let stream = StalledStream()
+    let writer = FrameWriter(stream, nil)
+    let sender = Task {
+      try await writer.begin()
+      defer { writer.end() }
+      try await writer.send(MessagePiece(isText: false, Data(count: 8), isFirst: true, isLast: true))
+    }
+    _ = try await stream.written.wait { $0.count == 1 ? true : nil }
+    writer.post(.close, Data([3, 0xE8]))
+    let flush = Task {
+      await writer.flush()
+      return stream.written.value.count
+    }
+    for _ in 0..<100 { await Task.yield() }  // the task waits
+    writer.refuse(HTTPError(.shutDown, "closed"))
+    for _ in 0..<100 { await Task.yield() }  // and goes on
+    stream.gate.open()
+    #expect(await flush.value == 2)
+    try await sender.value
+  }
+
+  @Test func aMessageDoesNotWaitForAnotherAfterARefusal() async throws {
+    let lock = AsyncLock()
+    try await lock.acquire()
+    let waiter = Task { try await lock.acquire() }
+    let last = Task { try await lock.acquire(outlastsClosing: true) }
+    for _ in 0..<100 { await Task.yield() }  // both wait
+    lock.close(with: HTTPError(.shutDown, "closed"))
+    await #expect(throws: HTTPError.self) { try await waiter.value }
+    await #expect(throws: HTTPError.self) { try await lock.acquire() }
+    lock.release()
+    try await last.value
+  }
+
+  @Test func aWaitForAReceiverThatMayTakeNoTimeEnds() async throws {
+    let queue = PieceQueue()
+    #expect(await queue.push(MessagePiece(isText: true, Data("unread".utf8), isFirst: true, isLast: true)))
+    await queue.waitUntilReceived(within: .zero, on: ContinuousClock())
+  }
+
   @Test func eachFrameHasAMaskOfItsOwn() async throws {
     let stream = StalledStream()
     stream.gate.open()

@@ -41,6 +41,22 @@ struct WebSocketEndTests {
     #expect(try await socket.next() == nil)
   }
 
+  @Test func aSequenceThatWaitsEndsWhenTheProgramClosesTheWebSocket() async throws {
+    let server = try bed.server { socket in
+      try socket.send(.string("first"))
+      while try socket.receive() != nil {}
+    }
+    for _ in 0..<20 {
+      let socket = try await bed.open(server)
+      let (received, first) = AsyncStream.makeStream(of: Void.self)
+      let reader = Task { for try await _ in socket { first.yield() } }
+      for await _ in received { break }
+      for _ in 0..<100 { await Task.yield() }  // the reader waits for the next one
+      await socket.close()
+      try await reader.value
+    }
+  }
+
   @Test func messagesThatArriveAfterCloseAreDropped() async throws {
     let gate = Gate()
     let server = try bed.server { socket in

@@ -235,6 +235,8 @@ struct WebSocketEventTests {
     #expect(messages.count == 3)
     #expect(messages[2].comment == "cut off after 72 of 400 bytes")
     #expect(entry.comment?.contains("39 later messages were left out") == true, "\(entry.comment ?? "")")
+    #expect(entry.omittedWebSocketMessages == 39)
+    #expect(try HAR(json: recorder.har.json()).log.entries.first?.omittedWebSocketMessages == 39)
   }
 
   // MARK: - Closing the session

@@ -35,6 +35,9 @@ package final class TunnelServer: Sendable {
     case fields
     /// Ends its direction, and resets the stream with NO_ERROR.
     case leave
+    /// Gives no window back until it has received 65,535 bytes; then ends its direction, and gives more. The count of
+    /// the received bytes until the end is an event.
+    case part
     /// Sends nothing.
     case mute
   }
@@ -257,13 +260,19 @@ package final class TunnelServer: Sendable {
           self.deaf.discard(stream.number)
           self.wire.send(frame(UPDATE, 0, stream.number, struct.pack(">I", 1 << 30)))
         whole, count = b"", 0
+        if command == "part":
+          self.deaf.add(stream.number)
+          events.put(b"deaf")
+          while count < 65535: count += len(stream.read())
+          stream.send(b"", True)
+          self.wire.send(frame(UPDATE, 0, stream.number, struct.pack(">I", 1 << 30)))
         while data := stream.read():
           count += len(data)
           if command in ("echo", "goAway"): stream.send(data)
           if command == "once": whole += data
         if command in ("echo", "goAway"): stream.send(b" bye", True)
         if command == "once": events.put(whole)
-        if command == "deaf": events.put(b"%d" % count)
+        if command in ("deaf", "part"): events.put(b"%d" % count)
 
       def received(self, kind, flags, stream, payload):
         if kind == SETTINGS and not flags & ACK:

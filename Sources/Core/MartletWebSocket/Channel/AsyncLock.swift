@@ -7,15 +7,23 @@ import Synchronization
 package final class AsyncLock: Sendable {
   private struct State: Sendable {
     var isTaken = false
-    var waiters: [(number: Int, continuation: UnsafeContinuation<Void, any Error>)] = []
+    var waiters: [Waiter] = []
     var lastNumber = 0
+    /// Why it is closed; nil while it is open.
+    var closure: HTTPError?
+  }
+
+  private struct Waiter: Sendable {
+    let number: Int
+    let outlastsClosing: Bool
+    let continuation: UnsafeContinuation<Void, any Error>
   }
 
   private let state = Mutex(State())
 
   package init() {}
 
-  /// Acquires the lock if no task has it. Returns whether it was acquired.
+  /// Acquires the lock if no task has it, also if it is closed. Returns whether it was acquired.
   func acquireIfFree() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }
@@ -24,8 +32,11 @@ package final class AsyncLock: Sendable {
   }
 
   /// Acquires the lock; waits while another task has it.
-  package func acquire() async throws(HTTPError) {
-    let number: Int? = state.withLock { state in
+  ///
+  /// - Parameter outlastsClosing: whether a closed lock is acquired, too.
+  package func acquire(outlastsClosing: Bool = false) async throws(HTTPError) {
+    let number: Int? = try state.withLock { state throws(HTTPError) in
+      if let closure = state.closure, !outlastsClosing { throw closure }
       guard state.isTaken else {
         state.isTaken = true
         return nil
@@ -33,20 +44,22 @@ package final class AsyncLock: Sendable {
       state.lastNumber += 1
       return state.lastNumber
     }
-    if let number { try await wait(number) }
+    if let number { try await wait(number, outlastsClosing: outlastsClosing) }
   }
 
-  private func wait(_ number: Int) async throws(HTTPError) {
+  private func wait(_ number: Int, outlastsClosing: Bool) async throws(HTTPError) {
     do {
       try await withTaskCancellationHandler {
         try await withUnsafeThrowingContinuation { continuation in
           let ready: Result<Void, any Error>? = state.withLock { state in
             if Task.isCancelled { return .failure(CancellationError()) }
+            if let closure = state.closure, !outlastsClosing { return .failure(closure) }
             guard state.isTaken else {
               state.isTaken = true
               return .success(())
             }
-            state.waiters.append((number, continuation))
+            state.waiters.append(
+              Waiter(number: number, outlastsClosing: outlastsClosing, continuation: continuation))
             return nil
           }
           if let ready { continuation.resume(with: ready) }
@@ -72,12 +85,16 @@ package final class AsyncLock: Sendable {
     next?.resume()
   }
 
-  /// Ends all waits with an error.
-  package func fail(_ error: HTTPError) {
-    let waiters = state.withLock { state in
-      defer { state.waiters = [] }
-      return state.waiters
+  /// Closes the lock: all waits end with an error, and so do later ones, unless they outlast the closing. The first
+  /// error counts.
+  package func close(with error: HTTPError) {
+    let ended = state.withLock { state in
+      guard state.closure == nil else { return [Waiter]() }
+      state.closure = error
+      let ended = state.waiters.filter { !$0.outlastsClosing }
+      state.waiters.removeAll { !$0.outlastsClosing }
+      return ended
     }
-    for waiter in waiters { waiter.continuation.resume(throwing: error) }
+    for waiter in ended { waiter.continuation.resume(throwing: error) }
   }
 }

@@ -88,7 +88,7 @@ package final class PieceQueue: Sendable {
             return (false, taken)
           }
           if isCancelled { return continuation.resume(throwing: CancellationError()) }
-          guard let taken else { return endWaitUntilReceived() }
+          guard let taken else { return endWaitForReceiver() }
           taken.reader?.resume()
           continuation.resume(with: taken.result.mapError { $0 })
         }
@@ -110,20 +110,24 @@ package final class PieceQueue: Sendable {
     return taken?.result
   }
 
-  /// Waits until every piece was received and the receiver waits for the next one, or until ``endWaitUntilReceived()``
-  /// or the end.
-  func waitUntilReceived() async {
+  /// Waits until every piece was received and the receiver waits for the next one, or until the end, but no longer than
+  /// the given time.
+  func waitUntilReceived(within time: Duration, on clock: any Clock<Duration>) async {
+    var alarm: Alarm?
     await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
         if state.end != nil || state.receiver != nil { return true }
         state.finisher = continuation
         return false
       }
-      if goesOn { continuation.resume() }
+      if goesOn { return continuation.resume() }
+      // Not before: an alarm that is due at once would find nothing to end.
+      alarm = Alarm(after: time, on: clock) { [weak self] in self?.endWaitForReceiver() }
     }
+    alarm?.cancel()
   }
 
-  func endWaitUntilReceived() { state.withLock { $0.finisher.take() }?.resume() }
+  private func endWaitForReceiver() { state.withLock { $0.finisher.take() }?.resume() }
 
   /// Ends the queue: pieces that were received before are still delivered. The first end counts.
   package func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
@@ -142,7 +146,7 @@ package final class PieceQueue: Sendable {
     }
     receiver?.continuation.resume(with: end.map { nil }.mapError { $0 })
     reader?.resume()
-    endWaitUntilReceived()
+    endWaitForReceiver()
   }
 }
 

@@ -127,7 +127,7 @@ final class FrameWriter: Sendable {
 
   /// Waits until the connection has taken the control frames that are due.
   func flush() async {
-    do { try await frames.acquire() } catch { return }
+    do { try await frames.acquire(outlastsClosing: true) } catch { return }
     await writeControls()
     endFrame()
   }
@@ -137,8 +137,8 @@ final class FrameWriter: Sendable {
   /// Refuses further messages, with this error. Control frames that are due are still sent.
   func refuse(_ error: HTTPError) {
     state.withLock { state in state.error = state.error ?? error }
-    messages.fail(error)
-    frames.fail(error)
+    messages.close(with: error)
+    frames.close(with: error)
   }
 }
 

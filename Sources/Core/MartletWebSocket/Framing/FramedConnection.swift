@@ -117,9 +117,7 @@ package final class FramedConnection: MessageChannel {
       beginClosing(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
     } catch let fault as WebSocketFault {
       // The messages before the fault were valid: the program first receives them, and may answer them.
-      let alarm = Alarm(after: terms.options.closeTimeout, on: terms.clock) { [queue] in queue.endWaitUntilReceived() }
-      await queue.waitUntilReceived()
-      alarm.cancel()
+      await queue.waitUntilReceived(within: terms.options.closeTimeout, on: terms.clock)
       fail(fault, violation(fault))
       return await readUntilDropped()
     } catch { beginClosing(HTTPError(wrapping: error)) }
@@ -176,15 +174,15 @@ package final class FramedConnection: MessageChannel {
   }
 
   package func shutDown() {
-    queue.finish(.success(()))
     beginClosing(
       HTTPError(.shutDown, "the WebSocket is closed: its session shuts down"),
-      sending: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
+      sending: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue), isIntended: true)
   }
 
   /// Begins to close for the program, and drops unread messages.
   private func beginClosing(with frame: CloseFrame) {
-    beginClosing(HTTPError(.shutDown, "the WebSocket is closed: this program closed it"), sending: frame)
+    let error = HTTPError(.shutDown, "the WebSocket is closed: this program closed it")
+    beginClosing(error, sending: frame, isIntended: true)
     queue.discard(.success(()))
   }
 
@@ -198,7 +196,10 @@ package final class FramedConnection: MessageChannel {
   ///   - error: the reason, for the callers that use the WebSocket.
   ///   - frame: the Close frame of the peer; nil if none was received.
   ///   - answer: the Close frame to send; nil if the connection is lost.
-  private func beginClosing(_ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil) {
+  ///   - isIntended: whether this program ends it: sequences of messages then end without an error.
+  private func beginClosing(
+    _ error: HTTPError, by frame: CloseFrame? = nil, sending answer: CloseFrame? = nil, isIntended: Bool = false
+  ) {
     let placed = error.addingContext(request: terms.request, response: terms.response, history: [])
     let (isFirst, reason) = state.withLock { state in
       let isFirst = state.phase == .open
@@ -217,7 +218,7 @@ package final class FramedConnection: MessageChannel {
     if let answer { writer.post(.close, answer.payload) }
     writer.refuse(reason)
     pings.fail(reason)
-    queue.finish(frame?.isOrderly ?? false ? .success(()) : .failure(reason))
+    queue.finish(isIntended || frame?.isOrderly ?? false ? .success(()) : .failure(reason))
     if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }
   }
 

@@ -193,7 +193,7 @@ final class MockChannel: MessageChannel {
     }
     guard isFirst else { return }
     if let direction, let frame { reporter.closed(direction, by: frame) }
-    sending.fail(error)
+    sending.close(with: error)
     toClient.finish(
       direction != nil && error.kind == .shutDown || frame?.isOrderly == true ? .success(()) : .failure(error))
     fromClient.finish(direction == nil ? .failure(error) : .success(()))

@@ -64,7 +64,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     hasInputEnded = true
     pushWaiting()
     upgrade.input.push(.end)
-    if isReleased, upgrade.isLeaving.load(ordering: .relaxed) { driver.loop.set(timer, to: driver.loop.now) }
+    if isReleased { driver.resume(id) }
   }
 
   func ended(trailers: [UInt8]) {
@@ -105,6 +105,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
       case .chunk(let data): chunk = UploadChunk(data)
       case .nothingYet:
         chunk = UploadChunk()
+        if mayReset { driver.loop.set(timer, to: driver.loop.now) }
         return count > 0 ? .bytes(count) : .later
       case .end: return .end(count)
       }
@@ -122,10 +123,13 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     isReleased = true
     waiting = Data()
     guard sendingRest else { return driver.reset(self) }
-    let isLeaving = upgrade.isLeaving.load(ordering: .relaxed)
-    driver.loop.set(timer, to: isLeaving && hasInputEnded ? driver.loop.now : driver.loop.now &+ Self.lingering)
+    driver.loop.set(timer, to: driver.loop.now &+ Self.lingering)
     driver.resume(id)
   }
+
+  /// Whether nothing is missing but the end of this direction, once all written bytes are on their way: the user has
+  /// left without an end of its own, and the server has ended its direction.
+  private var mayReset: Bool { isReleased && hasInputEnded && upgrade.isLeaving.load(ordering: .relaxed) }
 
   /// How long the stream waits for the server to end it, in nanoseconds.
   private static let lingering: UInt64 = 1_000_000_000

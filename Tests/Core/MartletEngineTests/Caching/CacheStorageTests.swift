@@ -57,6 +57,36 @@ struct CacheStorageTests {
     #expect(try await fixture.get().text == "whole")
   }
 
+  /// Its end when it is cancelled cannot be told from that of a whole body.
+  private struct UnendingBody: BodySource {
+    private let chunks = AsyncStream.makeStream(of: Data.self)
+
+    init() { chunks.continuation.yield(Data("beginning".utf8)) }
+
+    func next() async throws -> Data? {
+      for await chunk in chunks.stream { return chunk }
+      return nil
+    }
+
+    func cancel() { chunks.continuation.finish() }
+  }
+
+  @Test func aBodyThatIsCancelledWhileItIsReadIsNotStored() async throws {
+    let unending = MockResponse(fields: Self.fields) { ResponseBody(length: nil, from: UnendingBody()) }
+    let fixture = CacheFixture(unending, .cacheable("whole", "max-age=60"))
+    let (body, _) = try await fixture.session.bytes(for: HTTPRequest(.get, origin))
+    let (received, first) = AsyncStream.makeStream(of: Void.self)
+    let reader = Task { for try await _ in body { first.yield() } }
+    for await _ in received { break }
+    for _ in 0..<100 { await Task.yield() }  // the reader waits for more
+
+    body.cancel()
+    _ = await reader.result
+
+    #expect(try await fixture.cache.usage().entries == 0)
+    #expect(try await fixture.get().text == "whole")
+  }
+
   @Test func aBodyThatIsNotReadIsNotStored() async throws {
     let fixture = CacheFixture(response(["ab", "cd"]))
 

@@ -95,6 +95,19 @@ struct HTTP2TunnelEndTests: TunnelTests {
     #expect(try await ask(transport, server) == "ok")
   }
 
+  /// The window is used up when the server ends its direction, and grows afterwards.
+  @Test func whatWasWrittenBeforeLeavingIsSentAfterTheServersEnd() async throws {
+    let server = try TunnelServer()
+    let transport = transport(server)
+    let stream = try await open(.part, transport, server)
+    #expect(try await event(transport, server) == "deaf")
+    try await stream.write(Data(count: 100_000))
+    stream.leave()
+    #expect(try await event(transport, server) == "reset 8")
+    #expect(try await event(transport, server) == "100000")
+    try await until { await transport.statistics().values.map(\.active) == [0] }
+  }
+
   @Test func aServerThatDoesNotEndAStreamLosesIt() async throws {
     let server = try TunnelServer()
     let transport = transport(server)

@@ -86,8 +86,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 
   func cancel() {
+    end(.abandoned)  // first: a source that is cancelled while it is read may end as if it were complete
     base.cancel()
-    end(.abandoned)
   }
 
   var trailers: HTTPFields { base.trailers }

@@ -52,16 +52,27 @@ struct RunLoopTests {
     #expect(values == Array(0..<500))
   }
 
+  /// - Parameter scheduler: one that runs its work serially.
   private func runsAgainUntilCancelled(_ scheduler: some Scheduler) async {
-    let (runs, ran) = AsyncStream.makeStream(of: Void.self)
-    let repetition = scheduler.schedule(after: scheduler.now, interval: .microseconds(1)) { ran.yield() }
-    var count = 0
-    for await _ in runs {
-      count += 1
-      if count == 3 { break }
+    let runs = Counter()
+    let (third, report) = AsyncStream.makeStream(of: Void.self)
+    let repetition = scheduler.schedule(after: scheduler.now, interval: .milliseconds(1)) {
+      if runs.next() == 3 { report.finish() }
     }
-    repetition.cancel()
-    #expect(count == 3)
+    for await _ in third {}
+
+    let (count, later) = await withCheckedContinuation { (done: CheckedContinuation<(Int, Int), Never>) in
+      // On the scheduler, so that no run is under way.
+      scheduler.schedule {
+        repetition.cancel()
+        let count = runs.value
+        scheduler.schedule(after: scheduler.now.advanced(by: .milliseconds(20))) {
+          done.resume(returning: (count, runs.value))
+        }
+      }
+    }
+
+    #expect(count >= 3 && later == count)
   }
 }
 

@@ -96,9 +96,12 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
     return isDelivered ? refill : .none
   }
 
+  /// The failure is stored before the cancellation, so that a request which that causes finds it. A request that came
+  /// while the error was made is served afterwards.
   private func overflow(_ error: Downstream.Failure) {
-    upstream.cancel()
     lock.withLock { ending = .failure(error) }
+    upstream.cancel()
+    if lock.withLock({ demand > .none }) { _ = deliverStored() }
   }
 
   override func end(_ completion: Subscribers.Completion<Downstream.Failure>) {
@@ -111,6 +114,14 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
   override func request(_ demand: Subscribers.Demand) {
     guard demand > .none else { return }
     super.request(demand)
+    let count = deliverStored()
+    if count > 0, refill > .none { upstream.request(.max(count)) }
+  }
+
+  /// Delivers the stored values that are requested, and then what follows them.
+  ///
+  /// - Returns: the number of values.
+  private func deliverStored() -> Int {
     var count = 0
     drain {
       if self.demand > .none, let value = values.popFirst() {
@@ -124,7 +135,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
       }
       return nil
     }
-    if count > 0, refill > .none { upstream.request(.max(count)) }
+    return count
   }
 
   override func didClose() {

@@ -129,8 +129,8 @@ private final class CallbackSubscription<Downstream: Subscriber>: OrderedSubscri
   override func didClose() { lock.withLock { waiter.take() }?(false) }
 
   override func cancel() {
+    close()  // First, so that the failure that the cancellation of the work causes is not delivered.
     if case .running(let stop) = endWork() { stop() }
-    close()
   }
 
   func sendLatest(_ value: Downstream.Input) {

@@ -21,6 +21,8 @@ public final class Future<Output, Failure: Error>: Publisher, Sendable {
     let subscription = FutureSubscription(to: subscriber, of: self)
     subscription.start()
     add(subscription)
+    // The subscriber may have cancelled before the subscription was added.
+    if subscription.lock.withLock({ subscription.isClosed }) { remove(subscription) }
   }
 
   private func add(_ waiter: any Waiter<Output, Failure>) {

@@ -33,11 +33,11 @@ extension Publishers {
   }
 }
 
-/// Keeps the latest value until its time has come.
+/// Keeps the latest value until its time has come: in the timer's closure, so that a timer delivers no other value than
+/// the one it was set for.
 private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: Relay<Downstream.Input, Downstream> {
   private let scheduler: Context
   private let timer: ScheduledAction<Context>
-  private var latest: Downstream.Input?
 
   init(
     to downstream: Downstream, dueTime: Context.SchedulerTimeType.Stride, scheduler: Context,
@@ -54,42 +54,19 @@ private final class DebounceRelay<Downstream: Subscriber, Context: Scheduler>: R
   }
 
   override func receive(_ input: Downstream.Input) -> Subscribers.Demand {
-    var old: Downstream.Input?
-    let isAccepted = lock.withLock { () -> Bool in
-      guard isReceiving else { return false }
-      old = latest
-      latest = input
-      return true
-    }
-    if isAccepted { timer.set { [self] in deliverLatest() } }
-    withExtendedLifetime(old) {}
+    if lock.withLock({ isReceiving }) { timer.set { [self] in send(input) } }
     return .none
-  }
-
-  private func deliverLatest() {
-    var value: Downstream.Input?
-    let permit = lock.withLock { () -> DeliveryPermit? in
-      value = latest.take()
-      return value.flatMap { offer($0) }
-    }
-    if let value, let permit { deliver(value, by: permit, receivingDemand: request) }
   }
 
   /// The pending value is dropped.
   override func end(_ completion: Subscribers.Completion<Downstream.Failure>) {
-    drop()
-    scheduler.schedule { [self] in finish(completion) }
-  }
-
-  private func drop() {
     timer.stop()
-    let released = lock.withLock { latest.take() }
-    withExtendedLifetime(released) {}
+    scheduler.schedule { [self] in finish(completion) }
   }
 
   override func didClose() {
     super.didClose()
-    drop()
+    timer.stop()
   }
 }
 

@@ -1,55 +1,66 @@
 #if !canImport(Darwin)
 /// Calls a closure once, after a time. Setting it again replaces the previous closure, which is then not called.
 ///
-/// It is scheduled as a repetition, because that can be cancelled. The closure is released when it has been called or
-/// is not needed any more, however long the scheduler keeps its action.
+/// The scheduler keeps at most one action for it, because most cannot remove an action before its time. If the closure
+/// was set again, that action schedules itself anew for the rest of the time: the interval is constant, so that a later
+/// setting is due later. The closure is released when it has been called or is not needed any more, however long the
+/// scheduler keeps its action.
 final class ScheduledAction<Context: Scheduler> {
   private let interval: Context.SchedulerTimeType.Stride
   private let scheduler: Context
   private let options: Context.SchedulerOptions?
   private let lock = Lock()
   private var action: (() -> Void)?
-  private var repetition: (any Cancellable)?
+  private var due: Context.SchedulerTimeType
   /// Counts settings: only the newest comes due.
   private var newest = 0
+  private var isScheduled = false
 
   init(interval: Context.SchedulerTimeType.Stride, scheduler: Context, options: Context.SchedulerOptions?) {
     self.interval = interval
     self.scheduler = scheduler
     self.options = options
+    due = scheduler.now
   }
 
   func set(_ action: @escaping () -> Void) {
-    _ = end()
-    let number = lock.withLock { () -> Int in
+    let due = scheduler.now.advanced(by: interval)
+    var replaced: (() -> Void)?
+    let number = lock.withLock { () -> Int? in
+      replaced = self.action
       self.action = action
+      self.due = due
       newest += 1
-      return newest
+      defer { isScheduled = true }
+      return isScheduled ? nil : newest
     }
-    let new = scheduler.schedule(
-      after: scheduler.now.advanced(by: interval), interval: interval, tolerance: scheduler.minimumTolerance,
-      options: options
-    ) { [self] in end(number)?() }
-    // A scheduler may have run the action already.
-    let isCurrent = lock.withLock { () -> Bool in
-      guard self.action != nil, number == newest else { return false }
-      repetition = new
-      return true
-    }
-    if !isCurrent { new.cancel() }
+    withExtendedLifetime(replaced) {}  // Released outside the lock, because deinitializers may call other code.
+    if let number { schedule(number, at: due) }
   }
 
-  func stop() { _ = end() }
+  func stop() {
+    let stopped = lock.withLock { action.take() }
+    withExtendedLifetime(stopped) {}
+  }
 
-  /// - Parameter number: the setting that has come due; nil for any.
-  /// - Returns: the closure that was set.
-  private func end(_ number: Int? = nil) -> (() -> Void)? {
-    let (action, repetition) = lock.withLock { () -> ((() -> Void)?, (any Cancellable)?) in
-      guard number == nil || number == newest else { return (nil, nil) }
-      return (self.action.take(), self.repetition.take())
+  private func schedule(_ number: Int, at date: Context.SchedulerTimeType) {
+    scheduler.schedule(after: date, tolerance: scheduler.minimumTolerance, options: options) { [self] in run(number) }
+  }
+
+  /// - Parameter number: the setting that has come due.
+  private func run(_ number: Int) {
+    var action: (() -> Void)?
+    var next: (number: Int, date: Context.SchedulerTimeType)?
+    lock.withLock {
+      if self.action != nil, number != newest {
+        next = (newest, due)
+      } else {
+        action = self.action.take()
+        isScheduled = false
+      }
     }
-    repetition?.cancel()
-    return action
+    if let next { schedule(next.number, at: next.date) }
+    action?()
   }
 }
 #endif

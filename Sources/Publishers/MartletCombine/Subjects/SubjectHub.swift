@@ -42,8 +42,10 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   /// Members, and nil where one has left. Code that is not specialised handles plain references several times faster.
   private var members: [AnyObject?] = []
   private var left = 0
-  /// The subscriptions to attached publishers.
+  /// The subscriptions to attached publishers. Those that have ended are dropped when there are twice as many as were
+  /// left the last time.
   private var upstreams: [any Subscription] = []
+  private var nextCleanUp = 16
   private var requestsAll: Bool
 
   /// - Parameters:
@@ -174,10 +176,17 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   // MARK: - Attached publishers
 
   func attach(_ upstream: any Subscription) {
-    let requests = lock.withLock {
+    var old: [any Subscription] = []
+    let requests = lock.withLock { () -> Bool in
+      if upstreams.count >= nextCleanUp {
+        old = upstreams
+        upstreams = old.filter { ($0 as? any AttachedSubscription)?.hasEnded != true }
+        nextCleanUp = max(16, upstreams.count * 2)
+      }
       upstreams.append(upstream)
       return requestsAll
     }
+    withExtendedLifetime(old) {}  // Released outside the lock, because deinitializers may call other code.
     if requests { upstream.request(.unlimited) }
   }
 
@@ -189,5 +198,11 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
     }
     for upstream in upstreams { upstream.request(.unlimited) }
   }
+}
+
+/// The subscription that a subject gets when it is attached to a publisher.
+protocol AttachedSubscription: Subscription {
+  /// Whether the publisher has completed, or the subject was detached from it.
+  var hasEnded: Bool { get }
 }
 #endif

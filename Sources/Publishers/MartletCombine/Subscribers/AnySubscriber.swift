@@ -50,7 +50,7 @@ public struct AnySubscriber<Input, Failure: Error>: Subscriber, CustomStringConv
 
 /// Sends to a subject what it receives, and is the subscription that the subject gets. It does not retain the subject:
 /// a subject that is released cancels its subscriptions.
-final class SubjectSubscriber<Target: Subject>: Subscriber, Subscription, CustomStringConvertible {
+final class SubjectSubscriber<Target: Subject>: Subscriber, AttachedSubscription, CustomStringConvertible {
   typealias Input = Target.Output
   typealias Failure = Target.Failure
 
@@ -61,6 +61,8 @@ final class SubjectSubscriber<Target: Subject>: Subscriber, Subscription, Custom
   init(_ subject: Target) { self.subject = subject }
 
   var description: String { "Subject" }
+
+  var hasEnded: Bool { lock.withLock { subscription == nil } }
 
   func receive(subscription: any Subscription) {
     let target = lock.withLock { () -> Target? in
@@ -77,11 +79,12 @@ final class SubjectSubscriber<Target: Subject>: Subscriber, Subscription, Custom
   }
 
   func receive(completion: Subscribers.Completion<Failure>) {
-    let target = lock.withLock { () -> Target? in
+    let (target, ended) = lock.withLock { () -> (Target?, (any Subscription)?) in
       defer { (subject, subscription) = (nil, nil) }
-      return subscription == nil ? nil : subject
+      return (subscription == nil ? nil : subject, subscription)
     }
     target?.send(completion: completion)
+    withExtendedLifetime(ended) {}  // Released outside the lock, because deinitializers may call other code.
   }
 
   func request(_ demand: Subscribers.Demand) { lock.withLock { subscription }?.request(demand) }

@@ -141,6 +141,7 @@ private final class ValueInbox<Value, Failure: Error>: Subscriber, Cancellable, 
   func receive(completion: Subscribers.Completion<Failure>) {
     // The subscription is returned, too, so that it is released outside the lock.
     var (_, first, calls) = state.withLock { state -> ((any Subscription)?, Call?, FIFO<Call>) in
+      guard !state.isOver else { return (nil, nil, FIFO()) }
       var (subscription, calls) = state.end()
       guard case .failure(let error) = completion else { return (subscription, nil, calls) }
       let first = calls.popFirst()

@@ -41,6 +41,24 @@ struct BufferTests {
     #expect(probe.values == [1] && probe.failure == Oops(number: 5))
   }
 
+  @Test(arguments: [true, false])
+  func aRequestWhileABufferOverflowsIsFollowedByTheFailure(whileCancelling: Bool) {
+    nonisolated(unsafe) var ask: (() -> Void)?
+    let upstream = source.handleEvents(receiveCancel: { if whileCancelling { ask?() } })
+    let probe = upstream.buffer(
+      size: 1, prefetch: .byRequest,
+      whenFull: .customError {
+        if !whileCancelling { ask?() }
+        return Oops(number: 1)
+      }
+    ).probe(.none)
+    ask = { probe.subscription?.request(.unlimited) }
+
+    for number in 1...2 { source.send(number) }
+
+    #expect(probe.values == [1] && probe.failure == Oops(number: 1))
+  }
+
   @Test func itFinishesAfterItsValuesAndFailsAtOnce() {
     let other = Source<Int, Oops>()
     let finishing = source.buffer(size: 9, prefetch: .byRequest, whenFull: .dropNewest).probe(.none)

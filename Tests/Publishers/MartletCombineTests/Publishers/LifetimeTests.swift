@@ -41,6 +41,17 @@ struct LifetimeTests {
     for await _ in cancelled { break }
   }
 
+  @Test func theFailureThatACancellationCausesIsNotDelivered() {
+    let publisher = CallbackPublisher<Int, Oops>("Test", starting: .withTheSubscription) { receiver in
+      return { receiver.finish(.failure(Oops(number: 1))) }
+    }
+    let probe = publisher.probe()
+
+    probe.subscription?.cancel()
+
+    #expect(probe.completions.isEmpty)
+  }
+
   @Test func anUnusedSubscriptionReleasesTheWork() {
     final class Owned: Sendable {}
     /// A subscriber that requests nothing and does not keep its subscription.
@@ -98,6 +109,21 @@ struct LifetimeTests {
 
     #expect(early.values == [1] && early.isFinished)
     #expect(future.all == [1])
+  }
+
+  @Test func aFutureKeepsNoSubscriptionThatIsCancelledAsItArrives() {
+    let future = Future<Int, Oops> { _ in }
+    weak var subscription: (any Subscription & AnyObject)?
+    let subscriber = AnySubscriber<Int, Oops>(receiveSubscription: { arrived in
+      subscription = arrived as? any Subscription & AnyObject
+      #expect(subscription != nil)
+      arrived.cancel()
+    })
+
+    future.subscribe(subscriber)
+
+    #expect(subscription == nil)
+    withExtendedLifetime(future) {}
   }
 
   @Test func aPublisherWithoutValuesTimesOut() {

@@ -49,6 +49,18 @@ struct PacingTests {
     #expect(probe.values == [1, 3])
   }
 
+  @Test func debounceDeliversNoNewValueInTheTimeOfTheOneBefore() {
+    let probe = subject.debounce(for: .seconds(1), scheduler: scheduler).probe()
+    subject.send(1)
+    scheduler.whenAsked = { [scheduler] in scheduler.advance(by: .seconds(1)) }
+
+    subject.send(2)
+
+    #expect(probe.values == [1])
+    scheduler.advance(by: .seconds(1))
+    #expect(probe.values == [1, 2])
+  }
+
   @Test(arguments: [(true, [1, 3, 4]), (false, [1, 2, 4])])
   func throttleDeliversOneValueInAnInterval(latest: Bool, expected: [Int]) {
     let probe = subject.throttle(for: .seconds(10), scheduler: scheduler, latest: latest).probe()
@@ -122,6 +134,23 @@ struct PacingTests {
     scheduler.advance(by: .seconds(1))
 
     #expect(probe.failure == Oops(number: 3))
+  }
+
+  @Test func manyValuesLeaveOneScheduledActionOfEachOperator() {
+    let debounced = subject.debounce(for: .seconds(5), scheduler: scheduler).probe()
+    let limited = subject.timeout(.seconds(5), scheduler: scheduler) { Oops(number: 3) }.probe()
+
+    for number in 1...1_000 {
+      subject.send(number)
+      scheduler.advance(by: .milliseconds(1))
+    }
+    #expect(scheduler.pendingCount == 2)
+
+    // The last value was sent a millisecond ago.
+    scheduler.advance(by: .milliseconds(4_998))
+    #expect(debounced.values == [] && limited.completions.isEmpty)
+    scheduler.advance(by: .milliseconds(1))
+    #expect(debounced.values == [1_000] && limited.failure == Oops(number: 3))
   }
 
   @Test func nothingIsDeliveredAfterACancellation() {
@@ -217,15 +246,26 @@ struct SchedulerTests {
     await runsAgainUntilCancelled(queue)
   }
 
+  /// - Parameter scheduler: one that runs its work serially.
   private func runsAgainUntilCancelled(_ scheduler: some Scheduler) async {
-    let (runs, ran) = AsyncStream.makeStream(of: Void.self)
-    let repetition = scheduler.schedule(after: scheduler.now, interval: .microseconds(1)) { ran.yield() }
-    var count = 0
-    for await _ in runs {
-      count += 1
-      if count == 3 { break }
+    let runs = Counter()
+    let (third, report) = AsyncStream.makeStream(of: Void.self)
+    let repetition = scheduler.schedule(after: scheduler.now, interval: .milliseconds(1)) {
+      if runs.next() == 3 { report.finish() }
     }
-    repetition.cancel()
-    #expect(count == 3)
+    for await _ in third {}
+
+    let (count, later) = await withCheckedContinuation { (done: CheckedContinuation<(Int, Int), Never>) in
+      // On the scheduler, so that no run is under way.
+      scheduler.schedule {
+        repetition.cancel()
+        let count = runs.value
+        scheduler.schedule(after: scheduler.now.advanced(by: .milliseconds(20))) {
+          done.resume(returning: (count, runs.value))
+        }
+      }
+    }
+
+    #expect(count >= 3 && later == count)
   }
 }

@@ -197,18 +197,17 @@ struct SchedulingTests {
     #expect(ImmediateScheduler.SchedulerTimeType.Stride.seconds(5) == 0)
   }
 
-  @Test func aRepetitionEndsWhenItIsCancelled() async {
-    let (ticks, tell) = AsyncStream.makeStream(of: Void.self)
-    let queue = DispatchQueue(label: "test")
-    let repetition = queue.schedule(after: queue.now, interval: .milliseconds(1)) { tell.yield() }
+  @Test func aRepetitionEndsWhenItIsCancelled() {
+    let runs = Counter()
+    let repetition = scheduler.repeating(
+      after: scheduler.now, interval: .seconds(1), tolerance: .seconds(0), options: nil
+    ) { runs.next() }
+    scheduler.advance(by: .seconds(2))
+    #expect(runs.value == 3)
 
-    var count = 0
-    for await _ in ticks {
-      count += 1
-      if count == 3 { break }
-    }
     repetition.cancel()
+    scheduler.advance(by: .seconds(5))
 
-    #expect(count == 3)
+    #expect(runs.value == 3 && scheduler.pendingCount == 0)
   }
 }

@@ -177,6 +177,36 @@ struct SubjectTests {
     withExtendedLifetime(attachments) {}
   }
 
+  /// A publisher that delivers nothing, and counts the subscribers that still exist.
+  private final class Silent: Publisher {
+    typealias Output = Int
+    typealias Failure = Oops
+    private var subscribers: [() -> AnyObject?] = []
+
+    var count: Int { subscribers.filter { $0() != nil }.count }
+
+    func receive<S: Subscriber>(subscriber: S) where S.Input == Int, S.Failure == Oops {
+      let object = subscriber as? any Subscriber & AnyObject
+      subscribers.append { [weak object] in object }
+      subscriber.receive(subscription: Subscriptions.empty)
+    }
+  }
+
+  @Test func aSubjectDropsTheSubscriptionsThatHaveEnded() {
+    let (source, silent) = (Source<Int, Oops>(), Silent())
+    var subject: PassthroughSubject? = PassthroughSubject<Int, Oops>()
+    let kept = [source.subscribe(subject!), silent.subscribe(subject!)]
+    #expect(silent.count == 1)
+
+    for _ in 1...1_000 { silent.subscribe(subject!).cancel() }
+
+    #expect((1...20).contains(silent.count))
+    #expect(source.asked == [])
+    subject = nil
+    #expect(subject == nil && source.asked == ["cancel"])
+    withExtendedLifetime(kept) {}
+  }
+
   @Test func aSubjectExistsAsLongAsSomebodyCanReceiveFromIt() {
     let probe = CurrentValueSubject<Int, Never>(5).probe(.none)
 

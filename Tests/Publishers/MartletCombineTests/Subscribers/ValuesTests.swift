@@ -66,6 +66,46 @@ struct ValuesTests {
     #expect(await waiting.value)
   }
 
+  /// A publisher without values, which fails when its subscription is cancelled.
+  private struct FailingAtCancellation: Publisher {
+    typealias Output = Int
+    typealias Failure = Oops
+
+    final class Connection: Subscription {
+      private let subscriber: AnySubscriber<Int, Oops>
+      private let onRequest: () -> Void
+
+      init(_ subscriber: AnySubscriber<Int, Oops>, onRequest: @escaping () -> Void) {
+        (self.subscriber, self.onRequest) = (subscriber, onRequest)
+      }
+
+      func request(_ demand: Subscribers.Demand) { onRequest() }
+
+      func cancel() { subscriber.receive(completion: .failure(Oops(number: 1))) }
+    }
+
+    let onRequest: () -> Void
+
+    func receive<S: Subscriber>(subscriber: S) where S.Input == Int, S.Failure == Oops {
+      subscriber.receive(subscription: Connection(AnySubscriber(subscriber), onRequest: onRequest))
+    }
+  }
+
+  @Test func theFailureThatACancellationCausesIsNotThrown() async throws {
+    let (requests, report) = AsyncStream.makeStream(of: Void.self)
+    let waiting = Task {
+      var iterator = FailingAtCancellation(onRequest: { report.yield() }).values.makeAsyncIterator()
+      let first = try await iterator.next()
+      let second = try await iterator.next()
+      return first == nil && second == nil
+    }
+    for await _ in requests { break }
+
+    waiting.cancel()
+
+    #expect(try await waiting.value)
+  }
+
   @Test func valuesNeedNotBeSendable() async {
     final class Box {
       var number = 1

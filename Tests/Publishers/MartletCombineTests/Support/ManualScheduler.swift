@@ -13,12 +13,23 @@ final class ManualScheduler: Scheduler {
 
   typealias SchedulerOptions = Never
 
-  private(set) var now = SchedulerTimeType()
+  private var time = SchedulerTimeType()
+  /// Called once, when the time is asked for: what another thread may do at that moment.
+  var whenAsked: (() -> Void)?
   let minimumTolerance: SchedulerTimeType.Stride = .nanoseconds(0)
   private var line: [(date: SchedulerTimeType, action: () -> Void)] = []
   private(set) var isRunning = false
 
-  func schedule(options: Never?, _ action: @escaping () -> Void) { line.append((now, action)) }
+  var now: SchedulerTimeType {
+    let work = whenAsked.take()
+    work?()
+    return time
+  }
+
+  /// The number of actions that have yet to run.
+  var pendingCount: Int { line.count }
+
+  func schedule(options: Never?, _ action: @escaping () -> Void) { line.append((time, action)) }
 
   func schedule(
     after date: SchedulerTimeType, tolerance: SchedulerTimeType.Stride, options: Never?, _ action: @escaping () -> Void
@@ -41,15 +52,15 @@ final class ManualScheduler: Scheduler {
   }
 
   /// Runs the work that is due until then, in the order of its time.
-  func advance(by time: SchedulerTimeType.Stride = 0) {
-    let end = now.advanced(by: time)
+  func advance(by duration: SchedulerTimeType.Stride = 0) {
+    let end = time.advanced(by: duration)
     isRunning = true
     while let next = line.indices.filter({ line[$0].date <= end }).min(by: { line[$0].date < line[$1].date }) {
       let item = line.remove(at: next)
-      now = max(now, item.date)
+      time = max(time, item.date)
       item.action()
     }
     isRunning = false
-    now = end
+    time = end
   }
 }

@@ -141,14 +141,25 @@ struct TargetURLTests {
     ("api.localhost", "http://api.localhost"), ("127.0.0.1:1", "http://127.0.0.1:1"), ("[::1]:1", "http://[::1]:1"),
     ("u:p@localhost", "http://u:p@localhost"), ("localhost.example.com", "https://localhost.example.com"),
     ("127.example.com", "https://127.example.com"), ("example.com/a b", "https://example.com/a%20b"),
+    ("example.com/login?next=https://foo.org/", "https://example.com/login?next=https://foo.org/"),
+    (":8080/p?u=http://x", "http://localhost:8080/p?u=http://x"),
   ])
   func shortFormsAreCompleted(text: String, url: String) throws {
     #expect(try TargetURL.parse(text).absoluteString == url)
   }
 
   @Test(arguments: [
+    (":8080/p?u=ws://x", "http://localhost:8080/p?u=ws://x"), ("ws://h/?u=http://x", "http://h/?u=http://x"),
+    ("example.com/?u=wss://x", "https://example.com/?u=wss://x"),
+  ])
+  func shortFormsOfWebSocketsAreCompleted(text: String, url: String) throws {
+    #expect(try TargetURL.parse(text, opensWebSocket: true).absoluteString == url)
+  }
+
+  @Test(arguments: [
     ("ftp://h/", "the scheme of 'ftp://h/' is 'ftp': use http or https"),
     ("http://", "'http://' is not a URL: write one such as example.com/orders or :8080/orders"),
+    ("://example.com", "'://example.com' is not a URL: write one such as example.com/orders or :8080/orders"),
     ("[127.0.0.1]/", "'[127.0.0.1]/' has no usable host: '[127.0.0.1]' has brackets, which are for IPv6 addresses"),
     ("example.com:65536", "'example.com:65536' has the port '65536': use 1 to 65535"),
   ])

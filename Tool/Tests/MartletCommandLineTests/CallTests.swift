@@ -1,4 +1,5 @@
 @testable import MartletCommandLine
+import Glibc
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -255,6 +256,10 @@ struct CallTests {
       Reply(fields: [.contentType: "text/plain; charset=latin1"], content: Data([0x68, 0xE9]))
     }
     #expect(try await run("get", url(server), "-b", isTerminal: true).text == "hé\n")
+    let wide = try LoopbackServer { _ in
+      Reply(fields: [.contentType: "text/plain; charset=utf-16"], content: Data([0x68, 0, 0xE9, 0]))
+    }
+    #expect(try await run("get", url(wide), "-b", isTerminal: true).text == "hé\n")
   }
 
   @Test func requestPartsArePrintedAsSent() async throws {
@@ -304,6 +309,32 @@ struct CallTests {
     #expect(shown.contains("User-Agent: martlet/") && shown.contains("Cookie: sid=1") && shown.contains("YWRhOnB3"))
     let hidden = try await run.run(["get", ":1/"] + options).text
     #expect(!hidden.contains("sid=1") && !hidden.contains("YWRhOnB3"))
+  }
+
+  @Test func theCurlCommandHasTheLimitsOfTheCall() async throws {
+    let manual = try await run("get", ":1/", "--curl", "--no-redirects", "--deadline", "2.5").text
+    #expect(!manual.contains("-L") && manual.contains("--max-time 2.5"))
+    #expect(try await run("get", ":1/", "--curl", "--max-redirects", "3").text.contains("-L --max-redirs 3"))
+  }
+
+  @Test(arguments: [
+    ([], ""), (["--auth", "u:p", "--auth-type", "basic"], ""),
+    (["--auth", "u:p", "--auth-type", "digest", "--proxy", "h:1"], "# not in the command: --proxy, --auth-type\n"),
+    (["--resolve", "h.example:127.0.0.1", "--timeout", "3"], "# not in the command: --timeout, --resolve\n"),
+    (["--aws-sigv4", "aws:amz:r:s", "--auth", "k:s"], "# not in the command: --aws-sigv4\n"),
+  ])
+  func aRemarkNamesTheOptionsThatTheCurlCommandLacks(options: [String], remark: String) async throws {
+    let text = try await run.run(["get", "https://h.example/", "--curl", "--insecure"] + options).text
+    #expect(text.hasPrefix("\(remark)curl 'https://h.example/'"))
+    #expect(text.hasSuffix(" \\\n  --insecure\n"))
+  }
+
+  @Test func aFileForAFieldHasALimit() async throws {
+    let file = try run.folder.write(Data(), to: "large")
+    #expect(truncate(file.path, off_t(InputFiles.textLimit) + 1) == 0)
+    let result = try await run("get", ":1/", "X:@large")
+    #expect(result.code == .usage)
+    #expect(result.errors.text.hasPrefix("martlet: 'large' has more than 64 MiB: "))
   }
 
   @Test func aDefaultFieldCanBeLeftOut() async throws {

@@ -77,6 +77,20 @@ struct CurlOptionTests {
     #expect(words.last == "http://localhost:\(server.port)/end")
   }
 
+  @Test func aRetryAfterARedirectIsNoRedirect() async throws {
+    let server = try LoopbackServer { request in
+      switch request.connection {
+      case 1: .redirect(to: "/end").closing()
+      case 2: .reset
+      default: .text("hello")
+      }
+    }
+    let result = try await run("get", ":\(server.port)/go", "--retry", "1", "-q", "-w", "%{num_redirects}")
+    #expect(result.code == .success)
+    #expect(result.text == "1")
+    #expect(server.requests.count == 3)
+  }
+
   @Test func measurementsOfAFailureAreWrittenToo() async throws {
     let server = try server()
     let missing = try await run(

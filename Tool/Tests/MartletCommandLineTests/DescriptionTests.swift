@@ -87,6 +87,21 @@ struct DescriptionTests {
     #expect(try await server.end(ofConnection: 1) == .client)
   }
 
+  @Test func aRefusedRequestIsNotReportedOnStandardOutput() throws {
+    let folder = try TemporaryFolder()
+    let command = "echo $$; exec '\(try builtProgram("martlet"))' serve . --port 0"
+    let program = try ChildProcess("bash", ["-c", command], in: folder.url, output: .read)
+    var text = ""
+    while !text.contains(" serves "), let more = program.read() { text += String(decoding: more, as: UTF8.self) }
+    let pid = try #require(text.split(separator: "\n").first.flatMap { Int($0) })
+    let port = try #require(text.firstMatch(of: /127\.0\.0\.1:(\d+)/)?.output.1)
+    let request = #"exec 3<>/dev/tcp/127.0.0.1/\#(port); printf 'nonsense\r\n\r\n' >&3; cat <&3; kill -INT \#(pid)"#
+    let client = try ChildProcess("bash", ["-c", request], output: .read)
+    #expect(String(decoding: client.readToEnd(), as: UTF8.self).hasPrefix("HTTP/1.1 400 "))
+    text += String(decoding: program.readToEnd(), as: UTF8.self)
+    #expect(text.split(separator: "\n").count == 2, "\(text)")
+  }
+
   /// `timeout` sends its signal to the program and to its process group: the program receives it twice.
   @Test(arguments: [["INT"], ["INT", "TERM"], ["TERM", "INT", "TERM"]])
   func interruptionKeepsWhatADownloadHas(signals: [String]) async throws {

@@ -152,4 +152,18 @@ struct DownloadTests {
     #expect(errors.contains("10 kB of 10 kB"))
     #expect(errors.hasSuffix("\r\u{1B}[Ka.bin: 10 kB\n"))
   }
+
+  @Test func theProgressOfADownloadToStandardOutputIsRemovedToo() async throws {
+    let server = try LoopbackServer { _ in .data(Data(count: 10_000)) }
+    let errors = try await run("get", ":\(server.port)/a.bin", "--download", "-o", "-", isTerminal: true).errors.text
+    #expect(errors.contains("10 kB of 10 kB"))
+    #expect(errors.hasSuffix("\r\u{1B}[K"))
+  }
+
+  @Test func aQuietDownloadSaysNothing() async throws {
+    let server = try LoopbackServer { _ in .text("new") }
+    let result = try await run("get", ":\(server.port)/a.txt", "--download", "--quiet")
+    #expect(result.code == .success && result.errors.text.isEmpty)
+    #expect(try run.text(of: "a.txt") == "new")
+  }
 }

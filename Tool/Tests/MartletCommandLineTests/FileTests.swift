@@ -100,6 +100,34 @@ struct FileTests {
     #expect(try run.folder.names() == ["c.txt"])
   }
 
+  @Test func eachFileIsWrittenEvenIfAnotherCannotBe() async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
+    let result = try await run(
+      "get", ":\(server.port)/", "--har", "none/a.har", "--timeline", "t.html", "--cookies", "none/c.txt", "--session",
+      "./s.json")
+    #expect(result.code == .failure)
+    #expect(result.errors.text.contains("/none/a.har' cannot be written: No such file or directory"))
+    #expect(try run.folder.names() == ["s.json", "t.html"])
+  }
+
+  @Test func anErrorOfALockNamesTheFileThatTheUserGave() async throws {
+    let server = try LoopbackServer { _ in .text("hi") }
+    let result = try await run("get", ":\(server.port)/", "--cookies", "none/c.txt")
+    #expect(result.code == .failure)
+    #expect(result.errors.text.contains("/none/c.txt' cannot be written: No such file or directory"))
+  }
+
+  @Test(arguments: [["--cache", "/dev/null/kept"], ["--session", "/dev/null/kept/s.json"], ["--session", "ada"]])
+  func aFolderThatCannotBeMadeIsNamedBeforeAnythingIsSent(options: [String]) async throws {
+    let run = try TestRun(environment: ["XDG_CONFIG_HOME": "/dev/null"])
+    let server = try LoopbackServer { _ in .text("hi") }
+    let result = try await run.run(["get", ":\(server.port)/"] + options)
+    #expect(result.code == .failure)
+    #expect(result.errors.text.hasPrefix("martlet: the folder '/dev/null/"))
+    #expect(result.errors.text.hasSuffix("' cannot be made: Not a directory\n"))
+    #expect(server.requests.isEmpty)
+  }
+
   @Test func aLockThatIsNotReleasedIsAnErrorThatNamesIt() async throws {
     let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
     let lock = open(run.folder.file(".c.txt.lock").path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -136,6 +136,29 @@ struct FormatterTests {
     #expect(String(decoding: events.finish(), as: UTF8.self) == ": x\n")
   }
 
+  @Test(arguments: [[0xC2, 0x9B], [0xE2, 0x80, 0xAE]] as [[UInt8]])
+  func thePiecesOfALongLineHideNoSequence(bytes: [UInt8]) {
+    for formatter in [LineFormatter.json(.plain, isForTerminal: true), .events(.plain, isForTerminal: true)] {
+      var formatter = formatter
+      var piece = Data(repeating: UInt8(ascii: "x"), count: (1 << 20) + 1)
+      piece += bytes.dropLast()
+      let shown = formatter.format(piece) + formatter.format(Data(bytes.suffix(1))) + formatter.finish()
+      #expect(String(decoding: shown.suffix(5), as: UTF8.self) == "x\u{FFFD}\n")
+    }
+  }
+
+  @Test(arguments: ["utf-16", "utf-16le", "utf-16be"])
+  func textInUTF16IsTextEvenIfItsLastCharacterIsIncomplete(charset: String) {
+    let isBigEndian = charset == "utf-16be"
+    let bytes = "Größe;1\n😀".utf16.flatMap { unit -> [UInt8] in
+      let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+      return isBigEndian ? [high, low] : [low, high]
+    }
+    let type = MediaType("text/csv; charset=\(charset)")
+    for cut in 0..<4 { #expect(BodyKind(type, beginning: Data(bytes.dropLast(cut))) == .text, "\(cut)") }
+    #expect(BodyKind(type, beginning: Data([0x89, 0x50, 0, 0, 1, 0, 2, 0])) == .binary)
+  }
+
   @Test(
     arguments: [
       ("application/json", "{}", .json), ("application/problem+json", "{}", .json), ("image/svg+xml", "<a/>", .xml),

@@ -32,14 +32,18 @@ struct InspectTests {
       {"log": {"entries": [
         {"startedDateTime": "2026-01-01T00:00:00.000Z", "time": 5, "comment": "call 7, attempt 1: 302 redirect",
          "request": {"method": "GET", "url": "https://a.example/old?token=s1", "headers": []},
-         "response": {"status": 302, "headers": [{"name": "Set-Cookie", "value": "id=s2"}]}},
+         "response": {"status": 302, "headers": [{"name": "Set-Cookie", "value": "id=s2"}],
+           "content": {"size": 9223372036854775807}}},
         {"startedDateTime": "2026-01-01T00:00:01.000Z", "time": 5, "comment": "call 7, attempt 2",
          "request": {"method": "GET", "url": "https://a.example/new", "headers": []},
-         "response": {"status": 200, "content": {"mimeType": "application/json", "text": "{\\"password\\": \\"s3\\"}"}}},
+         "response": {"status": 200, "content": {"size": 9223372036854775807, "mimeType": "application/json",
+           "text": "{\\"password\\": \\"s3\\"}"}}},
         {"startedDateTime": "2026-01-01T00:00:02.000Z", "time": 5,
          "_securityDetails": {"protocol": "TLS 1.3", "subjectName": "a.example", "validTo": 1900000000},
          "_resourceType": "websocket", "_webSocketMessages": [{"type": "send", "time": 1, "opcode": 1, "data": "hi"}],
-         "request": {"method": "GET", "url": "https://a.example/else"}, "response": {"status": 500}}
+         "request": {"method": "POST", "url": "https://a.example/else", "postData": {"text": "color=blue",
+           "mimeType": "application/x-www-form-urlencoded", "params": [{"name": "color", "value": "blue"}]}},
+         "response": {"status": 500}}
       ]}}
       """
     try run.folder.write(Data(archive.utf8), to: "api.har")
@@ -47,6 +51,7 @@ struct InspectTests {
     let url = String(server.line.prefix { $0 != " " })
     let first = try await answer(url, "/calls/1")
     #expect(first.contains("302 redirect") && first.contains(#""attempts":2"#))
+    #expect(first.contains(#""received":2000000000000000"#))
     #expect(try await answer(url, "/calls/1/2/response").contains("***"))
     for target in ["/calls/1", "/calls/1/2/response", "/archive"] {
       let text = try await answer(url, target)
@@ -55,6 +60,7 @@ struct InspectTests {
     let other = try await answer(url, "/calls/2")
     #expect(other.contains(#""status":500"#) && other.contains(#""data":"hi""#))
     #expect(other.contains(#""subjectName":"a.example""#))
+    #expect(other.contains(#""postData""#) && !other.contains(#""params""#))
     server.interrupt()
     _ = await server.result
   }

@@ -167,6 +167,14 @@ struct StoryTests {
     #expect(phases == ["DNS 0 ms 2 ms", "connect 2 ms 3 ms", "wait 5 ms 10 ms", "receive 15 ms 1 ms"])
   }
 
+  @Test(arguments: [
+    (Duration.microseconds(300), "0.3 ms"), (.milliseconds(1500), "1.5 s"),
+    (.seconds(Int64.max), "100000000000000000 s"), (.seconds(Int64.min), "-100000000000000000 ms"),
+  ])
+  func everyDurationHasAText(duration: Duration, text: String) {
+    #expect(Quantity.text(duration) == text)
+  }
+
   @Test func aRecordedCallIsReplayedWithoutTheServer() async throws {
     let server = try service()
     let target = ":\(server.port)/orders"

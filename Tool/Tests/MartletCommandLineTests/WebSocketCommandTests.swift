@@ -1,3 +1,4 @@
+import Glibc
 import MartletEngine
 @testable import MartletCommandLine
 import MartletSemantics
@@ -26,6 +27,30 @@ struct WebSocketCommandTests {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let result = try await TestRun()("ws", host(server), "--count", "2", input: "a\nb")
     #expect(result.text == "a\nb\n")
+  }
+
+  /// Each line is written after the previous one has arrived, so that reads find the pipe empty.
+  @Test func moreOfANonBlockingInputIsAwaited() async throws {
+    var ends: [Int32] = [-1, -1]
+    let isOpen = pipe(&ends) == 0
+    try #require(isOpen)
+    let (input, writer) = (ends[0], ends[1])
+    defer { close(input) }
+    #expect(fcntl(input, F_SETFL, O_NONBLOCK) == 0)
+    let (arrived, inbox) = AsyncStream.makeStream(of: Data.self)
+    let reader = Task {
+      defer { inbox.finish() }
+      for try await line in InputFiles(folder: URL(filePath: "/"), input: input).lines { inbox.yield(line) }
+    }
+    var lines = arrived.makeAsyncIterator()
+    for number in 1...100 {
+      let text = Array("\(number)\n".utf8)
+      #expect(write(writer, text, text.count) == text.count)
+      let line = await lines.next()
+      #expect(line == Data("\(number)".utf8))
+    }
+    close(writer)
+    try await reader.value
   }
 
   @Test func afterTheInputsEndTheAnswersAreShownUntilTheServerCloses() async throws {

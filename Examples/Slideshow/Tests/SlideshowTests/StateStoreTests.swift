@@ -41,6 +41,31 @@ struct StateStoreTests {
     clean()
   }
 
+  @Test func eachDamagedFileIsKept() throws {
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    for text in ["{ first", "{ second"] {
+      try Data(text.utf8).write(to: file)
+      #expect(StateStore(file: file, name: "a").load().warning != nil)
+    }
+
+    #expect(try Data(contentsOf: file.appendingPathExtension("corrupt")) == Data("{ first".utf8))
+    #expect(try Data(contentsOf: file.appendingPathExtension("corrupt-2")) == Data("{ second".utf8))
+    clean()
+  }
+
+  @Test func readingThePortOfTheDemoLeavesADamagedFileAndItsWarning() throws {
+    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data("{ not JSON".utf8).write(to: file)
+    let store = StateStore(file: file, name: "demo")
+
+    #expect(store.demoPort == nil)
+    #expect(try Data(contentsOf: file) == Data("{ not JSON".utf8))
+
+    #expect(store.save(demoPort: 4711)?.sentence.contains("damaged") == true)
+    #expect(store.demoPort == 4711)
+    clean()
+  }
+
   @Test func aPlaceThatCannotBeWrittenIsAWarning() {
     let store = StateStore(file: URL(filePath: "/dev/null/state.json"), name: "a")
 

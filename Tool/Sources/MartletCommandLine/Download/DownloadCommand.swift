@@ -10,6 +10,7 @@ struct DownloadCommand {
   /// The file that `--output` names; nil if the server or the URL determines it.
   private let chosen: URL?
   private let overwrites: Bool
+  private let isQuiet: Bool
   /// The file to write; the chosen one, or a hidden one that gets its name at the end.
   private let destination: URL
   /// The file that describes an unfinished download.
@@ -19,7 +20,7 @@ struct DownloadCommand {
     _ call: PreparedCall, _ arguments: ParsedArguments, _ surroundings: Surroundings, progress: DownloadProgress
   ) throws(UsageError) {
     (self.call, self.surroundings, self.progress) = (call, surroundings, progress)
-    overwrites = arguments.has(.overwrite)
+    (overwrites, isQuiet) = (arguments.has(.overwrite), arguments.has(.quiet))
     chosen = arguments.value(.output).map { surroundings.file($0) }
     if let chosen, let path = arguments.value(.output) {
       let file = try OutputFile(chosen, shown: path, overwrites: overwrites)
@@ -31,7 +32,7 @@ struct DownloadCommand {
     state = folder.appending(component: ".\(name).resumption")
   }
 
-  /// Downloads, and reports the file's name on standard error.
+  /// Downloads, and reports the file's name on standard error, except with `--quiet`.
   func run() async throws {
     let saved = (try? Data(contentsOf: state)).flatMap { try? JSONDecoder().decode(DownloadResumption.self, from: $0) }
     progress.begin(at: saved?.byteCount ?? 0)
@@ -46,6 +47,7 @@ struct DownloadCommand {
     progress.end()
     try keep(nil, after: saved)
     let file = try place(response)
+    guard !isQuiet else { return }
     var status = stat()
     stat(file.path, &status)
     surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")

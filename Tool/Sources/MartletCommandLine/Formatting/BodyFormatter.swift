@@ -97,6 +97,8 @@ enum BodyKind: Sendable, Hashable {
       self = Self.isText(beginning) ? .text : .binary
       return
     }
+    let coding = type.charset.flatMap { TextCoding(label: $0) }
+    let isWide = coding == .utf16LittleEndian || coding == .utf16BigEndian
     switch type.essence {
     case _ where type.isJSON: self = .json
     case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
@@ -105,10 +107,19 @@ enum BodyKind: Sendable, Hashable {
     case "text/event-stream": self = .eventStream
     case "application/xml", "text/xml": self = .xml
     case _ where type.suffix == "xml": self = .xml
-    default: self = Self.isText(beginning) ? .text : .binary
+    default: self = Self.isText(isWide ? Self.inUTF8(beginning, coding) : beginning) ? .text : .binary
     }
-    let isWide = type.charset.flatMap { TextCoding(label: $0) }.map { $0 != .utf8 } ?? false
     if self != .binary, !isWide, beginning.contains(0) { self = .binary }
+  }
+
+  /// Converts the first bytes of a body to UTF-8. Bytes that are not text in the coding stay unchanged.
+  private static func inUTF8(_ bytes: Data, _ coding: TextCoding?) -> Data {
+    let beginning = bytes.prefix(4096)
+    // The last character may be incomplete.
+    for cut in 0..<4 {
+      if let text = coding?.text(beginning.dropLast(cut)) { return Data(text.utf8) }
+    }
+    return bytes
   }
 
   /// Whether the bytes are text: none is NUL, and few are other control characters.

@@ -10,6 +10,8 @@ final class FirstCallMeter: EventListener {
     var attempt = TransferMetrics()
     /// The last response, and the URL that it came from.
     var response: ResponseHead?
+    /// The status of the last attempt; nil until it has a response.
+    var status: HTTPStatus?
     var url: URL?
     var method: HTTPMethod?
     var redirects = 0
@@ -39,9 +41,11 @@ final class FirstCallMeter: EventListener {
 
   private static func note(_ event: Event, at time: Duration, in measurements: inout Measurements) {
     switch event {
-    case .attempt(_, let request): (measurements.url, measurements.method) = (request.url, request.method)
-    case .response(let head, let url): (measurements.response, measurements.url) = (head, url)
-    case .resend where measurements.response?.status.class == .redirection:
+    case .attempt(_, let request):
+      (measurements.url, measurements.method, measurements.status) = (request.url, request.method, nil)
+    case .response(let head, let url):
+      (measurements.response, measurements.url, measurements.status) = (head, url, head.status)
+    case .resend where measurements.status?.class == .redirection:
       measurements.redirects += 1
       measurements.redirectTime = time
     case .metrics(let metrics): measurements.attempt = metrics

@@ -51,6 +51,27 @@ struct OwnFile: Sendable {
   }
 }
 
+/// A folder for the files of `--session` or `--cache`.
+enum OwnFolder {
+  /// Makes the folder, and those above it, unless they exist. Only the owner can use a folder that it makes.
+  ///
+  /// - Throws: an error of kind `.file`, with the folder's path and the system's reason.
+  static func make(_ url: URL) throws(HTTPError) {
+    let path = url.path
+    var (place, fault) = ("", Int32(0))
+    for name in path.unicodeScalars.split(separator: "/") {
+      place += "/" + String(Substring(name))
+      fault = mkdir(place, 0o700) == 0 ? 0 : errno
+    }
+    var status = stat()
+    if stat(path, &status) == 0 {
+      if status.st_mode & S_IFMT == S_IFDIR { return }
+      fault = ENOTDIR
+    }
+    throw HTTPError(.file, "the folder '\(path)' cannot be made: \(String(cString: strerror(fault)))")
+  }
+}
+
 extension OwnFile.Content {
   /// The reason why a file is not the option's own; nil if it is.
   fileprivate func fault(in data: Data) -> String? {

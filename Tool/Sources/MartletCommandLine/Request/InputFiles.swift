@@ -28,12 +28,29 @@ struct InputFiles: Sendable {
   /// The text in a file, or in standard input for `-`.
   func contents(of path: String) throws(UsageError) -> String {
     if path != "-" { try check(path) }
-    let file = path == "-" ? URL(filePath: "/dev/fd/\(input)") : url(path)
-    guard let data = try? Data(contentsOf: file) else { throw UsageError("'\(path)' cannot be read") }
-    guard let text = String(validating: data, as: UTF8.self) else {
+    guard let text = String(validating: try bytes(of: path), as: UTF8.self) else {
       throw UsageError("'\(path)' is not text in UTF-8: send it with name@\(path) and --form, or as the body with @")
     }
     return text
+  }
+
+  /// Reads a file of at most ``textLimit`` bytes. A device may have no end.
+  private func bytes(of path: String) throws(UsageError) -> Data {
+    let descriptor = open(path == "-" ? "/dev/fd/\(input)" : url(path).path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
+    defer { close(descriptor) }
+    var result = Data()
+    var piece = [UInt8](repeating: 0, count: 256 << 10)
+    while true {
+      let count = read(descriptor, &piece, piece.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
+      guard count > 0 else { return result }
+      result += piece.prefix(count)
+      guard result.count <= Self.textLimit else {
+        throw UsageError("'\(path)' has more than 64 MiB: send it with name@\(path) and --form, or as the body with @")
+      }
+    }
   }
 
   /// Checks that a file can be read, so that a misspelled name is not reported as a failed request.
@@ -112,7 +129,13 @@ private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable 
     while true {
       let count = Glibc.read(descriptor, &bytes, bytes.count)
       if count >= 0 { return .success(Data(bytes.prefix(count))) }
-      guard errno == EINTR else { return .failure(HTTPError(.file, "standard input cannot be read", phase: .sending)) }
+      switch errno {
+      case EINTR: continue
+      case EAGAIN:  // another process has made the descriptor non-blocking
+        var waited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        poll(&waited, 1, -1)
+      default: return .failure(HTTPError(.file, "standard input cannot be read", phase: .sending))
+      }
     }
   }
 }

@@ -14,7 +14,7 @@ enum TargetURL {
   ) throws(UsageError) -> URL {
     let complete = complete(text, defaultScheme)
     guard let url = URL(text: complete), Origin(url) != nil else {
-      let scheme = text.firstRange(of: "://").map { String(text[..<$0.lowerBound]) }
+      let scheme = scheme(of: text)
       if let scheme, ["http+unix", "https+unix"].contains(scheme.lowercased()) {
         throw UsageError(
           "the scheme of '\(shown(text))' is '\(scheme)': write http://localhost/… and --unix-socket PATH")
@@ -38,7 +38,8 @@ enum TargetURL {
   private static func shown(_ text: String) -> String { Redaction.standard.redacted(reference: text) }
 
   private static func complete(_ text: String, _ defaultScheme: String?) -> String {
-    if text.contains("://") { return text }
+    // Without a scheme before it, `://` is a mistake at the beginning, and part of the path or the query elsewhere.
+    if scheme(of: text) != nil || text.hasPrefix("://") { return text }
     let local = "\(defaultScheme ?? "http")://localhost"
     if text.hasPrefix("/") { return local + text }
     if text.hasPrefix(":") {
@@ -47,6 +48,14 @@ enum TargetURL {
       return local + text
     }
     return (defaultScheme ?? (isLocal(host(of: text)) ? "http" : "https")) + "://" + text
+  }
+
+  /// The scheme before the first `://`; nil if what precedes it is not a scheme (RFC 3986 §3.1).
+  private static func scheme(of text: String) -> String? {
+    guard let end = text.firstRange(of: "://")?.lowerBound, let first = text.utf8.first, ASCII.isLetter(first),
+      text[..<end].utf8.allSatisfy({ ASCII.isLetter($0) || ASCII.isDigit($0) || "+-.".utf8.contains($0) })
+    else { return nil }
+    return String(text[..<end])
   }
 
   /// The host of a URL that begins with its authority.

@@ -62,7 +62,7 @@ struct CallCommand {
       return .success
     }
     if arguments.has(.curl) {
-      try output.write(try await call.curlCommand() + "\n")
+      try output.write(try await call.curlCommand(for: arguments) + "\n")
       return .success
     }
     return try await call.finishing(reportingTo: surroundings) {
@@ -86,7 +86,10 @@ struct CallCommand {
 
   private func perform(_ call: PreparedCall, _ progress: DownloadProgress) async throws -> ExitCode {
     if arguments.has(.download) {
-      if arguments.value(.output) == "-" { return try await pass(call) }
+      if arguments.value(.output) == "-" {
+        defer { progress.end() }
+        return try await pass(call)
+      }
       try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
       return .success
     }

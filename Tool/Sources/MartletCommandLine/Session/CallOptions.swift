@@ -66,8 +66,7 @@ struct CallOptions {
       return
     }
     let folder = surroundings.file(path)
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    try OwnFolder.make(folder)
     configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(component: "responses.sqlite")))
     if arguments.has(.onlyCached) { configuration.options.cachePolicy = .returnCacheDataDontLoad }
   }

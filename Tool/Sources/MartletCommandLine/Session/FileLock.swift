@@ -25,10 +25,10 @@ struct FileLock {
   }
 
   private static func acquire(for file: URL, _ clock: any Clock<Duration>) async throws(HTTPError) -> FileLock {
-    let path = file.deletingLastPathComponent().appending(component: ".\(file.lastPathComponent).lock").path
+    let path = place(for: file)
     let stopwatch = Stopwatch(clock)
     while true {
-      if let lock = try attempt(path) { return lock }
+      if let lock = try attempt(for: file) { return lock }
       guard stopwatch.elapsed < limit else {
         throw HTTPError(
           .file, "'\(file.path)' is not written: another run has held '\(path)' for \(Quantity.text(limit))",
@@ -39,11 +39,18 @@ struct FileLock {
     }
   }
 
+  /// The path of the lock's file.
+  private static func place(for file: URL) -> String {
+    file.deletingLastPathComponent().appending(component: ".\(file.lastPathComponent).lock").path
+  }
+
   /// Returns nil if another run has the lock.
-  private static func attempt(_ path: String) throws(HTTPError) -> FileLock? {
+  private static func attempt(for file: URL) throws(HTTPError) -> FileLock? {
+    let path = place(for: file)
     let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {
-      throw HTTPError(.file, "'\(path)' cannot be made: \(String(cString: strerror(errno)))", phase: .receiving)
+      throw HTTPError(
+        .file, "'\(file.path)' cannot be written: \(String(cString: strerror(errno)))", phase: .receiving)
     }
     let lock = FileLock(path: path, descriptor: descriptor)
     if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
@@ -54,7 +61,8 @@ struct FileLock {
     let error = errno
     lock.close()
     guard error == EWOULDBLOCK || error == EINTR else {
-      throw HTTPError(.file, "'\(path)' cannot be locked: \(String(cString: strerror(error)))", phase: .receiving)
+      throw HTTPError(
+        .file, "'\(file.path)' cannot be locked: \(String(cString: strerror(error)))", phase: .receiving)
     }
     return nil
   }

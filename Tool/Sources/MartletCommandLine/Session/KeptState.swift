@@ -28,6 +28,10 @@ struct KeptState: Sendable {
       ?? StoredSession(origin: "\(origin)")
     let named = Self.namedFields(in: arguments)
     let changed = arguments.has(.session) ? file : nil
+    // Before anything is sent: without the folder, the session would be lost.
+    if let changed, !arguments.has(.offline), !arguments.has(.curl) {
+      try OwnFolder.make(changed.deletingLastPathComponent())
+    }
     stored = changed.map { [fields = Self.keptFields(of: request, named)] file in
       StoredChanges(file: file, origin: origin, before: session, named: named, fields: fields, credentials: given)
     }
@@ -37,12 +41,11 @@ struct KeptState: Sendable {
     for cookie in session.cookies + (cookieFile?.cookies ?? []) { try? await jar.set(cookie) }
   }
 
-  /// Writes the cookies and the session.
-  func write() async throws {
-    let cookies = try await jar.allCookies()
-    try await cookieFile?.write(cookies, clock: clock)
-    try await stored?.write(cookies, clock: clock)
-  }
+  /// Writes the cookies to the file of `--cookies`.
+  func writeCookies() async throws { try await cookieFile?.write(try await jar.allCookies(), clock: clock) }
+
+  /// Writes the session.
+  func writeSession() async throws { try await stored?.write(try await jar.allCookies(), clock: clock) }
 }
 
 /// The changes that a run makes to a session, which other runs may change at the same time.
@@ -57,7 +60,6 @@ private struct StoredChanges: Sendable {
 
   func write(_ cookies: [Cookie], clock: any Clock<Duration>) async throws {
     let changes = CookieChanges(from: before.cookies, to: cookies)
-    try StoredSession.makeFolder(of: file)
     try await FileLock.holding(file, clock: clock) {
       var session = try StoredSession.read(file, for: origin)
       session.fields.removeAll { field in (try? FieldName(field.name)).map(named.contains) ?? true }

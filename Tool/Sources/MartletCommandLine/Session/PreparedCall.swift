@@ -71,15 +71,33 @@ struct PreparedCall: Sendable {
     }
   }
 
-  /// The curl command for the request, with the credentials and cookies that are sent without a challenge.
-  func curlCommand() async throws -> String {
+  /// The options for how a request is sent that its curl command does not express.
+  private static let missingInCurl: [OptionName] = [
+    .netrc, .netrcFile, .csrf, .correlation, .language, .cache, .onlyCached, .replay, .timeout, .retry, .proxy, .ca,
+    .cert, .key, .certPassword, .pin, .ssl, .http1, .http2, .resolve, .unixSocket, .interface,
+  ]
+
+  /// The curl command for the request, with the credentials and cookies that are sent without a challenge. A remark
+  /// before it names the options of the command line that it does not express.
+  func curlCommand(for arguments: ParsedArguments) async throws -> String {
     var request = request
-    request.options.keepsDotSegments = session.withOptions(request).options.keepsDotSegments
-    if !request.fields.contains(.authorization) { request.fields[.authorization] = kept.credentials?.authorization }
+    let options = session.withOptions(request).options
+    request.options.keepsDotSegments = options.keepsDotSegments
+    request.options.redirectPolicy = options.redirectPolicy
+    request.options.deadline = options.deadline
+    var missing = Self.missingInCurl.filter(arguments.has)
+    if !request.fields.contains(.authorization), let credentials = kept.credentials {
+      request.fields[.authorization] = credentials.authorization
+      let sources: [OptionName] = [.awsSignature, .authType, .session, .sessionReadOnly]
+      if credentials.authorization == nil, let source = sources.first(where: arguments.has) { missing.append(source) }
+    }
     if !request.fields.contains(.cookie) {
       request.fields[.cookie] = try await kept.jar.cookieHeader(for: request.url)
     }
-    return request.curlCommand(redaction: redaction)
+    let names = missing.map { "--\($0.rawValue)" }.joined(separator: ", ")
+    let remark = missing.isEmpty ? "" : "# not in the command: \(names)\n"
+    let insecure = arguments.has(.insecure) ? " \\\n  --insecure" : ""
+    return remark + request.curlCommand(redaction: redaction) + insecure
   }
 
   /// Does the work of the call. Then writes the archive, the timeline, the cookies and the session, whatever the
@@ -96,10 +114,14 @@ struct PreparedCall: Sendable {
     return result
   }
 
+  /// Writes all of them, and then throws the first failure.
   private func finish() async throws {
-    let recorded = Result { try records.write() }
-    try await kept.write()
-    try recorded.get()
+    var failures: [any Error] = []
+    do { try records.writeArchive() } catch { failures.append(error) }
+    do { try records.writeTimeline() } catch { failures.append(error) }
+    do { try await kept.writeCookies() } catch { failures.append(error) }
+    do { try await kept.writeSession() } catch { failures.append(error) }
+    if let first = failures.first { throw first }
   }
 }
 
@@ -145,14 +167,15 @@ private struct CallRecords: Sendable {
     self.listeners = listeners
   }
 
-  func write() throws {
-    if let archive {
-      try archive.file.check()
-      try archive.recorder.write(to: archive.file.url)
-    }
-    if let timeline {
-      try timeline.file.check()
-      try TimelinePage.write(timeline.recorder.timeline, to: timeline.file.url)
-    }
+  func writeArchive() throws {
+    guard let archive else { return }
+    try archive.file.check()
+    try archive.recorder.write(to: archive.file.url)
+  }
+
+  func writeTimeline() throws {
+    guard let timeline else { return }
+    try timeline.file.check()
+    try TimelinePage.write(timeline.recorder.timeline, to: timeline.file.url)
   }
 }

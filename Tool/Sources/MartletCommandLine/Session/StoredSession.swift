@@ -54,12 +54,6 @@ struct StoredSession: Sendable, Codable {
     return session
   }
 
-  static func makeFolder(of file: URL) throws {
-    try FileManager.default.createDirectory(
-      at: file.deletingLastPathComponent(), withIntermediateDirectories: true,
-      attributes: [.posixPermissions: 0o700])
-  }
-
   /// Writes the session to its file, which only its owner can read, in an existing folder.
   func write(to file: URL) throws {
     let partial = try PartialFile(for: file, access: .ownerOnly, phase: nil)

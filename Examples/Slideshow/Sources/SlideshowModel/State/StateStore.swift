@@ -3,7 +3,7 @@ package import MartletSemantics
 /// A small JSON file with the kept state of each slideshow.
 ///
 /// It is replaced as a whole, so a reader never sees half of it. A file that cannot be read, such as another user's, is
-/// not changed. A file that is not JSON is renamed to `…corrupt`, never overwritten.
+/// not changed. A file that is not JSON is renamed to `….corrupt`, or `….corrupt-2` and so on if there is one already.
 package struct StateStore: Sendable {
   package let file: URL
   /// The slideshow's name in the file.
@@ -38,8 +38,11 @@ package struct StateStore: Sendable {
     change { $0.slideshows[name] = state }
   }
 
-  /// The last port of the demo service: with the same port, its cached responses are found again.
-  package var demoPort: Int? { read().0?.demoPort }
+  /// The last port of the demo service: with the same port, its cached responses are found again. nil if the file has
+  /// none or cannot be read; a damaged file stays in its place.
+  package var demoPort: Int? {
+    (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(Document.self, from: $0) }?.demoPort
+  }
 
   /// Remembers the port of the demo service.
   ///
@@ -76,13 +79,23 @@ package struct StateStore: Sendable {
       return (nil, Explanation(sentence, details: "\(file.path): \(error)"))
     }
     if let document = try? JSONDecoder().decode(Document.self, from: data) { return (document, nil) }
-    let aside = file.appendingPathExtension("corrupt")
-    try? FileManager.default.removeItem(at: aside)
+    let aside = placeForDamaged()
     do { try FileManager.default.moveItem(at: file, to: aside) } catch {
       let sentence = "The file with favourites and title is damaged, and cannot be set aside."
       return (nil, Explanation(sentence, details: file.path))
     }
     let sentence = "The file with favourites and title was damaged: it was set aside, and a new one is begun."
     return (Document(), Explanation(sentence, details: "\(file.path) is now \(aside.lastPathComponent)"))
+  }
+
+  /// The first free place for a damaged file.
+  private func placeForDamaged() -> URL {
+    var place = file.appendingPathExtension("corrupt")
+    var number = 1
+    while FileManager.default.fileExists(atPath: place.path) {
+      number += 1
+      place = file.appendingPathExtension("corrupt-\(number)")
+    }
+    return place
   }
 }

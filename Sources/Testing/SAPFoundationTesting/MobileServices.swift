@@ -77,7 +77,7 @@ public final class MobileServices: Sendable {
   public init(_ settings: Settings = .init(), port: Int = 0) throws(LoopbackServerError) {
     let state = SharedState(settings)
     self.state = state
-    let longest = Int(settings.latency / .microseconds(1))
+    let longest = Int(settings.latency.bounded / .microseconds(1))
     server = try LoopbackServer(port: port) { request in
       let reply = state.value.withLock { $0.reply(to: request.received) }
       return longest > 0 ? reply.delayed(by: .microseconds(Int.random(in: 0...longest))) : reply

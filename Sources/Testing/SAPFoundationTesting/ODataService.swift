@@ -18,7 +18,8 @@ import Synchronization
 /// - A body that is not JSON creates a media entity; `Set(1)/$value` reads and replaces its bytes.
 /// - `CountOf(Set='Orders')` is a function, `Ship(ID=1)` an action that sets `Status`; V4 also has it bound, as
 ///   `Orders(1)/Shop.Ship`.
-/// - Batches are multipart, and in V4 also JSON. A change set is undone as a whole, with one answer.
+/// - Batches are multipart, and in V4 also JSON. A change set is undone as a whole, with one answer. A batch within a
+///   batch is refused with 400.
 /// - Deltas: a read that asks for them, or any of V2, has a link to the later changes.
 ///
 /// It does not ask for CSRF tokens or logins: put that in front of it. It is not a validator: what it does not know is
@@ -107,6 +108,8 @@ struct ODataServiceRequest {
   var body: Data
   /// The URL of the root, with a slash at its end.
   var base: String
+  /// Whether it is a part of a batch.
+  var isInBatch = false
 
   /// The options by name, decoded.
   var options: [String: String] {

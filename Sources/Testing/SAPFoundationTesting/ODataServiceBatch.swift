@@ -52,16 +52,15 @@ extension ODataServiceState {
       if !group.isEmpty, before[group] == nil { before[group] = self }
       guard !failed.contains(group) else { continue }
       let target = Self.resolved(item["url"]?.plainText ?? "", created)
-      let pieces = target.split(separator: "?", maxSplits: 1).map(String.init)
+      let (path, query) = Self.pathAndQuery(of: target)
       var fields: HTTPFields = [:]
       for (name, value) in item["headers"]?.members ?? [:] {
         if let name = try? FieldName(name) { fields[name] = value.plainText }
       }
       let answer = reply(
         to: ODataServiceRequest(
-          method: item["method"]?.plainText ?? "", path: pieces.first ?? "",
-          query: pieces.count > 1 ? pieces[1] : "", fields: fields,
-          body: Data((item["body"]?.jsonText ?? "").utf8), base: request.base))
+          method: item["method"]?.plainText ?? "", path: path, query: query, fields: fields,
+          body: Data((item["body"]?.jsonText ?? "").utf8), base: request.base, isInBatch: true))
       let id = item["id"]?.plainText ?? ""
       if let location = answer.fields[.location] { created[id] = String(location.dropFirst(request.base.count)) }
       if !group.isEmpty, !answer.status.isSuccessful, let state = before[group] {
@@ -105,10 +104,16 @@ extension ODataServiceState {
       let read = MultipartReader.response(in: Array("HTTP/1.1 200 OK\r\n".utf8) + bytes[lineEnd...].dropFirst())
     else { return nil }
     let target = words[1].hasPrefix(base) ? String(words[1].dropFirst(base.count)) : words[1]
-    let pieces = target.split(separator: "?", maxSplits: 1).map(String.init)
+    let (path, query) = pathAndQuery(of: target)
     return ODataServiceRequest(
-      method: words[0], path: pieces[0], query: pieces.count > 1 ? pieces[1] : "", fields: read.head.fields,
-      body: Data(read.body), base: base)
+      method: words[0], path: path, query: query, fields: read.head.fields, body: Data(read.body), base: base,
+      isInBatch: true)
+  }
+
+  /// Returns both parts of a target, either of which may be empty.
+  private static func pathAndQuery(of target: String) -> (path: String, query: String) {
+    let path = target.prefix { $0 != "?" }
+    return (String(path), String(target[path.endIndex...].dropFirst()))
   }
 
   private static func part(_ answer: ODataServiceAnswer, id: String?) -> String {

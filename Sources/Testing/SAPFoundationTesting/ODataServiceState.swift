@@ -37,11 +37,18 @@ struct ODataServiceState: Sendable {
     var properties = properties.filter { !$0.key.hasPrefix("@") && $0.key != "__metadata" }
     if case .integer? = properties["ID"] {
     } else {
-      properties["ID"] = .integer(Int64((sets[set]?.keys.max() ?? 0) + 1))
+      properties["ID"] = .integer(Int64(freeID(in: set)))
     }
     guard case .integer(let id)? = properties["ID"] else { return 0 }
     sets[set, default: [:]][Int(id)] = Entity(properties: properties, version: changes, media: media)
     return Int(id)
+  }
+
+  /// Returns the number after the largest one, or the smallest free one if there is none after it.
+  private func freeID(in set: String) -> Int {
+    let entities = sets[set] ?? [:]
+    let (next, overflows) = (entities.keys.max() ?? 0).addingReportingOverflow(1)
+    return overflows ? (1...).first { entities[$0] == nil } ?? 0 : next
   }
 
   mutating func update(_ set: String, _ id: Int, _ change: (inout [String: JSONValue]) -> Void) {
@@ -60,7 +67,9 @@ struct ODataServiceState: Sendable {
     if request.method == "POST", let method = request.fields["X-HTTP-Method"] { request.method = method }
     let segments = request.path.split(separator: "/").map { PercentEncoding.pathSegment.decode($0) }
     guard let first = segments.first else { return .json(.object(["value": .array([])])) }
-    if first == "$batch" { return batch(request) }
+    if first == "$batch" {
+      return request.isInBatch ? error(400, "A batch cannot contain a batch") : batch(request)
+    }
     let (name, key) = Self.parts(of: first)
     let rest = Array(segments.dropFirst())
     if name == "CountOf" { return countOf(key ?? request.options["Set"] ?? "", isInline: key != nil) }
@@ -221,9 +230,10 @@ extension ODataServiceState {
     if let token = (options["$deltatoken"] ?? options["!deltatoken"])?.filter(\.isNumber), let since = Int(token) {
       return delta(name, since, request.base)
     }
-    let start = options["$skiptoken"].flatMap { Int($0) } ?? 0
-    let wanted = selected.dropFirst(options["$skip"].flatMap { Int($0) } ?? 0)
-      .prefix(options["$top"].flatMap { Int($0) } ?? Int.max)
+    guard let start = Self.count(options["$skiptoken"]), let skipped = Self.count(options["$skip"]),
+      let limit = Self.count(options["$top"], otherwise: .max)
+    else { return error(400, "$skip, $top and $skiptoken must be numbers that are not negative") }
+    let wanted = selected.dropFirst(skipped).prefix(limit)
     let entities = wanted.dropFirst(start).prefix(settings.pageSize).compactMap { id in
       sets[name]?[id].map { shown(name, id, $0, request.base) }
     }
@@ -241,6 +251,12 @@ extension ODataServiceState {
     if options["$count"] == "true" { page["@odata.count"] = .integer(Int64(selected.count)) }
     if !isV2 { page["@odata.context"] = .string(request.base + "$metadata#\(name)") }
     return .json(isV2 ? .object(["d": .object(page)]) : .object(page))
+  }
+
+  /// Returns the number in an option, or the other one without the option; nil if it is negative or no number.
+  private static func count(_ option: String?, otherwise count: Int = 0) -> Int? {
+    guard let option else { return count }
+    return Int(option).flatMap { $0 < 0 ? nil : $0 }
   }
 
   private func deltaLink(_ name: String, _ base: String) -> JSONValue {

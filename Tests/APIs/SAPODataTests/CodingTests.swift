@@ -44,6 +44,16 @@ struct CodingTests {
     #expect(read == Self.value)
   }
 
+  @Test("An offset of a day or more is written as one that can be read", arguments: formats, [Int.min, 1440, .max])
+  func offsetOfADayOrMoreIsWrittenAsOneThatCanBeRead(format: ODataFormat, offset: Int) throws {
+    let date = Date(timeIntervalSince1970: 1_767_225_600)
+
+    let json = try ODataEncoder.encode(ODataDateTimeOffset(date, offset: offset), format)
+    let read = try ODataDecoder.decode(ODataDateTimeOffset.self, from: json)
+
+    #expect(read == ODataDateTimeOffset(date, offset: offset < 0 ? -1439 : 1439))
+  }
+
   @Test func gatewayWritesV2AndItIsRead() throws {
     let text = #"""
       {"id":"9007199254740993","price":"0.1234567890123456789","weight":"1.5","at":"\/Date(1767225600125)\/",

@@ -33,6 +33,9 @@ struct LiteralTests {
     Case(
       literal: .dateTimeOffset(ODataDateTimeOffset(date, offset: 90)),
       v2: "datetimeoffset'2026-01-01T01:30:00.25+01:30'", v4: "2026-01-01T01:30:00.25+01:30"),
+    Case(
+      literal: .dateTimeOffset(ODataDateTimeOffset(date, offset: .min)),
+      v2: "datetimeoffset'2025-12-31T00:01:00.25-23:59'", v4: "2025-12-31T00:01:00.25-23:59"),
     Case(literal: .day(ODataDay(date)), v2: "datetime'2026-01-01T00:00:00'", v4: "2026-01-01"),
     Case(literal: .time(time(13, 5)), v2: "time'PT13H5M0S'", v4: "13:05:00"),
     Case(literal: .duration(.seconds(-3661)), v2: "time'-PT1H1M1S'", v4: "duration'-PT1H1M1S'"),

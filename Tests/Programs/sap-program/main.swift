@@ -14,6 +14,7 @@ import SAPFoundation
 //     delete-cookie=N     deletes it there
 //     cookies             prints the session's cookies
 //     password=USER:PASS  answers later challenges with a permanent credential
+//     log                 prints later warnings and errors, each after it has used another session
 let arguments = CommandLine.arguments.dropFirst()
 guard let kind = arguments.first else { exit(2) }
 
@@ -54,6 +55,16 @@ final class Shared<Value>: @unchecked Sendable {
   }
 }
 
+/// Prints warnings and errors. It first uses a new session of the default configuration, like a sink that sends them.
+struct SessionSink: LogSink {
+  func write(_ line: String, at level: LogLevel) {
+    let cookies = SAPURLSession().configuration.httpCookieStorage?.cookies?.count ?? 0
+    print("\(cookies) cookies:", line)
+  }
+
+  func isEnabled(_ level: LogLevel) -> Bool { level >= .warning }
+}
+
 let delegate = Delegate()
 
 @MainActor func makeSession() -> SAPURLSession {
@@ -89,7 +100,7 @@ for argument in arguments.dropFirst() {
     let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
     return argument.contains("://") ? (argument, "") : (parts[0], parts.count > 1 ? parts[1] : "")
   }()
-  let sessionNeeded = !["clear-shared", "set-cookie", "delete-cookie"].contains(command)
+  let sessionNeeded = !["clear-shared", "set-cookie", "delete-cookie", "log"].contains(command)
   if sessionNeeded, made == nil { made = makeSession() }
   switch command {
   case "clear":
@@ -99,6 +110,7 @@ for argument in arguments.dropFirst() {
     URLCache.shared.removeAllCachedResponses()
     HTTPCookieStorage.shared.removeCookies(since: .distantPast)
   case "sign-out": made?.clearCredentials()
+  case "log": SAPURLSession.logSink = SessionSink()
   case "set-cookie": setCookie(value)
   case "delete-cookie":
     for cookie in HTTPCookieStorage.shared.cookies ?? [] where cookie.name == value {

@@ -19,9 +19,16 @@ enum KeptCredentials {
     }
   }
 
+  /// The values of the program; nil if there can be no file, which the log says.
+  private static var values: CodableStorage? {
+    let values = ProgramValues.storage
+    SessionLog.writeKept()
+    return values
+  }
+
   /// Returns the credential of an earlier run; nil if there is none.
   static func credential(for space: URLProtectionSpace) -> URLCredential? {
-    guard let kept = try? ProgramValues.storage?.get(Kept.self, for: key(space)) else { return nil }
+    guard let kept = try? values?.get(Kept.self, for: key(space)) else { return nil }
     return URLCredential(user: kept.user, password: kept.password, persistence: .permanent)
   }
 
@@ -30,13 +37,13 @@ enum KeptCredentials {
     let kept = Kept(
       host: space.host, port: space.port, scheme: space.protocol, realm: space.realm,
       method: space.authenticationMethod, user: user, password: password)
-    do { try ProgramValues.storage?.put(kept, for: key(space)) } catch {
+    do { try values?.put(kept, for: key(space)) } catch {
       SessionLog.write(.warning, nil, "a permanent credential could not be stored: \(error)")
     }
   }
 
   static func remove(for space: URLProtectionSpace) {
-    SessionLog.failure(deleting: "credential") { try ProgramValues.storage?.remove(for: key(space)) }
+    SessionLog.failure(deleting: "credential") { try values?.remove(for: key(space)) }
   }
 
   /// Removes a credential that a server has refused.
@@ -49,7 +56,7 @@ enum KeptCredentials {
 
   /// Removes all credentials, here and in Foundation's storage.
   static func removeAll() {
-    guard let values = ProgramValues.storage else { return }
+    guard let values = Self.values else { return }
     SessionLog.failure(deleting: "credentials") {
       for key in try values.keys() where key.hasPrefix(prefix) {
         if let kept = try? values.get(Kept.self, for: key) {

@@ -22,7 +22,12 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
 
   /// The storage of all sessions of the default configuration. If there can be no file, the cookies are in memory, and
   /// the log says so.
-  static let storage: SAPHTTPCookieStorage = {
+  static var storage: SAPHTTPCookieStorage {
+    defer { SessionLog.writeKept() }
+    return made
+  }
+
+  private static let made: SAPHTTPCookieStorage = {
     do {
       guard let url = ProgramFolder.data.file("cookies.sqlite") else {
         throw HTTPError(.file, "the user has no folder for data: set XDG_DATA_HOME or HOME", phase: .preparing)
@@ -32,7 +37,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
       atexit { DefaultCookies.storage.synchronize() }
       return storage
     } catch {
-      SessionLog.write(.warning, "SAPHTTPCookieStorage", "cookies are kept in memory only: \(error)")
+      SessionLog.keep(.warning, "SAPHTTPCookieStorage", "cookies are kept in memory only: \(error)")
       return SAPHTTPCookieStorage()
     }
   }()
@@ -125,6 +130,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
 
   func synchronize() {
     let storage = Self.storage  // on these cookies: it adopts cookies by its rules
+    defer { SessionLog.writeKept() }
     state.withLock { state in
       guard let changes = state.shared.changes() else { return }
       if state.shared.isMarked { ProgramMark.cookies.set() }
@@ -137,7 +143,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
   }
 
   private func adopt(_ changes: SharedCookies.Changes, by storage: SAPHTTPCookieStorage, _ state: inout State) {
-    do { try removeIfDue(&state) } catch { return log("removed", error) }
+    do { try removeIfDue(&state) } catch { return keepLine("removed", error) }
     do {
       if !changes.removed.isEmpty {
         for (site, cookies) in try file.blockingCookies().sites {
@@ -148,7 +154,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
       for cookie in changes.added where state.policy != .never {
         try storage.put(cookie) { site, change in try file.blockingUpdate(site, change) }
       }
-    } catch { log("adopted from HTTPCookieStorage.shared", error) }
+    } catch { keepLine("adopted from HTTPCookieStorage.shared", error) }
   }
 
   private func removeIfDue(_ state: inout State) throws {
@@ -165,13 +171,20 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
   }
 
   private func isUsable() -> Bool {
-    state.withLock { state in
-      do { try removeIfDue(&state) } catch { log("removed", error) }
+    defer { SessionLog.writeKept() }
+    return state.withLock { state in
+      do { try removeIfDue(&state) } catch { keepLine("removed", error) }
       return !state.isRemovalDue
     }
   }
 
   private func log(_ what: String, _ error: any Error) {
-    SessionLog.write(.warning, "SAPHTTPCookieStorage", "cookies could not be \(what): \(error)")
+    keepLine(what, error)
+    SessionLog.writeKept()
+  }
+
+  /// Keeps the line of an error while ``state`` is locked.
+  private func keepLine(_ what: String, _ error: any Error) {
+    SessionLog.keep(.warning, "SAPHTTPCookieStorage", "cookies could not be \(what): \(error)")
   }
 }

@@ -41,10 +41,11 @@ extension ODataErrorPayload.Body {
     let inner = error["innererror"].map { ODataErrorPayload.Inner($0["ErrorDetails"] ?? $0) }
     let code = error["code"]?.text ?? ""
     let message = ODataErrorPayload.Message(error["message"])
+    let target = error["target"]?.text
     let own = error["details"].map(ODataErrorPayload.Detail.list) ?? []
     self.init(
-      code: code, message: message, target: error["target"]?.text, inner: inner,
-      details: (own.isEmpty ? inner?.details ?? [] : own).withoutRepetitions(of: code, message.value))
+      code: code, message: message, target: target, inner: inner,
+      details: (own.isEmpty ? inner?.details ?? [] : own).withoutRepetitions(of: message.value, at: target))
   }
 }
 
@@ -130,13 +131,19 @@ extension ODataErrorPayload.Severity {
 }
 
 extension [ODataErrorPayload.Detail] {
-  /// Returns the details without those that repeat the outer error or each other.
-  fileprivate func withoutRepetitions(of code: String, _ message: String) -> Self {
-    var seen: Set<[String]> = [[code, message]]
-    let distinct = filter { detail in
-      detail.message != message && seen.insert([detail.code, detail.message]).inserted
+  /// Returns the details without those that repeat the outer error or each other. The same message about another target
+  /// or property is another error.
+  ///
+  /// - Parameters:
+  ///   - message: that of the outer error; empty if it has none, which no detail repeats.
+  ///   - target: that of the outer error.
+  fileprivate func withoutRepetitions(of message: String, at target: String?) -> Self {
+    var seen: Set<[String]> = []
+    return filter { detail in
+      let hasOwnTarget = [detail.target, detail.propertyRef].contains { $0 != nil && $0 != target }
+      guard message.isEmpty || detail.message != message || hasOwnTarget else { return false }
+      return seen.insert([detail.code, detail.message, detail.target ?? "", detail.propertyRef ?? ""]).inserted
     }
-    return distinct
   }
 }
 

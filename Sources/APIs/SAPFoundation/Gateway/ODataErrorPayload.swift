@@ -32,7 +32,8 @@ public struct ODataErrorPayload: Sendable, Hashable, Decodable {
     public let target: String?
     /// Details of the server's implementation.
     public let inner: Inner?
-    /// The further errors, from V4's `details` or V2's `errordetails`, without those that repeat this one.
+    /// The further errors, from V4's `details` or V2's `errordetails`, without repetitions. A detail with this error's
+    /// message is one, unless it has another target or property.
     public let details: [Detail]
   }
 

@@ -39,10 +39,9 @@ public struct ODataServiceError: Error, Sendable, Hashable {
   }
 
   private init(_ status: HTTPStatus, _ error: ODataErrorPayload.Body, _ payload: ODataErrorPayload?, _ data: Data) {
-    let text = error.message.value.isEmpty ? error.details.first?.message : error.message.value
     self.status = status
     code = error.code
-    message = text ?? "\(status)"
+    message = error.text ?? "\(status)"
     language = error.message.language
     details = error.details
     self.payload = payload
@@ -80,6 +79,9 @@ extension ODataErrorPayload.Body {
   init(text: String) {
     self.init(code: "", message: .init(language: nil, value: text), target: nil, inner: nil, details: [])
   }
+
+  /// The text for the user: the message, otherwise the first one of a detail; nil if there is none.
+  var text: String? { ([message.value] + details.map(\.message)).first { !$0.isEmpty } }
 
   /// Returns the error in `sap-message` (V2: one message with details) or `sap-messages` (V4: an array); nil if no
   /// message is an error.
@@ -126,13 +128,25 @@ extension JSONValue {
 enum ReadableText {
   /// The maximum number of characters in a text. A longer text is a page rather than a message.
   private static let lengthLimit = 500
+  /// The maximum number of bytes that are read: a body may be long, and its text is at the beginning.
+  private static let sizeLimit = 64 << 10
 
-  /// Returns plain text unchanged. For an HTML page, returns its title and first heading.
+  /// Returns plain text unchanged. For an HTML page, returns its title and first heading. Only the first 64 KiB count.
   static func of(_ body: Data) -> String {
-    let text = String(data: body, encoding: .utf8) ?? String(data: body, encoding: .isoLatin1) ?? ""
+    let start = beginning(of: body)
+    let text = String(data: start, encoding: .utf8) ?? String(data: start, encoding: .isoLatin1) ?? ""
     let readable = isMarkup(body) ? headline(of: text) : text
     let line = readable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return line.count > lengthLimit ? line.prefix(lengthLimit) + "…" : line
+  }
+
+  /// Returns the bytes up to the limit, without the parts of a character of UTF-8 that it cuts: they would make the
+  /// text invalid.
+  private static func beginning(of body: Data) -> Data {
+    guard body.count > sizeLimit else { return body }
+    let limit = body.startIndex + sizeLimit
+    let end = (0...3).map { limit - $0 }.first { body[$0] & 0xC0 != 0x80 } ?? limit
+    return body[..<end]
   }
 
   static func isMarkup(_ body: Data) -> Bool {

@@ -94,7 +94,7 @@ extension SAPURLError: LocalizedError {
     case .requestFailed(let error): error.localizedDescription
     case .redirection(let response): Self.phrase(response)
     case .client(let response, let payload), .server(let response, let payload):
-      payload?.text ?? Self.phrase(response)
+      payload?.error.text ?? Self.phrase(response)
     case .other(let error): error.localizedDescription
     case .unknown: "The response is not an HTTP response."
     }
@@ -112,13 +112,6 @@ extension SAPURLError: LocalizedError {
   }
 
   private static func phrase(_ response: HTTPURLResponse) -> String { "\(HTTPStatus(response.statusCode))" }
-}
-
-extension ODataErrorPayload {
-  /// The message for the user; nil if there is none.
-  fileprivate var text: String? {
-    error.message.value.isEmpty ? error.details.first?.message : error.message.value
-  }
 }
 
 /// The service returned a sign-in page, with status 200, instead of the resource.

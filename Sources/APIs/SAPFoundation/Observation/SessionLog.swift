@@ -11,7 +11,31 @@ package enum SessionLog {
 
   private static let current = Mutex<any LogSink>(SessionLoggers())
 
-  /// Writes a line.
+  /// A line that is written later.
+  private struct KeptLine {
+    let level: LogLevel
+    let part: String?
+    let text: String
+  }
+
+  private static let kept = Mutex<[KeptLine]>([])
+
+  /// Keeps a line until ``writeKept()``, for code that holds a lock or makes a static constant: the sink, which is code
+  /// of the app, may use a session that needs either.
+  static func keep(_ level: LogLevel, _ part: String?, _ text: String) {
+    kept.withLock { $0.append(KeptLine(level: level, part: part, text: text)) }
+  }
+
+  /// Writes the kept lines. The caller holds no lock.
+  static func writeKept() {
+    let lines = kept.withLock { kept in
+      defer { kept = [] }
+      return kept
+    }
+    for line in lines { write(line.level, line.part, line.text) }
+  }
+
+  /// Writes a line. The caller holds no lock; see ``keep(_:_:_:)``.
   ///
   /// - Parameter part: the part of the session: `CorrelationObserver` for
   ///   `SAP.Foundation.SAPURLSession.CorrelationObserver`.

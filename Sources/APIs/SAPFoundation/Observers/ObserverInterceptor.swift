@@ -37,7 +37,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     _ task: SAPURLSessionTask, about request: inout HTTPRequest, in call: Call
   ) async throws -> HTTPResponse? {
     let session = task.session
-    for handler in session.eventHandlers where session.isCurrent(handler) {
+    for handler in session.eventHandlers where handler.isCurrent {
       if let observer = handler.intercepting {
         switch try await observer.interceptor.prepare(request, in: call) {
         case .send(let prepared): request = prepared
@@ -46,9 +46,10 @@ struct ObserverInterceptor: ImmediateInterceptor {
         guard handler.mayOverride else { continue }
       }
       let shown = task.shown(request)
-      let answer: SAPURLSession.RequestDisposition = try await session.ask(
+      let reply: SAPURLSession.RequestDisposition? = try await session.ask(
         handler, "sapURLSession(_:task:willSend:completionHandler:)", of: task
       ) { $0.sapURLSession(session, task: task, willSend: shown, completionHandler: $1) }
+      guard let answer = reply else { continue }
       switch answer {
       case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
       case .cancel(let error): throw task.fail(error)
@@ -78,7 +79,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     var outcome = received
     var isReplaced = false
     var shown = outcome.response
-    asking: for handler in session.eventHandlers where session.isCurrent(handler) {
+    asking: for handler in session.eventHandlers where handler.isCurrent {
       if let observer = handler.intercepting {
         switch try await observer.interceptor.review(outcome, of: attempt, in: call) {
         case .accept: break
@@ -88,9 +89,10 @@ struct ObserverInterceptor: ImmediateInterceptor {
         guard handler.mayOverride else { continue }
       }
       guard case .success(var response) = outcome, let current = shown else { continue }
-      let answer: SAPURLSession.ResponseDisposition = try await session.ask(
+      let reply: SAPURLSession.ResponseDisposition? = try await session.ask(
         handler, "sapURLSession(_:dataTask:didReceive:completionHandler:) (response)", of: task
       ) { $0.sapURLSession(session, dataTask: task, didReceive: current, completionHandler: $1) }
+      guard let answer = reply else { continue }
       switch answer {
       case .allow(let changed) where changed === current: continue
       case .allow(let changed):

@@ -17,6 +17,8 @@ struct SessionEventHandler: @unchecked Sendable {
   let mayRefuseServers: Bool
   /// Whether it may override callbacks that this module's interceptors stand for: it is of a subclass of an app's.
   let mayOverride: Bool
+  /// Whether it gets no more calls. All copies share this.
+  private let hasLeft = Locked(false)
 
   init(_ observer: any SAPURLSessionObserving) { self.init(observer, observer, nil) }
 
@@ -36,6 +38,13 @@ struct SessionEventHandler: @unchecked Sendable {
     mayOverride = !isOwn && observer is BuiltInObserver
   }
 
+  /// Whether it is still called: false after it was unregistered, and after its last call, that the session is invalid.
+  /// A list of handlers that was read before may still have it.
+  var isCurrent: Bool { !hasLeft.value }
+
+  /// Ends the calls, also those that are queued.
+  func leave() { _ = hasLeft.replace(by: true) }
+
   /// The observers that accept what the system decides about a server. A class that is missing here is asked, and so is
   /// a subclass of one that is not.
   private static let neverRefuseServers: Set<ObjectIdentifier> = [
@@ -54,13 +63,9 @@ extension SAPURLSession {
   /// The observers in their order, then the delegate.
   var eventHandlers: [SessionEventHandler] { state.withLock { $0.handlers } }
 
-  /// Whether a handler is still to be asked: it may have been unregistered since the list of handlers was read.
-  func isCurrent(_ handler: SessionEventHandler) -> Bool {
-    state.withLock { state in state.handlers.contains { $0.events === handler.events } }
-  }
-
-  /// Calls one handler, on the delegate queue, and returns its first answer. Cancelling the current task ends the wait.
-  /// Requests that the handler makes count as made for the current calls.
+  /// Calls one handler, on the delegate queue, and returns its first answer; nil if the handler has left before the
+  /// call. Cancelling the current task ends the wait. Requests that the handler makes count as made for the current
+  /// calls.
   ///
   /// - Parameters:
   ///   - method: the name of the method that is called, for a warning if there is no answer.
@@ -68,13 +73,17 @@ extension SAPURLSession {
   func ask<Answer: Sendable>(
     _ handler: SessionEventHandler, _ method: StaticString, of task: SAPURLSessionTask,
     _ call: @escaping @Sendable (any SAPURLSessionEvents, @escaping @Sendable (Answer) -> Void) -> Void
-  ) async throws -> Answer {
-    let answer = OneShot<Answer>()
+  ) async throws -> Answer? {
+    let answer = OneShot<Answer?>()
     let context = CallContext.current
     let question = AnswerWatch.Question(to: handler, method, of: task)
     answerWatch.add(question)
     defer { answerWatch.remove(question) }
     callbacks.add {
+      guard handler.isCurrent else {
+        answer.answer(.success(nil))
+        return
+      }
       question.watch { context.perform { call(handler.events) { answer.answer(.success($0)) } } }
     }
     return try await answer.wait()
@@ -84,7 +93,7 @@ extension SAPURLSession {
   func notify(_ event: @escaping @Sendable (any SAPURLSessionEvents) -> Void) {
     let handlers = eventHandlers
     guard !handlers.isEmpty else { return }
-    callbacks.add { for handler in handlers { event(handler.events) } }
+    callbacks.add { for handler in handlers where handler.isCurrent { event(handler.events) } }
   }
 
   /// Calls a completion handler of a task on the delegate queue, and waits until it returns.
@@ -112,9 +121,10 @@ extension SAPURLSessionTask {
       @escaping @Sendable (any SAPURLSessionEvents, Answer.Value, @escaping @Sendable (Answer) -> Void) -> Void
   ) async throws -> Answer {
     var answer = first
-    for handler in session.eventHandlers where session.isCurrent(handler) {
+    for handler in session.eventHandlers where handler.isCurrent {
       guard case .next(let value) = answer.resolution else { break }
-      answer = try await session.ask(handler, method, of: self) { question($0, value, $1) }
+      let given: Answer? = try await session.ask(handler, method, of: self) { question($0, value, $1) }
+      answer = given ?? answer
       if case .fail(let error) = answer.resolution { throw fail(error) }
     }
     return answer
@@ -125,10 +135,11 @@ extension SAPURLSessionTask {
   func resolve(_ challenge: URLAuthenticationChallenge) async throws -> SAPURLSession.AuthChallengeDisposition {
     let methods = ChallengeMethod.methods(for: challenge.protectionSpace)
     for handler in session.eventHandlers {
-      for method in methods where session.isCurrent(handler) {
-        let answer: SAPURLSession.AuthChallengeDisposition = try await session.ask(handler, method.name, of: self) {
+      for method in methods where handler.isCurrent {
+        let reply: SAPURLSession.AuthChallengeDisposition? = try await session.ask(handler, method.name, of: self) {
           [self] events, done in method.call(events, with: challenge, of: self, done)
         }
+        guard let answer = reply else { continue }
         switch answer.resolution {
         case .next: continue
         case .final: return answer

@@ -61,6 +61,7 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
     removal.remove(.all, from: cache)
     replaced?.removeAllCachedResponses()
     replaced?.setMark()
+    SessionLog.writeKept()
   }
 
   /// Removes all responses: the date at which a response was first stored is not known.
@@ -71,6 +72,7 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
     replaced?.removeCachedResponse(for: request)
     guard let url = request.url else { return }
     removal.remove(.url(CacheKey(url).url), from: cache)
+    SessionLog.writeKept()
   }
 
   // MARK: - What Foundation's sessions and the app store
@@ -130,7 +132,10 @@ final class CacheRemoval: ImmediateInterceptor {
       running.count += 1
       running.last = Task { [before = running.last] in
         await before?.value
-        do { try await cache.remove(selection) } catch { fail(removal, error) }
+        do { try await cache.remove(selection) } catch {
+          fail(removal, error)
+          SessionLog.writeKept()
+        }
         self.running.withLock { running in
           running.count -= 1
           if running.count == 0 { running.last = nil }
@@ -158,8 +163,9 @@ final class CacheRemoval: ImmediateInterceptor {
     return .send(request)
   }
 
+  /// The log keeps a line, because the caller of `remove` may hold a lock.
   private func fail(_ removal: Removal, _ error: any Error) {
     failed.withLock { $0.append(removal) }
-    SessionLog.write(.error, "URLCache", "the cache could not be emptied, and is not used until it is: \(error)")
+    SessionLog.keep(.error, "URLCache", "the cache could not be emptied, and is not used until it is: \(error)")
   }
 }

@@ -57,6 +57,16 @@ extension SAPURLSession {
     }
   }
 
+  /// Continues a download with its original request; see ``downloadTask(with:resumeData:completionHandler:)``. Runs off
+  /// the caller's actor.
+  @concurrent public func download(
+    for request: URLRequest, resumeFrom resumeData: Data
+  ) async throws -> (URL, URLResponse) {
+    try await content { done in
+      downloadTask(with: request, resumeData: resumeData, completionHandler: Self.keepingFile(done))
+    }
+  }
+
   /// Sends a request, and returns as soon as the head of the response is received. The body is read as it is iterated.
   /// Runs off the caller's actor.
   ///

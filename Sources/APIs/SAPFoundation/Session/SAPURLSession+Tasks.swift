@@ -99,10 +99,28 @@ extension SAPURLSession {
   /// Makes a task that continues a download that ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)`` has
   /// stopped. If the resource has changed since, the download begins again. Invalid data fail the task with
   /// ``SAPURLSessionError/invalidRequest``.
+  ///
+  /// The data contain the URL of the request, but none of its fields and settings. If it had any, pass it again: see
+  /// ``downloadTask(with:resumeData:completionHandler:)``.
   public func downloadTask(
     withResumeData resumeData: Data,
     completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
   ) -> SAPURLSessionDownloadTask {
     SAPURLSessionDownloadTask(resuming: resumeData, of: self, to: .file(completionHandler))
+  }
+
+  /// Makes a task that continues a download with its original request, whose fields, timeout and cache policy the
+  /// resume data do not contain; otherwise like ``downloadTask(withResumeData:completionHandler:)``.
+  ///
+  /// - Parameters:
+  ///   - request: the request. One for another URL than that of the data fails the task with `URLError.badURL`. Another
+  ///     method than GET begins the download again.
+  ///   - resumeData: the data of ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)``.
+  ///   - completionHandler: gets the file and the response, or the error.
+  public func downloadTask(
+    with request: URLRequest, resumeData: Data,
+    completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+  ) -> SAPURLSessionDownloadTask {
+    SAPURLSessionDownloadTask(resuming: resumeData, with: request, of: self, to: .file(completionHandler))
   }
 }

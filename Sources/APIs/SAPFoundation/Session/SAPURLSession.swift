@@ -56,6 +56,8 @@ public final class SAPURLSession: Sendable {
     var delegate: SessionEventHandler? { didSet { updateHandlers() } }
     /// The observers in their order, then the delegate.
     private(set) var handlers: [SessionEventHandler] = []
+    /// The observers of the invalidated session that are still to be notified of that.
+    var leaving: [SessionEventHandler] = []
     /// The credentials of unregistered observers, which the next sign-out removes, too.
     var formerKeepers: [any CredentialKeeper] = []
     var description: String?
@@ -225,12 +227,13 @@ extension SAPURLSession {
     }
   }
 
-  /// Removes an observer. It is not called any more from now on. For an observer that is not registered, this has no
-  /// effect. You may call it from within a callback. The session releases the observer when the tasks that are calling
-  /// it have ended. It keeps the observer's store until the next sign-out, because ``clearCredentials()`` still removes
-  /// the user's data there.
+  /// Removes an observer. It is not called any more from now on: callbacks that wait in the queue are dropped, and only
+  /// one that is running continues. For an observer that is not registered, this has no effect. You may call it from
+  /// within a callback. The session releases the observer when the tasks that are calling it have ended. It keeps the
+  /// observer's store until the next sign-out, because ``clearCredentials()`` still removes the user's data there.
   public func unregister(_ observer: any SAPURLSessionObserving) {
     state.withLock { state in
+      for handler in state.observers + state.leaving where handler.events === observer { handler.leave() }
       state.observers.removeAll { $0.events === observer }
       state.retire(SessionEventHandler(observer))
     }
@@ -284,13 +287,18 @@ extension SAPURLSession {
     let (observers, delegate) = state.withLock { state in
       defer {
         for observer in state.observers { state.retire(observer) }
-        (state.observers, state.delegate) = ([], nil)
+        (state.leaving, state.observers, state.delegate) = (state.observers, [], nil)
       }
       return (state.observers, state.delegate)
     }
     callbacks.add { [self] in
-      for handler in observers { handler.observer?.sapURLSession(self, didBecomeInvalidWithError: nil) {} }
+      for handler in observers where handler.isCurrent {
+        handler.observer?.sapURLSession(self, didBecomeInvalidWithError: nil) {}
+        handler.leave()
+      }
       delegate?.delegate?.sapURLSession(self, didBecomeInvalidWithError: nil)
+      delegate?.leave()
+      state.withLock { $0.leaving = [] }
     }
   }
 }

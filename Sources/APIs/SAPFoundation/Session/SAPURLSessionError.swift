@@ -71,6 +71,10 @@ extension URLError {
   /// Foundation's key for the resume data of a download.
   static let resumeDataKey = "NSURLSessionDownloadTaskResumeData"
 
+  /// Whether an app can continue a download with the data in this error. If it was cancelled, only the handlers of
+  /// ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)`` get such data.
+  var hasResumeData: Bool { code != .cancelled && userInfo[Self.resumeDataKey] != nil }
+
   /// The codes of all kinds. `.unknown` is for those that no code describes.
   static let codes: [HTTPError.Kind: URLError.Code] = [
     .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,

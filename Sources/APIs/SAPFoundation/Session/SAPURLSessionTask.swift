@@ -208,18 +208,22 @@ extension SAPURLSessionTask {
 ///
 /// SAFETY: like its superclass, it has constants only.
 public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Sendable {
-  private let resumption: DownloadResumption?
+  /// What the app has passed to continue an earlier download.
+  let resumption: DownloadResumption?
 
   init(_ request: URLRequest, of session: SAPURLSession, to delivery: ResultReceiver) {
     resumption = nil
     super.init(request, of: session, to: delivery)
   }
 
-  init(resuming data: Data, of session: SAPURLSession, to delivery: ResultReceiver) {
+  /// - Parameter request: the request to continue with; nil for one that has only the URL of the data.
+  init(
+    resuming data: Data, with request: URLRequest? = nil, of session: SAPURLSession, to delivery: ResultReceiver
+  ) {
     // A local, because the optimizer of Swift 6.3.1 crashes on a property that is set from an optional decoding.
     let resumption = try? JSONDecoder().decode(DownloadResumption.self, from: data)
     self.resumption = resumption
-    super.init(resumption.map { URLRequest(url: $0.url) }, of: session, to: delivery)
+    super.init(resumption.map { request ?? URLRequest(url: $0.url) }, of: session, to: delivery)
   }
 
   /// Cancels the task, and returns the data with which
@@ -237,6 +241,7 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
 
   /// Downloads to a temporary file. Responses with a status other than 2xx are written to the file, too.
   func send(_ request: HTTPRequest) async throws {
+    try checkResumption()
     let location = Self.makeTemporaryFile()
     let destination = DownloadDestination(location, label: Self.temporaryFileLabel, access: .ownerOnly)
     var request = request
@@ -246,20 +251,19 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
     do {
       response = try await session.engine.resumableDownload(for: request, to: destination, resuming: resumption)
     } catch {
-      keep(error.resumption)
+      mutable.withLock { $0.download.resumption = error.resumption }
       throw error
     }
     guard response.status.isSuccessful else { return try await write(response.body) }
     mutable.withLock { $0.download.location = location }
   }
 
-  /// Keeps a partial file only if it can be continued: with the resume data that the app requested, or with those in
-  /// the error of a lost connection.
-  private func keep(_ resumption: DownloadResumption?) {
-    let isKept = mutable.withLock { state in
-      state.download.resumption = state.download.handlers.isEmpty ? nil : resumption
-      return !state.isCancelled || !state.download.handlers.isEmpty
-    }
-    if !isKept { resumption?.discard() }
+  /// Refuses a request for another URL than that of the resume data: it would silently begin a download from the start.
+  private func checkResumption() throws(HTTPError) {
+    guard let resumption, let url = originalRequest?.url, url.absoluteURL != resumption.url.absoluteURL else { return }
+    throw HTTPError(
+      .invalidRequest,
+      "the resume data are for \(resumption.url.redacted), but the request is for \(url.redacted): pass the request of "
+        + "the download that was stopped", phase: .preparing)
   }
 }

@@ -65,7 +65,8 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
 
   /// Sends a message. It returns when there is room for more.
   ///
-  /// - Throws: a `URLError`: the connection was lost, or the WebSocket was closed.
+  /// - Throws: a `URLError` if the connection was lost or the WebSocket was closed; the task's error if that failed
+  ///   before the handshake was complete.
   public func send(_ message: URLSessionWebSocketTask.Message) async throws {
     do { try await opened().send(.init(message)) } catch { throw HTTPError(wrapping: error).taskError }
   }
@@ -82,7 +83,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
 
   /// Receives the next message; waits until there is one.
   ///
-  /// - Throws: a `URLError`: the connection was lost, or the WebSocket was closed.
+  /// - Throws: the same errors as ``send(_:)``.
   public func receive() async throws -> URLSessionWebSocketTask.Message {
     do { return .init(try await opened().receive()) } catch { throw HTTPError(wrapping: error).taskError }
   }
@@ -151,6 +152,22 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     return try await opening.wait()
   }
 
+  /// Completes the handshake unless it is already complete, and ends the waits for it. Returns how the app has closed
+  /// the WebSocket before.
+  @discardableResult
+  private func complete(_ result: Result<WebSocket, any Error>) -> (code: WebSocket.CloseCode, reason: String)? {
+    let (waiting, closing) = connection.withLock { connection in
+      connection.result = connection.result ?? result
+      defer { connection.waiting = [] }
+      return (connection.waiting, connection.closing)
+    }
+    for opening in waiting { opening.answer(result) }
+    return closing
+  }
+
+  /// Ends all waits for the handshake, because the task has failed. Most failures before it never reach `run`.
+  func didFail(_ error: any Error) { complete(.failure(error)) }
+
   /// Opens the WebSocket, and returns when it is closed.
   func run(_ request: HTTPRequest) async throws {
     var options = WebSocket.Options()
@@ -159,12 +176,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     do {
       result = .success(try await session.engine.webSocket(for: request, protocols: protocols, options: options))
     } catch { result = .failure(error) }
-    let (waiting, closing) = connection.withLock { connection in
-      connection.result = result
-      defer { connection.waiting = [] }
-      return (connection.waiting, connection.closing)
-    }
-    for opening in waiting { opening.answer(result) }
+    let closing = complete(result)
     let socket = try result.get()
     session.notify { [self] in
       $0.sapURLSession(session, webSocketTask: self, didOpenWithProtocol: socket.negotiatedProtocol)

@@ -9,6 +9,7 @@ extension URLSessionConfiguration {
   /// with the capacity of the `URLCache`.
   var sessionCache: SAPURLCache? {
     guard let urlCache else { return nil }
+    defer { SessionLog.writeKept() }
     return urlCache as? SAPURLCache ?? SharedURLCaches.cache(for: urlCache) ?? SAPURLCache(urlCache.engineCache())
   }
 }
@@ -59,7 +60,8 @@ extension URLCache {
     storeCachedResponse(CachedURLResponse(response: response, data: Data([1])), for: URLRequest(url: url))
   }
 
-  /// Makes a cache of the engine like this one: on disk if this one has a directory, otherwise in memory.
+  /// Makes a cache of the engine like this one: on disk if this one has a directory, otherwise in memory. If the
+  /// directory cannot be used, the log keeps a line.
   ///
   /// - Parameter isShared: whether to use the program's folder if no directory was named.
   fileprivate func engineCache(isShared: Bool = false) -> HTTPCache {
@@ -68,7 +70,7 @@ extension URLCache {
       let capacity = isShared && diskCapacity == Self.standardDiskCapacity ? nil : diskCapacity
       do {
         return try SAPURLCache(directory: directory, diskCapacity: capacity ?? SAPURLCache.standardCapacity).cache
-      } catch { SessionLog.write(.error, "URLCache", "responses are stored in memory: \(error)") }
+      } catch { SessionLog.keep(.error, "URLCache", "responses are stored in memory: \(error)") }
     }
     let isStandard = isShared && memoryCapacity == Self.standardMemoryCapacity
     return HTTPCache(store: isStandard ? MemoryCacheStore() : MemoryCacheStore(capacity: Int64(memoryCapacity)))

@@ -19,7 +19,11 @@ struct TaskRun: Sendable {
       guard canStart else { throw SAPURLSessionError.invalidURLSession }
       data = try await send()
       if let failure = task.failure { throw failure }
-    } catch { failure = task.failure ?? HTTPError(wrapping: error).taskError }
+    } catch {
+      let reason = task.failure ?? HTTPError(wrapping: error).taskError
+      (task as? SAPURLSessionWebSocketTask)?.didFail(reason)
+      failure = reason
+    }
     let observers = session.state.withLock { $0.observers }
     if observers.isEmpty {
       notifyOfDownload(failure)
@@ -135,7 +139,7 @@ struct TaskRun: Sendable {
     notifyOfDownload(failure)
     var failure = failure
     var isFinal = false
-    for observer in observers where !isFinal && session.isCurrent(observer) {
+    for observer in observers where !isFinal && observer.isCurrent {
       if case .cancel(let error) = await answer(of: observer, to: failure) { (failure, isFinal) = (error, true) }
     }
     finish(data, failure, isFinal: isFinal)
@@ -147,6 +151,7 @@ struct TaskRun: Sendable {
   private func finish(_ data: Data?, _ failure: (any Error)?, isFinal: Bool) {
     let delegate = isFinal ? nil : session.state.withLock { $0.delegate }
     let result = task.mutable.withLock { $0.complete(failure) }
+    if !isContinuable(result.download, failure) { result.download.resumption?.discard() }
     let resumeData = result.download.resumption.flatMap { try? JSONEncoder().encode($0) }
     let deliver: CallbackQueue.Callback = { [task, session] in
       result.parent.perform {
@@ -158,6 +163,12 @@ struct TaskRun: Sendable {
       session.didComplete(task)
     }
     if result.isAwaited, session.eventHandlers.isEmpty { deliver() } else { session.callbacks.add(deliver) }
+  }
+
+  /// Whether the app has the resume data of a failed download: from a handler, from the error, or those that it passed.
+  private func isContinuable(_ download: TaskState.Download, _ failure: (any Error)?) -> Bool {
+    !download.handlers.isEmpty || (failure as? URLError)?.hasResumeData == true
+      || download.resumption == (task as? SAPURLSessionDownloadTask)?.resumption
   }
 
   /// Notifies observers and the delegate that a download is complete.

@@ -45,6 +45,8 @@ struct TaskState {
   /// The measurements of all attempts.
   var metrics: [TransferMetrics] = []
   var download = Download()
+  /// The stream of the request's body while nothing of it was read.
+  var unreadBody: StreamChunks?
   var settings = Settings()
   /// The task's identifier and its values, once they were requested.
   var identifier: UUID?
@@ -114,6 +116,8 @@ struct TaskState {
     let delivery: ResultReceiver
     let isAwaited: Bool
     let download: Download
+    /// The stream that no attempt has read. It is closed with its release, which must not be under the task's lock.
+    let unreadBody: StreamChunks?
     let response: URLResponse?
     let parent: CallContext
   }
@@ -122,8 +126,9 @@ struct TaskState {
   mutating func complete(_ failure: (any Error)?) -> Completion {
     (phase, error, work) = (.completed, failure, nil)
     let result = Completion(
-      delivery: delivery, isAwaited: isAwaited, download: download, response: attempt.response, parent: parent)
-    (delivery, download.handlers, parent) = (.events, [], .none)
+      delivery: delivery, isAwaited: isAwaited, download: download, unreadBody: unreadBody,
+      response: attempt.response, parent: parent)
+    (delivery, download.handlers, unreadBody, parent) = (.events, [], nil, .none)
     return result
   }
 

@@ -20,12 +20,21 @@ extension SAPURLSessionTask {
     case .stream(let make): return .stream(length: length) { [self] in try await newStream(make) }
     case nil:
       guard let stream = request.httpBodyStream else { return nil }
-      let first = Locked<InputStream?>(stream)  // It can be read once; to send it again, a handler must give another.
-      return .stream(length: length) { [self] in
-        guard let stream = first.withLock({ $0.take() }) else { return try await newStream { nil } }
-        return try StreamChunks(opening: stream)
-      }
+      let first = Locked<InputStream?>(stream)
+      return .stream(length: length) { [self] in try await ownStream(first) }
     }
+  }
+
+  /// Returns the stream of the task's request until something of it was read: attempts that could not connect have only
+  /// opened it. Afterwards, to send the body again, a handler must give another.
+  ///
+  /// - Parameter first: the stream; nil once it was opened.
+  private func ownStream(_ first: Locked<InputStream?>) async throws -> StreamChunks {
+    if let unread = mutable.withLock({ $0.unreadBody }) { return unread }
+    guard let stream = first.withLock({ $0.take() }) else { return try await newStream { nil } }
+    let chunks = try StreamChunks(opening: stream, for: self)
+    mutable.withLock { $0.unreadBody = chunks }
+    return chunks
   }
 
   /// Returns a new stream for the body: that of the last handler that gives one, otherwise the task's own.
@@ -33,10 +42,11 @@ extension SAPURLSessionTask {
   /// - Parameter makeOwn: makes the task's own stream.
   private func newStream(_ makeOwn: @Sendable () -> InputStream?) async throws -> StreamChunks {
     var stream: InputStream?
-    for handler in session.eventHandlers where session.isCurrent(handler) {
-      let answer: SAPURLSession.InputStreamDisposition = try await session.ask(
+    for handler in session.eventHandlers where handler.isCurrent {
+      let reply: SAPURLSession.InputStreamDisposition? = try await session.ask(
         handler, "sapURLSession(_:task:needNewBodyStream:)", of: self
       ) { [self] in $0.sapURLSession(session, task: self, needNewBodyStream: $1) }
+      guard let answer = reply else { continue }
       switch answer {
       case .allow(let given): stream = given ?? stream
       case .cancel(let error): throw fail(error)
@@ -50,12 +60,16 @@ extension SAPURLSessionTask {
 /// The bytes of an input stream, read on a thread that may block. They can be iterated once.
 final class StreamChunks: AsyncSequence, Sendable {
   private let stream: Locked<InputStream>
+  /// The task whose unread body this is; nil for every other stream.
+  private weak let task: SAPURLSessionTask?
   private let queue = DispatchQueue(label: "SAP.Foundation.SAPURLSession.body")
   private static let chunkSize = 64 << 10
 
+  /// - Parameter task: holds the stream, so that it stays open, until reading begins; nil by default.
   /// - Throws: a `URLError` if the stream cannot be opened.
-  init(opening stream: InputStream) throws(URLError) {
+  init(opening stream: InputStream, for task: SAPURLSessionTask? = nil) throws(URLError) {
     self.stream = Locked(stream)
+    self.task = task
     if stream.streamStatus == .notOpen { stream.open() }
     if stream.streamStatus == .error { throw .unreadable(stream) }
   }
@@ -69,6 +83,7 @@ final class StreamChunks: AsyncSequence, Sendable {
 
     /// Returns the next chunk. Cancellation ends the wait even while the read blocks.
     func next() async throws -> Data? {
+      chunks.task?.mutable.withLock { $0.unreadBody = nil }
       let chunk = OneShot<Data?>()
       chunks.queue.async { [chunks] in chunk.answer(Result { try chunks.read() }) }
       return try await chunk.wait()

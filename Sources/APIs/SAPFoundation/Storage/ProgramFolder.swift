@@ -37,12 +37,12 @@ enum ProgramFolder {
 
 /// What this program keeps from one run to the next: passwords, and the marks of shared stores.
 enum ProgramValues {
-  /// The values in the folder for data; nil if there can be no file, which was logged.
+  /// The values in the folder for data; nil if there can be no file, for which the log keeps a line.
   static var storage: CodableStorage? { store.map { CodableStorage(store: $0) } }
 
   private static let store: SQLiteDataStore? = {
     do { return try ProgramFolder.data.file("values.sqlite").map { try SQLiteDataStore(at: $0) } } catch {
-      SessionLog.write(.warning, nil, "nothing is kept for the next run of the program: \(error)")
+      SessionLog.keep(.warning, nil, "nothing is kept for the next run of the program: \(error)")
       return nil
     }
   }()
@@ -64,10 +64,11 @@ struct ProgramMark {
 
   var isSet: Bool { isKnown.withLock { $0 } }
 
+  /// Sets the mark. Callers hold locks, so the log keeps the line of a failure.
   func set() {
     guard !isKnown.replace(by: true) else { return }
     do { try ProgramValues.storage?.put(true, for: key) } catch {
-      SessionLog.write(.warning, nil, "the mark of a shared store could not be stored: \(error)")
+      SessionLog.keep(.warning, nil, "the mark of a shared store could not be stored: \(error)")
     }
   }
 }

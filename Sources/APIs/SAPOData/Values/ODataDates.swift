@@ -58,7 +58,7 @@ public struct ODataTime: Sendable, Hashable, Comparable {
 public struct ODataDateTimeOffset: Sendable, Hashable {
   /// The point in time.
   public var date: Date
-  /// The offset from UTC in minutes, positive to the east.
+  /// The offset from UTC in minutes, positive to the east. It is written as less than a day: one beyond becomes 23:59.
   public var offset: Int
 
   /// Makes a value; in UTC by default.
@@ -94,16 +94,17 @@ enum ODataTimeText {
     return duration < .zero ? "-" + time : time
   }
 
-  /// `+01:00` or `Z`.
+  /// `+01:00` or `Z`; the offset is clamped.
   static func zone(_ offset: Int) -> String {
+    let offset = clampedOffset(offset)
     guard offset != 0 else { return "Z" }
     return (offset < 0 ? "-" : "+") + digits(abs(offset) / 60) + ":" + digits(abs(offset) % 60)
   }
 
-  /// V2's form: milliseconds since 1970, and the offset in minutes if there is one.
+  /// V2's form: milliseconds since 1970, and the offset in minutes if there is one; both are clamped.
   static func ticks(_ date: Date, offset: Int? = nil) -> String {
     let milliseconds = Int64((clampedSeconds(date) * 1000).rounded())
-    let zone = offset.map { ($0 < 0 ? "-" : "+") + digits(abs($0), 4) } ?? ""
+    let zone = offset.map(clampedOffset).map { ($0 < 0 ? "-" : "+") + digits(abs($0), 4) } ?? ""
     return "/Date(\(milliseconds)\(zone))/"
   }
 
@@ -112,6 +113,9 @@ enum ODataTimeText {
     let seconds = date.timeIntervalSince1970
     return seconds.isNaN ? 0 : min(max(seconds, Double(years.lowerBound) / 1000), Double(years.upperBound) / 1000)
   }
+
+  /// Returns the offset, clamped to those that are read.
+  static func clampedOffset(_ offset: Int) -> Int { min(max(offset, offsets.lowerBound), offsets.upperBound) }
 
   /// The offsets from UTC that are read, in minutes: less than a day.
   private static let offsets = -1439...1439

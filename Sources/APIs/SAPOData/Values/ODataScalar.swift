@@ -184,7 +184,7 @@ extension ODataDateTimeOffset: ODataScalar {
 
   func json(_ format: ODataFormat) -> ODataJSON {
     if format.version == .v2 { return .string(ODataTimeText.ticks(date, offset: offset)) }
-    let local = date.addingTimeInterval(Double(offset) * 60)
+    let local = date.addingTimeInterval(Double(ODataTimeText.clampedOffset(offset)) * 60)
     return .string(ODataTimeText.dateTime(local) + ODataTimeText.zone(offset))
   }
 }

@@ -35,6 +35,12 @@ struct MobileServicesTests {
     #expect(service.sessionCount == 1)
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min)])
+  func anyLatencyIsPossible(latency: Duration) throws {
+    let service = try MobileServices(.init(latency: latency))
+    #expect(service.port > 0)
+  }
+
   @Test func tokenAndCookieAreGoodOnlyTogether() async throws {
     let service = try MobileServices()
     let (one, other) = (session(), session())

@@ -86,6 +86,25 @@ struct ServiceErrorTests {
       body: #"{"error":{"code":"X","message":"Y","details":["one","two",{"nothing":1}]}}"#, code: "X", message: "Y",
       details: ["one", "two"]),
     Case(
+      testDescription: "V4, details that differ only in their target",
+      body: """
+        {"error":{"code":"A/1","message":"Wrong","target":"Name","details":[{"code":"A/2","message":"Missing",
+        "target":"City"},{"code":"A/2","message":"Missing","target":"Street"},{"code":"A/2","message":"Missing",
+        "target":"City"},{"code":"A/1","message":"Wrong","target":"Name"},{"code":"A/1","message":"Wrong",
+        "target":"Phone"}]}}
+        """, code: "A/1", message: "Wrong", details: ["Missing", "Missing", "Wrong"]),
+    Case(
+      testDescription: "V2, details that differ only in their property",
+      body: """
+        {"error":{"code":"A/1","message":{"value":"Missing"},"innererror":{"errordetails":[{"code":"A/1",
+        "message":"Missing","propertyref":"City"},{"code":"A/1","message":"Missing","propertyref":"Street"},
+        {"code":"A/1","message":"Missing","propertyref":"","target":""}]}}}
+        """, code: "A/1", message: "Missing", details: ["Missing", "Missing"]),
+    Case(
+      testDescription: "neither the error nor its first detail have a text",
+      body: #"{"error":{"code":"X","details":[{"code":"A/2"},{"code":"A/3","message":"Too long"}]}}"#, code: "X",
+      message: "Too long", details: ["", "Too long"]),
+    Case(
       testDescription: "only details have a text", body: #"{"error":{"details":[{"message":"the text"}]}}"#,
       message: "the text", details: ["the text"]),
     Case(
@@ -243,5 +262,13 @@ struct ServiceErrorTests {
     let long = String(repeating: "long ", count: 10_000)
     let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: Data(long.utf8)))
     #expect(error.message.count < 600)
+  }
+
+  /// The limit of what is read cuts a character, and what follows it is not UTF-8.
+  @Test func onlyTheBeginningOfALongTextIsReadAndAllOfItsCharactersAreWhole() throws {
+    let body = Data("a".utf8) + Data(String(repeating: "é", count: 32_768).utf8) + Data([0xFF])
+    let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: body))
+
+    #expect(error.message == "a" + String(repeating: "é", count: 499) + "…")
   }
 }

@@ -206,65 +206,6 @@ struct FinalAnswerTests {
   }
 }
 
-@Suite("Registering", .timeLimit(.minutes(5)), .serialized)
-struct RegistrationTests {
-  @Test func observersAreACopyInTheOrderOfRegistration() {
-    let session = SAPURLSession(configuration: .ephemeral)
-    let (one, two) = (ObserverProbe(), ObserverProbe())
-    session.register(one)
-    let before = session.observers
-    session.register(two)
-
-    #expect(before.count == 1)
-    #expect(session.observers.map { ObjectIdentifier($0) } == [ObjectIdentifier(one), ObjectIdentifier(two)])
-    #expect(session.isRegistered(one))
-    session.unregister(one)
-    session.unregister(one)
-    #expect(!session.isRegistered(one))
-  }
-
-  @Test func registeringTwiceChangesNothing() async throws {
-    let server = try LoopbackServer { .text($0.fields["X-Tags"] ?? "") }
-    let probe = tagging("a")
-    let session = SAPURLSession.uncached(probe, probe)
-
-    #expect(session.observers.count == 1)
-    #expect(await session.outcome(of: server.url("/")).text == "a")
-  }
-
-  @Test func anObserverMayUnregisterItselfAndTheNextWithinACallback() async throws {
-    let server = try LoopbackServer { _ in .text("hello") }
-    let session = SAPURLSession.uncached()
-    let second = ObserverProbe()
-    let first = ObserverProbe()
-    first.onSend = { [weak first] _, request in
-      if let first { session.unregister(first) }
-      session.unregister(second)
-      return .allow(request)
-    }
-    session.register(first)
-    session.register(second)
-
-    #expect(await session.outcome(of: server.url("/")).text == "hello")
-    #expect(first.log == ["send"])
-    #expect(second.log.isEmpty)
-  }
-
-  @Test func anObserverRegisteredWhileATaskRunsIsAskedFromThenOn() async throws {
-    let gate = Gate()
-    let server = try LoopbackServer { _ in .text("hello").held(by: gate) }
-    let session = SAPURLSession.uncached()
-    let late = ObserverProbe()
-    async let outcome = session.outcome(of: server.url("/"))
-    _ = try await server.request(1)
-    session.register(late)
-    gate.open()
-
-    #expect(await outcome.text == "hello")
-    #expect(late.log == ["response 200", "data hello", "complete"])
-  }
-}
-
 @Suite("Sending again", .timeLimit(.minutes(5)))
 struct ResendTests {
   @Test func itIsTheSameTaskAndItsCallerDoesNotNotice() async throws {

@@ -5,6 +5,7 @@ import MartletSemantics
 import MartletTesting
 import SAPFoundation
 import SAPFoundationTesting
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -303,6 +304,50 @@ struct ConnectivityTests {
 
     #expect(await outcome.text == "in")
     #expect(delegate.told.value == 1)
+  }
+
+  /// A request with a stream, and the stream.
+  private func streamed() throws -> (URLRequest, InputStream) {
+    let stream = InputStream(data: Data("body".utf8))
+    var request = URLRequest("PUT", try #require(URL(string: "https://mobile.example.com/")))
+    request.httpBodyStream = stream
+    return (request, stream)
+  }
+
+  /// Opens the body before it connects, like the transport over sockets.
+  @Test func aStreamThatWasOnlyOpenedIsSentWhenThereIsAConnection() async throws {
+    let clock = ManualClock()
+    let failures = Shared(2)
+    let wire = MockTransport { request in
+      failures.change { $0 -= 1 }
+      guard failures.value >= 0 else { return MockResponse(content: try await request.readBody()) }
+      _ = try await request.body.open()
+      throw HTTPError(.cannotConnect, "nobody is there", phase: .preparing)
+    }
+    let session = SAPURLSession(configuration: patient, in: .init(transport: wire, clock: clock))
+    let request = try streamed().0
+
+    async let outcome = session.outcome(of: request)
+    for seconds in [1, 2] {
+      try await clock.sleepers(1)
+      clock.advance(by: .seconds(seconds))
+    }
+
+    #expect(await outcome.text == "body")
+  }
+
+  @Test func aStreamThatWasOnlyOpenedIsClosedWhenItsTaskHasFailed() async throws {
+    let wire = MockTransport { request in
+      _ = try await request.body.open()
+      throw HTTPError(.cannotConnect, "nobody is there", phase: .preparing)
+    }
+    let session = SAPURLSession(configuration: SAPURLSession.plain, in: .init(transport: wire))
+    let (request, stream) = try streamed()
+
+    #expect(await session.outcome(of: request).code == .cannotConnectToHost)
+
+    await session.callbacksHaveReturned()
+    try await until { stream.streamStatus == .closed }
   }
 
   #if os(Linux)

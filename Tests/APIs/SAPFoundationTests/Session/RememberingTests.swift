@@ -68,6 +68,18 @@ struct RememberingTests {
     #expect(try await program.run("ephemeral", url("/show"), url("/private")) == "200 none\n401 refused\n")
   }
 
+  /// The session's folders are files, so nothing can be stored.
+  @Test func aLogThatUsesASessionMayReportThatNothingCanBeStored() async throws {
+    for folder in ["data", "cache"] { try program.folder.write(Data(), to: folder + "/sap-program/SAPFoundation") }
+
+    let printed = try await program.run("default", "log", url("/login"), url("/show"))
+
+    #expect(printed.contains("0 cookies: SAP.Foundation.SAPURLSession.SAPHTTPCookieStorage cookies are kept in memory"))
+    #expect(printed.contains("0 cookies: SAP.Foundation.SAPURLSession.URLCache responses are stored in memory"))
+    #expect(printed.contains("0 cookies: SAP.Foundation.SAPURLSession nothing is kept for the next run"))
+    #expect(printed.hasSuffix("200 in\n200 ID=anna-cookie; S=anna-session\n"))
+  }
+
   // MARK: - Sign-outs
 
   enum SignOut: String, CaseIterable { case clear, shared = "clear-shared", all = "sign-out" }

@@ -132,6 +132,47 @@ struct WebSocketTaskTests {
     #expect((task.response as? HTTPURLResponse)?.statusCode == 403)
   }
 
+  /// Why a task fails before its handshake begins.
+  enum EarlyFailure: CaseIterable {
+    case invalidatedSession, invalidMethod, noURL, cancelledBeforeItsDate, refusedAtItsDate
+  }
+
+  @Test(arguments: EarlyFailure.allCases)
+  func aTaskThatFailsBeforeItsHandshakeFailsAllThatWaits(_ cause: EarlyFailure) async throws {
+    let refuses = ObserverProbe { $0.onDelayed = { _ in .cancel(TestFailure(name: "refused")) } }
+    let session = SAPURLSession.uncached(refuses)
+    var request = URLRequest(url: try #require(URL(string: "ws://127.0.0.1/chat")))
+    if cause == .invalidMethod { request.httpMethod = "GET IT" }
+    if cause == .noURL { request.url = nil }
+    let task = session.webSocketTask(with: request)
+    if cause == .cancelledBeforeItsDate { task.earliestBeginDate = .distantFuture }
+    if cause == .refusedAtItsDate { task.earliestBeginDate = .now }
+    let failures = Awaitable<[(any Error)?]>([])
+    task.send(.string("a")) { error in failures.update { $0.append(error) } }
+    task.receive { result in
+      if case .failure(let error) = result { failures.update { $0.append(error) } }
+    }
+    task.sendPing { error in failures.update { $0.append(error) } }
+
+    if cause == .invalidatedSession { session.invalidateAndCancel() }
+    task.resume()
+    if cause == .cancelledBeforeItsDate { task.cancel() }
+
+    let errors = try await failures.wait { $0.count == 3 ? $0 : nil }
+    #expect(errors.allSatisfy { Self.isExpected($0, of: cause) }, "\(errors)")
+    await #expect(throws: (any Error).self) { try await task.send(.string("late")) }
+  }
+
+  private static func isExpected(_ error: (any Error)?, of cause: EarlyFailure) -> Bool {
+    switch cause {
+    case .invalidatedSession: error as? SAPURLSessionError == .invalidURLSession
+    case .invalidMethod: error as? SAPURLSessionError == .unexpectedHTTPMethod
+    case .noURL: error as? SAPURLSessionError == .invalidRequest
+    case .cancelledBeforeItsDate: (error as? URLError)?.code == .cancelled
+    case .refusedAtItsDate: error as? TestFailure == TestFailure(name: "refused")
+    }
+  }
+
   @Test func aTaskThatIsCancelledWithACodeTellsItToTheServer() async throws {
     let (server, closed) = try closeNotingServer()
     let (task, observer) = try watchedTask(at: server)

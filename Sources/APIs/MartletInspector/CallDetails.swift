@@ -107,6 +107,7 @@ extension HAR.Entry {
   fileprivate var withoutBodies: HAR.Entry {
     var copy = self
     copy.request.postData?.text = nil
+    copy.request.postData?.params = nil
     copy.response.content.text = nil
     return copy
   }

@@ -41,7 +41,8 @@ struct CallRow: Encodable {
     let (status, type) = last.map(\.response) ?? (nil, "")
     (self.status, self.type) = (status, type)
     version = last?.version
-    received = made.reduce(0) { $0 + $1.received }
+    // An archive may claim any sizes; -1 is an unknown one.
+    received = made.reduce(0) { min($0 + max(0, $1.received), Int64.max / 2) }
     source = content.source
     let error = content.error
     state =

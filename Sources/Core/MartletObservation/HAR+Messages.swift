@@ -170,7 +170,7 @@ extension HAR {
   public struct PostData: Sendable, Hashable, Codable {
     /// The media type; empty if the request has none.
     public var mimeType: String
-    /// The fields of a form, if they are listed separately; ``text`` is then nil.
+    /// The fields of a form, if they are listed separately: instead of ``text``, or in addition to it.
     public var params: [Param]?
     /// The body as text.
     public var text: String?
@@ -201,9 +201,15 @@ extension HAR {
       comment = values.text(.comment)
     }
 
-    /// The bytes of the body: those of ``text``, or a form made from ``params``; nil without both.
-    public var bytes: Data? {
-      if let text { return HAR.bytes(of: text, encoding: encoding) }
+    /// The bytes of the body: those of ``text``, or a form made from ``params`` if there is no text. Nil without both,
+    /// or if the text is not valid base64.
+    public var bytes: Data? { text == nil ? paramsBytes : textBytes }
+
+    /// The bytes of ``text``; nil if there is none, or it is not valid base64.
+    var textBytes: Data? { text.flatMap { HAR.bytes(of: $0, encoding: encoding) } }
+
+    /// A form made from ``params``; nil if there are none.
+    var paramsBytes: Data? {
       guard let params, !params.isEmpty else { return nil }
       return Data(PercentEncoding.form.encode(params.map { (name: $0.name, value: $0.value ?? "") }).utf8)
     }

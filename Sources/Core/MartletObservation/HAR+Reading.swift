@@ -35,11 +35,8 @@ extension KeyedDecodingContainer {
     return number.flatMap { $0.isFinite ? min(max($0, -1e15), 1e15) : nil }
   }
 
-  /// Returns an integer; a fraction is removed.
-  func integer(_ key: Key) -> Int64? {
-    if let number: Int64 = value(key) { return number }
-    return number(key).flatMap { Int64(exactly: $0.rounded(.towardZero)) }
-  }
+  /// Returns an integer with the bounds of ``number(_:)``; a fraction is removed.
+  func integer(_ key: Key) -> Int64? { number(key).flatMap { Int64(exactly: $0.rounded(.towardZero)) } }
 }
 
 extension HAR {

@@ -45,20 +45,18 @@ extension HAR.Request {
 }
 
 extension HAR.PostData {
-  /// Returns the body without secrets.
+  /// Returns the body without secrets. Text that is not valid base64 is removed, because it cannot be searched.
   fileprivate func redacted(_ redaction: Redaction, type: MediaType?) -> HAR.PostData {
-    guard let bytes else { return self }
     var data = self
-    if text != nil {
-      (data.text, data.encoding) = HAR.text(of: redaction.redacted(bytes, type: type), mimeType: mimeType)
-    } else if let params {
-      let form = redaction.redacted(bytes, type: MediaType("application/x-www-form-urlencoded"))
-      let pairs = PercentEncoding.form.pairs(in: String(decoding: form, as: UTF8.self))
-      data.params = zip(params, pairs).map { param, pair in
-        var param = param
-        if param.value != nil { param.value = pair.value }
-        return param
-      }
+    let shown = textBytes.map { HAR.text(of: redaction.redacted($0, type: type), mimeType: mimeType) }
+    (data.text, data.encoding) = (shown?.0, shown?.encoding)
+    guard let params, let paramsBytes else { return data }
+    let form = redaction.redacted(paramsBytes, type: MediaType("application/x-www-form-urlencoded"))
+    let pairs = PercentEncoding.form.pairs(in: String(decoding: form, as: UTF8.self))
+    data.params = zip(params, pairs).map { param, pair in
+      var param = param
+      if param.value != nil { param.value = pair.value }
+      return param
     }
     return data
   }
@@ -76,28 +74,38 @@ extension HAR.Response {
     self = redacted(redaction)
   }
 
-  /// Returns the response without secrets.
+  /// Returns the response without secrets. Text that is not valid base64 is removed, because it cannot be searched.
   fileprivate func redacted(_ redaction: Redaction) -> HAR.Response {
     guard !redaction.hidesNothing else { return self }
     var response = self
     response.headers = headers.map { $0.redacted(redaction) }
     response.cookies = cookies.map { $0.redacted(redaction, of: .setCookie) }
     response.redirectURL = redaction.redacted(redirectURL, of: .location)
-    if let bytes = content.bytes {
-      let shown = redaction.redacted(bytes, type: MediaType(content.mimeType))
-      (response.content.text, response.content.encoding) = HAR.text(of: shown, mimeType: content.mimeType)
+    let shown = content.bytes.map {
+      HAR.text(of: redaction.redacted($0, type: MediaType(content.mimeType)), mimeType: content.mimeType)
     }
+    (response.content.text, response.content.encoding) = (shown?.0, shown?.encoding)
     return response
   }
 }
 
 extension HAR.WebSocketMessage {
-  /// Returns the message without secrets.
-  fileprivate func redacted(_ redaction: Redaction) -> HAR.WebSocketMessage {
-    guard opcode == 1 else { return self }
+  /// Returns the message without secrets. Bytes that are not valid base64 are removed, because they cannot be searched.
+  func redacted(_ redaction: Redaction) -> HAR.WebSocketMessage {
+    guard !redaction.hidesNothing else { return self }
     var message = self
-    message.data = String(decoding: redaction.redacted(Data(data.utf8), type: nil), as: UTF8.self)
+    switch opcode {
+    case 2: message.data = bytes.map { redaction.redacted($0, type: nil).base64EncodedString() } ?? ""
+    case 8:
+      let reason = data.firstIndex(of: " ").map { data.index(after: $0) } ?? data.endIndex
+      message.data = data[..<reason] + Self.redacted(data[reason...], redaction)
+    default: message.data = Self.redacted(data[...], redaction)
+    }
     return message
+  }
+
+  private static func redacted(_ text: Substring, _ redaction: Redaction) -> String {
+    String(decoding: redaction.redacted(Data(text.utf8), type: nil), as: UTF8.self)
   }
 }
 
@@ -105,7 +113,12 @@ extension HAR.Pair {
   /// Returns the field without secrets. The value of a field with an invalid name counts as a secret.
   fileprivate func redacted(_ redaction: Redaction) -> HAR.Pair {
     var pair = self
-    pair.value = (try? FieldName(name)).map { redaction.redacted(value, of: $0) } ?? redaction.placeholder
+    // Some browsers write all lines of Set-Cookie as one value with line breaks.
+    let lines = value.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+    pair.value =
+      (try? FieldName(name)).map { field in
+        lines.map { redaction.redacted(String($0), of: field) }.joined(separator: "\n")
+      } ?? redaction.placeholder
     return pair
   }
 }

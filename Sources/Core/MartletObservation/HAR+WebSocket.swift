@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+package import MartletSemantics
 
 extension HAR {
   /// A message of a WebSocket, in the form in which browsers export it.
@@ -37,20 +37,21 @@ extension HAR {
 extension HAR.WebSocketMessage {
   /// Makes a message from an event, without secrets.
   init(_ message: Event.Message, at date: Date, _ redaction: Redaction) {
+    let text = String(decoding: message.payload, as: UTF8.self)
     let (opcode, data): (Int64, String) =
       switch message.kind {
-      case .data: (2, redaction.redacted(message.payload, type: nil).base64EncodedString())
-      case .close(let code): (8, [code.map { "\($0)" } ?? "", Self.text(message, redaction)].joined(separator: " "))
-      default: (1, Self.text(message, redaction))
+      case .data: (2, message.payload.base64EncodedString())
+      case .close(let code): (8, [code.map { "\($0)" } ?? "", text].joined(separator: " "))
+      default: (1, text)
       }
     self.init(
       type: message.direction == .sent ? "send" : "receive", time: date.timeIntervalSince1970, opcode: opcode,
       data: data, comment: message.isCutOff ? "cut off after \(message.payload.count) of \(message.count) bytes" : nil)
+    self = redacted(redaction)
   }
 
-  private static func text(_ message: Event.Message, _ redaction: Redaction) -> String {
-    String(decoding: redaction.redacted(message.payload, type: nil), as: UTF8.self)
-  }
+  /// The bytes of a message of bytes; nil if they are not valid base64.
+  package var bytes: Data? { HAR.bytes(of: data, encoding: "base64") }
 }
 
 extension Event.Message {
@@ -83,6 +84,6 @@ struct RecordedMessages: Sendable {
     messages.map { HAR.WebSocketMessage($0.message, at: $0.date, redaction) }
   }
 
-  /// A remark for the reader if messages were left out; nil otherwise.
-  var remark: String? { leftOut > 0 ? "\(leftOut) later messages were left out: see HARRecorder.Limits" : nil }
+  /// The number of later messages that were left out; nil if there are none.
+  var omitted: Int64? { leftOut > 0 ? Int64(leftOut) : nil }
 }

@@ -161,6 +161,9 @@ extension HAR {
     /// The messages of the WebSocket that the request opened; nil for any other request. An extension of the format, as
     /// `_webSocketMessages`.
     public var webSocketMessages: [WebSocketMessage]?
+    /// The number of later messages of the WebSocket that the recorder left out, because its limit was reached; nil if
+    /// it left out none. An extension of the format, as `_omittedWebSocketMessages`.
+    public var omittedWebSocketMessages: Int64?
     /// The TLS of the connection, and the server's certificate. An extension of the format, as `_securityDetails`, with
     /// the members that browsers' tools write.
     public var securityDetails: SecurityDetails?
@@ -172,6 +175,7 @@ extension HAR {
       case pageref, time, request, response, cache, timings, serverIPAddress, connection, comment
       case resourceType = "_resourceType"
       case webSocketMessages = "_webSocketMessages"
+      case omittedWebSocketMessages = "_omittedWebSocketMessages"
       case securityDetails = "_securityDetails"
     }
 
@@ -201,6 +205,7 @@ extension HAR {
       connection = values.text(.connection)
       resourceType = values.text(.resourceType)
       webSocketMessages = values.value(.webSocketMessages)
+      omittedWebSocketMessages = values.integer(.omittedWebSocketMessages)
       securityDetails = values.value(.securityDetails)
       comment = values.text(.comment)
     }

@@ -95,7 +95,10 @@ package struct HARAttempt: Sendable {
     if let status = response?.status, asksForWebSocket, status == .switchingProtocols || status.isSuccessful {
       entry.resourceType = "websocket"
       entry.webSocketMessages = messages.messages(redaction)
-      if let remark = messages.remark { entry.comment? += ": \(remark)" }
+      if let omitted = messages.omitted {
+        entry.omittedWebSocketMessages = omitted
+        entry.comment? += ": \(omitted) later messages were left out: see HARRecorder.Limits"
+      }
     }
     return entry
   }

@@ -36,6 +36,18 @@ struct HARTests {
     #expect(abs(entry.time) <= 1e15 && abs(entry.timings.wait) <= 1e15)
   }
 
+  @Test("An integer that cannot be added to others is bounded", arguments: [Int64.max, .min])
+  func hugeIntegers(_ number: Int64) throws {
+    let text = """
+      {"log": {"entries": [{"request": {"bodySize": \(number)},
+        "response": {"headersSize": \(number), "content": {"size": \(number), "compression": "\(number)"}}}]}}
+      """
+    let entry = try #require(try HAR(json: Data(text.utf8)).log.entries.first)
+    let bound = 1_000_000_000_000_000 * number.signum()
+    #expect(entry.request.bodySize == bound && entry.response.headersSize == bound)
+    #expect(entry.response.content.size == bound && entry.response.content.compression == bound)
+  }
+
   @Test func readingAcceptsTheVariantsOfOtherPrograms() throws {
     let text = """
       \u{FEFF}{"log": {"version": 1.2, "pages": [{"startedDateTime": "2009-04-16T12:07:25.123+01:00", "id": "p",
@@ -109,6 +121,66 @@ struct HARTests {
     #expect(entries[0].response.content.text == #"{"token": "***"}"# && entries[0].response.content.size == 9)
     let form = try #require(entries[1].request.postData)
     #expect(form.text == nil && form.params?.map(\.value) == ["***", nil, "blue"])
+  }
+
+  @Test func everyLineOfAFieldIsRedacted() throws {
+    let text = #"""
+      {"log": {"entries": [{"request": {"url": "http://h/"}, "response": {"status": 200, "headers": [
+        {"name": "Set-Cookie", "value": "a=1; Path=/\nsid=SECRET; HttpOnly"},
+        {"name": "set-cookie", "value": "b=2\r\nc=SECRET"}, {"name": "Server", "value": "s"}]}}]}}
+      """#
+    let entry = try #require(try HAR(json: Data(text.utf8)).log.entries.first).redacted(.standard)
+
+    #expect(entry.response.headers.map(\.value) == ["a=***; Path=/\nsid=***; HttpOnly", "b=***\nc=***", "s"])
+  }
+
+  @Test func aFormIsRedactedInBothOfItsPlaces() throws {
+    let text = """
+      {"log": {"entries": [{"request": {"url": "http://h/", "postData": {
+        "mimeType": "application/x-www-form-urlencoded", "text": "user=a&password=p",
+        "params": [{"name": "user", "value": "a"}, {"name": "password", "value": "p"}]}}, "response": {}}]}}
+      """
+    let entry = try #require(try HAR(json: Data(text.utf8)).log.entries.first).redacted(.standard)
+
+    let form = try #require(entry.request.postData)
+    #expect(form.text == "user=a&password=***" && form.params?.map(\.value) == ["a", "***"])
+  }
+
+  @Test func aBodyThatCannotBeDecodedIsRemoved() throws {
+    let text = """
+      {"log": {"entries": [{"request": {"url": "http://h/", "postData": {"text": "secre", "encoding": "base64"}},
+        "response": {"status": 200, "content": {"size": 5, "text": "secre", "encoding": "base64"}}}]}}
+      """
+    let entry = try #require(try HAR(json: Data(text.utf8)).log.entries.first)
+    #expect(entry.request.postData?.text == "secre" && entry.request.postData?.bytes == nil)
+
+    let redacted = entry.redacted(.standard)
+
+    #expect(redacted.request.postData != nil && redacted.request.postData?.text == nil)
+    #expect(redacted.response.content.text == nil && redacted.response.content.size == 5)
+  }
+
+  @Test func messagesOfAnotherProgramLoseTheSameSecretsAsRecordedOnes() {
+    let secret = #"{"token": "t"}"#
+    let contents: [(opcode: Int64, data: String)] = [
+      (1, secret), (2, Data(secret.utf8).base64EncodedString()), (2, "AP8="), (2, "secre"), (8, "4000 \(secret)"),
+      (8, "1000"),
+    ]
+    var entry = HAR.Entry(
+      startedDateTime: Date(timeIntervalSince1970: 1), request: HAR.Request(method: "GET", url: "ws://h/"),
+      response: HAR.Response(status: 101), timings: HAR.Timings())
+    entry.webSocketMessages = contents.map {
+      HAR.WebSocketMessage(type: "receive", time: 1, opcode: $0.opcode, data: $0.data)
+    }
+
+    let redacted = entry.redacted(.standard)
+
+    let hidden = #"{"token": "***"}"#
+    #expect(
+      redacted.webSocketMessages?.map(\.data) == [
+        hidden, Data(hidden.utf8).base64EncodedString(), "AP8=", "", "4000 \(hidden)", "1000",
+      ])
+    #expect(redacted.redacted(.standard) == redacted)
   }
 
   @Test func aHeadBecomesNamesAndValuesWithoutSecrets() throws {

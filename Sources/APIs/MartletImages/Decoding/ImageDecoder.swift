@@ -25,7 +25,7 @@ public enum ImageDecoder {
   /// - Throws: ``ImageError``, of any kind.
   public static func decode(_ data: Data, options: Options = Options()) throws(ImageError) -> Bitmap {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
-      return options.fit(try addition.run { try addition.decode(data, options) })
+      return options.fit(try addition.bitmap(of: data, options))
     }
     return try withFile(data) { file throws(ImageError) in
       try options.limits.check(size: file.size)
@@ -42,8 +42,7 @@ public enum ImageDecoder {
   /// - Throws: ``ImageError``: `truncated` if the bytes end before the size, or any kind but `tooLarge`.
   public static func info(_ data: Data, options: Options = Options()) throws(ImageError) -> ImageInfo {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
-      let size = try addition.run { try addition.size(data) }
-      return ImageInfo(format: addition.format, size: size, orientation: .up)
+      return ImageInfo(format: addition.format, size: try addition.size(of: data), orientation: .up)
     }
     return try withFile(data) { file throws(ImageError) in
       let orientation = file.orientation
@@ -212,7 +211,7 @@ extension ImageDecoder.Options {
 
   /// Scales an upright bitmap down, if it is larger than ``fitting``.
   func fit(_ bitmap: Bitmap) -> Bitmap {
-    guard let fitting, !bitmap.pixels.isEmpty else { return bitmap }
+    guard let fitting else { return bitmap }
     return bitmap.shrunk(to: bitmap.size.fitted(into: fitting))
   }
 }

@@ -13,9 +13,9 @@ public enum HalfBlocks {
   ///
   /// - Returns: at most `rows` lines without line feeds, of at most `columns` characters each; none for an empty size.
   public static func lines(of bitmap: Bitmap, columns: Int, rows: Int) -> [String] {
-    lines(
-      of: bitmap,
-      size: PixelSize(width: min(bitmap.size.width, columns), height: min(bitmap.size.height, 2 * rows)))
+    // Twice the number of rows may overflow.
+    let height = rows < bitmap.size.height ? min(bitmap.size.height, 2 * max(rows, 0)) : bitmap.size.height
+    return lines(of: bitmap, size: PixelSize(width: min(bitmap.size.width, columns), height: height))
   }
 
   private static func lines(of bitmap: Bitmap, size: PixelSize) -> [String] {

@@ -34,8 +34,8 @@ public struct AdditionalFormat: Sendable {
   /// The format. Its name identifies the additional format.
   public let format: ImageFormat
   let recognizes: @Sendable (Data) -> Bool
-  let decode: @Sendable (Data, ImageDecoder.Options) throws -> Bitmap
-  let size: @Sendable (Data) throws -> PixelSize
+  private let decode: @Sendable (Data, ImageDecoder.Options) throws -> Bitmap
+  private let readSize: @Sendable (Data) throws -> PixelSize
 
   /// Makes a format.
   ///
@@ -43,8 +43,9 @@ public struct AdditionalFormat: Sendable {
   ///   - format: its name.
   ///   - recognizes: whether a file has this format, by its first bytes; receives all bytes that are available.
   ///   - decode: decodes a whole file, within the options' limits. An error other than ``ImageError`` becomes one of
-  ///     the kind `damaged`.
+  ///     the kind `damaged`, and so does a bitmap without pixels or with a side of more than 2^31 - 1.
   ///   - size: reads the size from the header, for ``ImageDecoder/info(_:options:)``; by default the file is decoded.
+  ///     The same sizes and errors become an ``ImageError`` of the kind `damaged`.
   public init(
     _ format: ImageFormat, recognizes: @escaping @Sendable (Data) -> Bool,
     decode: @escaping @Sendable (Data, ImageDecoder.Options) throws -> Bitmap,
@@ -53,11 +54,33 @@ public struct AdditionalFormat: Sendable {
     self.format = format
     self.recognizes = recognizes
     self.decode = decode
-    self.size = size ?? { try decode($0, ImageDecoder.Options()).size }
+    readSize = size ?? { try decode($0, ImageDecoder.Options()).size }
+  }
+
+  /// Decodes a file.
+  func bitmap(of data: Data, _ options: ImageDecoder.Options) throws(ImageError) -> Bitmap {
+    let bitmap = try run { try decode(data, options) }
+    try check(bitmap.size)
+    return bitmap
+  }
+
+  /// Reads the size of a file.
+  func size(of data: Data) throws(ImageError) -> PixelSize {
+    let size = try run { try readSize(data) }
+    try check(size)
+    return size
+  }
+
+  /// Checks what the built-in formats check too: scaling divides by the sides, and multiplies them.
+  private func check(_ size: PixelSize) throws(ImageError) {
+    let sides = 1...Int(Int32.max)
+    guard sides.contains(size.width), sides.contains(size.height) else {
+      throw ImageError(.damaged, "the \(format) has \(size) pixels: each side must have 1 to \(sides.upperBound)")
+    }
   }
 
   /// Calls one of the functions; any error becomes an ``ImageError``.
-  func run<Value>(_ body: () throws -> Value) throws(ImageError) -> Value {
+  private func run<Value>(_ body: () throws -> Value) throws(ImageError) -> Value {
     do {
       return try body()
     } catch let error as ImageError {

@@ -27,6 +27,9 @@ struct ArrivingImage {
   private var bytes = Data()
   /// The number of bytes so far.
   private(set) var count = 0
+  /// The number of bytes from which the header is read next: 16, then twice as many as the last time. Otherwise many
+  /// small pieces of a long header would take quadratic time.
+  private var nextReading = 16
 
   init(_ configuration: ImageLoader.Configuration, _ executor: DecodingExecutor) {
     options = configuration.decoding
@@ -48,7 +51,8 @@ struct ArrivingImage {
     count += chunk.count
     if case .withPreviews(let maker) = state { return try await maker.append(chunk, on: executor, priority) }
     if bytes.isEmpty { bytes = chunk } else { bytes.append(chunk) }
-    guard case .unknown = state, count >= 16 else { return nil }
+    guard case .unknown = state, count >= nextReading else { return nil }
+    nextReading = 2 * count
     // An additional format may have to decode a file to determine its size.
     let isAdditional = options.additionalFormats.contains { $0.recognizes(bytes) }
     let info = isAdditional ? nil : try readInfo()

@@ -4,9 +4,9 @@ import MartletSemantics
 /// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///
 /// A login is optional. After a 401 the token is renewed; without a token, a guest token is requested. If the service
-/// refuses, the user is logged out without an error and the 401 is the response. If the service cannot be reached, the
-/// token is kept and the task fails. A logout takes effect at once, whatever the service responds; responses to earlier
-/// logins and renewals are discarded.
+/// refuses, the 401 is the response, and a user with a token is logged out without an error. If the service cannot be
+/// reached, the token is kept and the task fails. A logout takes effect at once, whatever the service responds;
+/// responses to earlier logins and renewals are discarded.
 ///
 /// ```swift
 /// let account = AccountAuthenticator(token: stored) { token in save(token) }
@@ -101,6 +101,7 @@ public actor AccountAuthenticator: Authenticator {
 
   public func authenticate() async throws {
     let before = generation
+    let hadToken = token != nil
     guard let renewal = renewal() else { throw NetworkError.unauthenticated }
     let response = await ask(renewal)
     guard generation == before else {
@@ -108,7 +109,8 @@ public actor AccountAuthenticator: Authenticator {
       return
     }
     if response.isRefused {
-      forget()
+      // A refused guest token ends no login: a service may have no guests.
+      if hadToken { forget() }
       throw NetworkError.unauthenticated
     }
     var renewed = try response.value.token

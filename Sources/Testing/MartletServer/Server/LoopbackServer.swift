@@ -14,8 +14,9 @@ import Synchronization
 /// Every connection has its own thread, and the closure runs on it: it may block. An error that it throws becomes a 500
 /// with the error's description. Replies are sent as the closure makes them, without additional `Date` or `Server`
 /// fields. A request that violates RFC 9112 (no `Host`, or two, a control character in a field, a fragment in its
-/// target) gets a 400, and the reason is printed. The server stops when ``stop()`` is called or the last reference to
-/// it is released. It is meant for tests and demonstrations: it has no TLS and listens only on the loopback interface.
+/// target) gets a 400, and the reason is written to standard error. The server stops when ``stop()`` is called or the
+/// last reference to it is released. It is meant for tests and demonstrations: it has no TLS and listens only on the
+/// loopback interface.
 public final class LoopbackServer: Sendable {
   /// Answers one request; called on the connection's thread.
   public typealias Responder = @Sendable (LoopbackRequest) throws -> Reply

@@ -110,7 +110,7 @@ struct ServerConnection {
   private func refuse(_ error: WireError) -> Reply.Ending? {
     guard case .refused(let status, let reason) = error else { return nil }
     // A client that ignores the status would otherwise hide its mistake.
-    print("LoopbackServer answered \(status.code): \(reason)")
+    SystemCalls.report("LoopbackServer answered \(status.code): \(reason)")
     let request = ReceivedRequest(method: .get, target: "*", version: .http1_1, fields: [:], connection: number)
     _ = try? ReplyWriter(socket: socket).write(.text(reason + "\n", status: status).closing(), to: request)
     socket.closeGently()

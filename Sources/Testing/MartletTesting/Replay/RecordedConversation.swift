@@ -6,6 +6,8 @@ import MartletWebSocket
 /// Replays the messages of a recorded WebSocket.
 struct RecordedConversation: Sendable {
   let messages: [HAR.WebSocketMessage]
+  /// The number of later messages that the recorder left out.
+  let omitted: Int64
   /// The error with which it ended; nil if it was closed in order.
   let error: String?
   let redaction: Redaction
@@ -29,6 +31,9 @@ struct RecordedConversation: Sendable {
         }
       }
     }
+    if omitted > 0 {
+      return socket.lose(with: wrong("its later messages were left out (\(omitted) after message \(messages.count))"))
+    }
     if let error { return socket.lose(with: HTTPError(.connectionLost, "\(error), as recorded")) }
     guard let more = try await socket.receive() else { return }
     socket.lose(with: wrong("it ends before the program's \(more.size)"))
@@ -41,8 +46,7 @@ struct RecordedConversation: Sendable {
   }
 
   private func message(_ recorded: HAR.WebSocketMessage) -> WebSocket.Message {
-    recorded.opcode == 2
-      ? .data(Data(base64Encoded: recorded.data, options: .ignoreUnknownCharacters) ?? Data()) : .string(recorded.data)
+    recorded.opcode == 2 ? .data(recorded.bytes ?? Data()) : .string(recorded.data)
   }
 
   /// The message without secrets. Texts of JSON are compared by value.

@@ -21,8 +21,8 @@ import Synchronization
 /// A recorded WebSocket sends its messages in the recorded order, and waits for the program's in between. A message of
 /// the program that differs from the recorded one, after redaction, ends it with an error.
 ///
-/// A partly recorded body is replayed up to that point, and ends with an error. Timings are not replayed, and trailers
-/// are not part of the format.
+/// A partly recorded body or WebSocket is replayed up to that point, and ends with an error. Timings are not replayed,
+/// and trailers are not part of the format.
 public final class ReplayTransport: Transport {
   /// The date of the newest entry; nil if no entry has one.
   public let recorded: Date?
@@ -112,7 +112,8 @@ public final class ReplayTransport: Transport {
       .response(to: request)
     if request.fields.contains(.upgrade), let messages = recorded.webSocketMessages {
       let conversation = RecordedConversation(
-        messages: messages, error: recorded.response.error, redaction: redaction, source: source)
+        messages: messages, omitted: recorded.omittedWebSocketMessages ?? 0, error: recorded.response.error,
+        redaction: redaction, source: source)
       response.head.fields.remove(.secWebSocketExtensions)  // Messages are recorded decompressed.
       response.messages = MockChannel(in: call) { try await conversation.serve($0) }
     }

@@ -93,7 +93,7 @@ public final class ChildProcess: Sendable {
     return all
   }
 
-  /// Kills the program, unless it was already waited for.
+  /// Kills the program, unless its end was already reported. It does not block, even if other threads wait for the end.
   public func kill() { status.withLock { if $0 == nil { _ = Glibc.kill(identifier, SIGKILL) } } }
 
   /// Blocks until the program exits. Returns whether it succeeded: false if it failed or was killed.
@@ -101,6 +101,7 @@ public final class ChildProcess: Sendable {
 
   /// Blocks until the program exits, and returns its exit code; nil if it was killed by a signal.
   public func exitCode() -> Int32? {
+    waitForExit()
     let status = status.withLock { status in
       if let status { return status }
       var end: Int32 = 0
@@ -109,6 +110,14 @@ public final class ChildProcess: Sendable {
       return end
     }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
+  }
+
+  /// Blocks until the program exits, without the lock that ``kill()`` needs. The program stays a zombie, so its
+  /// identifier is not reused before its status is read.
+  private func waitForExit() {
+    guard status.withLock({ $0 }) == nil else { return }
+    var end = siginfo_t()
+    while waitid(P_PID, id_t(identifier), &end, WEXITED | WNOWAIT) != 0, errno == EINTR {}
   }
 
   /// Returns the path of a program; a name is looked up in `PATH` and in the system's folders.

@@ -37,7 +37,13 @@ struct HalfBlocksTests {
     #expect(lines == [" \u{1B}[38;2;9;9;9m\u{1B}[49m▀\u{1B}[0m  "])
   }
 
-  @Test(arguments: [(0, 5), (5, 0), (0, 0)])
+  @Test func aScreenOfAnySizeShowsTheWholeBitmap() {
+    let bitmap = Bitmap(size: PixelSize(width: 1, height: 3), pixels: [UInt8](repeating: 255, count: 12))
+
+    #expect(HalfBlocks.lines(of: bitmap, columns: .max, rows: .max).count == 2)
+  }
+
+  @Test(arguments: [(0, 5), (5, 0), (0, 0), (5, Int.min), (Int.min, 5)])
   func anEmptyScreenHasNoLines(columns: Int, rows: Int) {
     let bitmap = Bitmap(size: PixelSize(width: 1, height: 1), pixels: [9, 9, 9, 255])
 

@@ -124,6 +124,21 @@ struct AdditionalFormatTests {
     #expect(error?.kind == .damaged && error?.message.contains("Broken") == true)
   }
 
+  @Test(arguments: [(0, 5), (5, 0), (-1, 5), (1 << 31, 1)])
+  func additionalFormatWithoutPixelsOrWithTooManyIsDamaged(width: Int, height: Int) {
+    let empty = AdditionalFormat(
+      ImageFormat(rawValue: "Empty"), recognizes: { _ in true },
+      decode: { _, _ in Bitmap(size: PixelSize(width: 0, height: 0), pixels: []) },
+      size: { _ in PixelSize(width: width, height: height) })
+    let options = ImageDecoder.Options(fitting: PixelSize(width: 2, height: 2), additionalFormats: [empty])
+
+    let asking = #expect(throws: ImageError.self) { try ImageDecoder.info(file, options: options) }
+    let decoding = #expect(throws: ImageError.self) { try ImageDecoder.decode(file, options: options) }
+
+    #expect(asking?.kind == .damaged && decoding?.kind == .damaged)
+    #expect(asking?.message.contains("\(width)×\(height)") == true, "\(asking?.message ?? "")")
+  }
+
   @Test
   func additionalFormatPrecedesABuiltInOneAndDoesNotChangeOthers() throws {
     let own = AdditionalFormat(.png, recognizes: { $0.first == 0x89 }, decode: { _, _ in throw Broken() })

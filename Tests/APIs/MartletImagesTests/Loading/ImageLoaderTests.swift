@@ -1,6 +1,8 @@
 import Martlet
 import MartletImages
 import MartletTesting
+import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Image loader", .timeLimit(.minutes(5)))
@@ -117,6 +119,28 @@ struct ImageLoaderTests {
     #expect(Set(lengths.entries) == [23])
   }
 
+  @Test func headerThatArrivesInManyPiecesIsReadAFewTimes() async throws {
+    let readings = Counter()
+    var configuration = ImageLoader.Configuration()
+    let other = AdditionalFormat(
+      ImageFormat(rawValue: "other"), recognizes: { _ in readings.next() < 0 },
+      decode: { _, _ in Bitmap(size: PixelSize(width: 1, height: 1), pixels: [1, 2, 3, 255]) })
+    configuration.decoding.additionalFormats = [other]
+    // A comment of 2000 bytes (ITU-T T.81 §B.2.4.5) precedes the size.
+    let comment = [0xFF, 0xFE, 0x07, 0xD0] + [UInt8](repeating: 32, count: 1998)
+    let picture = try Fixture.data("baseline.jpg")
+    let file: Data = picture.prefix(2) + Data(comment) + picture.dropFirst(2)
+    let transport = MockTransport { _ in MockResponse { ResponseBody(from: SingleBytes(file)) } }
+    let session = HTTPSession(transport: transport, configuration: SessionConfiguration(cookies: nil, cache: nil))
+    let loader = ImageLoader(session: session, configuration: configuration)
+
+    let image = try await loader.image(for: url("http://a.example/a.jpg"))
+
+    #expect(image.bitmap.size == PixelSize(width: 40, height: 30))
+    #expect(image.encodedBytes == file.count)
+    #expect(readings.value < 20)
+  }
+
   @Test func throwingProcessorIsNamedInTheError() async throws {
     let fixture = try LoadingFixture { _ in try .picture() }
     var request = fixture.picture()
@@ -186,5 +210,19 @@ struct Cut: ImageProcessor {
     guard image.size.width >= width else { throw TooNarrow() }
     let rows = (0..<image.size.height).map { image.pixels[($0 * image.bytesPerRow)...].prefix(width * 4) }
     return Bitmap(size: PixelSize(width: width, height: image.size.height), pixels: Array(rows.joined()))
+  }
+}
+
+/// A body in pieces of one byte.
+private final class SingleBytes: BodySource {
+  private let rest: Mutex<Data>
+
+  init(_ data: Data) { rest = Mutex(data) }
+
+  func next() async throws -> Data? {
+    rest.withLock { rest in
+      guard let byte = rest.popFirst() else { return nil }
+      return Data([byte])
+    }
   }
 }

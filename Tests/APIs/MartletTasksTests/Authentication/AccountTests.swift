@@ -121,6 +121,18 @@ import Testing
     #expect(closed.requests.count == 1)
   }
 
+  @Test func refusedGuestIsNoLogout() async throws {
+    let (account, mock) = make(valid: "guest")
+    let user = await account.userIdentifier
+    mock["account/guest-token"] = .response(status: 404)
+
+    #expect(await shop(mock).execute().statusCode == 401)
+
+    #expect(mock.requests(to: "guest-token").count == 1)
+    #expect(await account.userIdentifier == user)
+    #expect(changes.values.isEmpty)
+  }
+
   @Test func refusedRenewalLogsOutInSilence() async throws {
     let (account, mock) = make(valid: "a2", token: AccessToken("a1"))
     let user = await account.userIdentifier

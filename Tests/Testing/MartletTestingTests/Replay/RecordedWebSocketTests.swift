@@ -100,4 +100,23 @@ struct RecordedWebSocketTests {
     let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
     #expect(error?.message.contains("it ends before the program's text of 4 bytes") == true, "\(error?.message ?? "")")
   }
+
+  @Test func anErrorFollowsTheLastMessageThatTheRecorderKept() async throws {
+    let har = try HAR(
+      json: Data(
+        #"""
+        {"log": {"version": "1.2", "creator": {"name": "Martlet", "version": "1"}, "entries": [{
+          "startedDateTime": "2026-11-01T10:00:00.000Z", "request": {"method": "GET", "url": "wss://chat.example/room"},
+          "response": {"status": 101, "headers": [
+            {"name": "Upgrade", "value": "websocket"}, {"name": "Sec-WebSocket-Accept", "value": "abc="}]},
+          "_webSocketMessages": [{"type": "receive", "time": 1762000000, "opcode": 1, "data": "first"}],
+          "_omittedWebSocketMessages": 2}]}}
+        """#.utf8))
+    let session = HTTPSession(transport: ReplayTransport(har))
+    let socket = try await session.webSocket(for: HTTPRequest(.get, "wss://chat.example/room"))
+    #expect(try await socket.receive() == .string("first"))
+    let error = await #expect(throws: HTTPError.self) { try await socket.receive() }
+    #expect(error?.kind == .other)
+    #expect(error?.message.contains("(2 after message 1): record again") == true, "\(error?.message ?? "")")
+  }
 }

@@ -1,5 +1,6 @@
 import MartletSemantics
 import MartletTesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))
@@ -57,6 +58,28 @@ struct ChildProcessTests {
     let process = try shell("exec sleep 1000")
     process.kill()
     #expect(process.exitCode() == nil)
+  }
+
+  @Test func aProgramIsKilledWhileThreadsWaitForItsEnd() async throws {
+    let process = try shell("sleep 30; exit 7")
+    let (threads, codes) = (Awaitable<[String]>([]), Awaitable<[Int32?]>([]))
+    for _ in 0..<2 {
+      let hasStarted = SystemCalls.startThread {
+        let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+        threads.update { $0.append("/proc/\(own ?? "self")/stat") }
+        let code = process.exitCode()
+        codes.update { $0.append(code) }
+      }
+      #expect(hasStarted)
+    }
+    let states = try await threads.wait { $0.count == 2 ? $0 : nil }
+    // The state of a thread that waits is S, after its number and its name (proc_pid_stat(5)).
+    try await until { try states.allSatisfy { try String(contentsOfFile: $0, encoding: .utf8).contains(") S ") } }
+
+    process.kill()
+
+    let ends = try await codes.wait { $0.count == 2 ? $0 : nil }
+    #expect(ends == [nil, nil])
   }
 
   @Test func anUnknownProgramIsAnErrorThatNamesIt() {

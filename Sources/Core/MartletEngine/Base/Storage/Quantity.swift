@@ -17,8 +17,10 @@ package enum Quantity {
     return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
   }
 
-  /// Rounds to one decimal below ten, to none above.
+  /// Rounds to one decimal below ten, to none above. Numbers beyond 10^17 count as 10^17: an `Int` can hold only tens
+  /// of it.
   private static func rounded(_ value: Double) -> String {
+    let value = min(max(value, -1e17), 1e17)
     let tenths = (value * 10).rounded()
     guard tenths < 100, tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(value.rounded())) }
     return "\(Int(tenths) / 10).\(Int(tenths) % 10)"

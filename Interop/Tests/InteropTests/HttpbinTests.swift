@@ -72,7 +72,7 @@ struct HttpbinTests {
   }
 
   @Test(arguments: ["/gzip", "/deflate", "/brotli"])
-  func compressedBodiesAreUnpacked(path: String) async throws {
+  func compressedBodiesAreDecoded(path: String) async throws {
     let (echo, response) = try await session.value(of: Echo.self, for: HTTPRequest(.get, server(path)))
 
     #expect((echo.gzipped ?? echo.deflated ?? echo.brotli) == true)

@@ -52,7 +52,7 @@ struct CacheStoreTests {
     for version in [nil, .http1_1, .http2] as [HTTPVersion?] {
       var entry = entry("/", variant: version?.rawValue ?? "")
       entry.response.head = ResponseHead(status: 404, fields: fields, version: version)
-      entry.response.isUnpacked = version == nil
+      entry.response.isDecoded = version == nil
       entry.response.requestTime = Date(timeIntervalSince1970: 1_234_567_890.123_456)
       entry.response.responseTime = Date(timeIntervalSinceReferenceDate: -0.1)
       entry.length = 1
@@ -258,8 +258,8 @@ struct CacheStoreTests {
     #expect(try await store.begin(entry("/", length: 500_001)) == nil)
     let writer = try #require(try await store.begin(entry("/")))
     try await writer.append(bytes(500_000))
-    await #expect(throws: (any Error).self) { try await writer.append(bytes(1)) }
-    await #expect(throws: (any Error).self) { try await writer.commit() }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.append(bytes(1)) }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.commit() }
     #expect(try await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 

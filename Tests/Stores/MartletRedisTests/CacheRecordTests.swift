@@ -15,7 +15,7 @@ import Testing
       head: ResponseHead(status: 404, fields: fields, version: .http2), variant: "abc",
       requestTime: Date(timeIntervalSinceReferenceDate: 1_234.5),
       responseTime: Date(timeIntervalSinceReferenceDate: -0.1),
-      isUnpacked: true)
+      isDecoded: true)
     let key = CacheKey(partition: "me", normalizedURL: "https://example.com/ä")
     return CacheRecord(entry: CacheEntry(key: key, response: response, length: 1 << 40), chunks: 3)
   }

@@ -49,6 +49,20 @@ struct UnavailableServerTests {
     #expect(configuration.cache?.statistics.storeFailures ?? 0 > 0)
   }
 
+  /// It is a refusal, which the cache does not count as a failure of the store, and no command is sent for it.
+  @Test func aBodyThatTurnsOutTooLargeIsRefusedByTheStore() async throws {
+    var options = RedisCacheOptions()
+    options.entryLimit = 10
+    let response = StoredResponse(
+      head: ResponseHead(status: 200, fields: [:]), requestTime: .distantPast, responseTime: .distantPast)
+    let entry = CacheEntry(key: CacheKey(partition: "", normalizedURL: "https://example.com/"), response: response)
+    let writer = try #require(try await RedisCacheStore(redis, options: options).begin(entry))
+
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.append(Data(count: 11)) }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.commit() }
+    #expect(redis.isAvailable)
+  }
+
   @Test func aTokenIsRenewedAloneUnlessThatIsForbidden() async throws {
     var shared = RedisSharedToken(redis, name: "api")
     shared.waitLimit = .milliseconds(1)

@@ -57,6 +57,24 @@ struct SessionTests {
     #expect(wire.records.count == 1)
   }
 
+  /// The length is not announced, so the store begins to write it.
+  @Test func aBodyThatTurnsOutTooLargeIsNoFailureOfTheStore() async throws {
+    let server = MockTransport { _ in
+      MockResponse(fields: ["Cache-Control": "max-age=3600"]) {
+        ResponseBody(length: nil, from: ResponseBody(bytes(500_000)).source)
+      }
+    }
+    let cache = HTTPCache(store: try SQLiteCacheStore(at: folder.file("cache.sqlite"), entryLimit: 400_000))
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+
+    let (data, _) = try await HTTPSession(transport: server, configuration: configuration).data(for: get("/large"))
+
+    #expect(data == bytes(500_000))
+    #expect(cache.statistics.storeFailures == 0)
+    #expect(try await cache.usage().entries == 0)
+  }
+
   /// RFC 9111 §3.4, with bodies that are stored in chunks.
   @Test(arguments: [0..<200_000, 300_000..<500_000])
   func aPartIsCompletedAfterARestart(_ part: Range<Int>) async throws {

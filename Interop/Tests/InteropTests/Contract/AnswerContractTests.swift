@@ -25,7 +25,7 @@ struct AnswerContractTests {
   }
 
   @Test(arguments: ContractRow.rows(with: .compression))
-  func aCompressedBodyIsUnpacked(row: ContractRow) async throws {
+  func aCompressedBodyIsDecoded(row: ContractRow) async throws {
     let (text, response) = try await row.session().text(for: HTTPRequest(.get, row.url("/text")))
 
     #expect(text == String(repeating: "martlet ", count: 10_000))

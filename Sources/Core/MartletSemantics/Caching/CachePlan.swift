@@ -4,7 +4,7 @@ package enum CachePlan: Sendable, Hashable {
   case serve(Int, Serving)
   /// Send this request to validate the stored response at this index; it is conditional if the response has a
   /// validator.
-  case validate(Int, RequestHead)
+  case validate(Int, RequestHead, ValidationReason)
   /// Send this request, which carries the entity tags of the stored responses at these indices. None of them matches
   /// the request, but the origin may select one of them (§4.3.1).
   case select([Int], RequestHead)
@@ -28,6 +28,20 @@ package enum CachePlan: Sendable, Hashable {
     case staleWhileRevalidating(RequestHead)
   }
 
+  /// The reason why a stored response that matches the request is validated. ``CacheReason`` puts it into words.
+  package enum ValidationReason: Sendable, Hashable {
+    /// The policy of the caller asks for it.
+    case validationAsked
+    /// The response has `no-cache`.
+    case noCache
+    /// The request has `no-cache`.
+    case noCacheAsked
+    /// The response is older than the request allows.
+    case tooOld
+    /// It is stale.
+    case stale
+  }
+
   /// Decides what to do with a request.
   ///
   /// - Parameters:
@@ -49,14 +63,6 @@ package enum CachePlan: Sendable, Hashable {
           .plan(policy: policy)
       } ?? withoutMatch(request, policy: policy, directives: directives, in: partition, among: stored)
     return plan.withoutNetwork(policy: policy, directives: directives)
-  }
-
-  /// Returns why a stored response that matches the request is validated.
-  package static func reasonToValidate(
-    _ stored: StoredResponse, for request: RequestHead, policy: CachePolicy, at now: Date
-  ) -> CacheReason {
-    Decision(request: request, directives: CacheControl(request.fields), stored: stored, index: 0, now: now)
-      .reasonToValidate(policy: policy)
   }
 
   /// Returns the request to send if no stored response matches. A reload also asks other caches for a fresh response.
@@ -158,31 +164,27 @@ private struct Decision {
       return .serve(index, freshness.isFresh ? .fresh : .stale)
     case .reloadRevalidatingCacheData:
       return freshness.isFresh && control.contains("immutable")
-        ? .serve(index, .fresh) : .validate(index, CachePlan.endToEnd(validation, "max-age=0"))
+        ? .serve(index, .fresh) : .validate(index, CachePlan.endToEnd(validation, "max-age=0"), .validationAsked)
     case .useProtocolCachePolicy, .returnCacheDataIfOffline, .reloadIgnoringCacheData:
       return followingProtocol(control, freshness)
     }
   }
 
   private func followingProtocol(_ control: CacheControl, _ freshness: Freshness) -> CachePlan {
-    if reasonToValidateFresh(control, freshness) != nil { return .validate(index, validation) }
+    if let reason = reasonToValidateFresh(control, freshness) { return .validate(index, validation, reason) }
     if freshness.isFresh { return .serve(index, .fresh) }
-    guard !control.contains("must-revalidate") else { return .validate(index, validation) }
+    guard !control.contains("must-revalidate") else { return .validate(index, validation, .stale) }
     if let allowedStaleness, freshness.staleness <= allowedStaleness { return .serve(index, .stale) }
     if let window = control.validSeconds("stale-while-revalidate"), freshness.staleness <= Double(window) {
       return .serve(index, .staleWhileRevalidating(validation))
     }
-    return .validate(index, validation)
-  }
-
-  func reasonToValidate(policy: CachePolicy) -> CacheReason {
-    if policy == .reloadRevalidatingCacheData { return .validationAsked }
-    let facts = stored.facts
-    return reasonToValidateFresh(facts.control, Freshness(facts, at: now)) ?? .stale
+    return .validate(index, validation, .stale)
   }
 
   /// Returns why the response is validated even if it is fresh; nil if it need not be.
-  private func reasonToValidateFresh(_ control: CacheControl, _ freshness: Freshness) -> CacheReason? {
+  private func reasonToValidateFresh(
+    _ control: CacheControl, _ freshness: Freshness
+  ) -> CachePlan.ValidationReason? {
     if control.isUnqualified("no-cache") { return .noCache }
     if wantsValidation { return .noCacheAsked }
     return isTooOld(freshness) ? .tooOld : nil

@@ -17,24 +17,34 @@ extension CacheReason {
     return CacheReason("it is fresh for \(seconds) s", "RFC 9111 §4.2.1")
   }
 
-  // A response is not stored
-  static let notFinal = CacheReason("its status concerns only this request", "RFC 9111 §3")
-  static let uselessPart = CacheReason("it is a part that cannot be combined with others", "RFC 9111 §3.3")
-  static let notUnderstood = CacheReason("it has must-understand, and its status is unknown", "RFC 9111 §5.2.2.3")
-  static let noStore = CacheReason("it has no-store", "RFC 9111 §5.2.2.5")
-  static let noStoreAsked = CacheReason("the request has no-store", "RFC 9111 §5.2.1.5")
-  static let variesAlways = CacheReason("it has Vary: *", "RFC 9111 §4.1")
-  static let singleUseCredentials = CacheReason("its request's credentials are not used again", "RFC 9111 §3.5")
-  static let unsuitableMethod = CacheReason("no later request could use it", "RFC 9111 §3")
-  static let unsuitablePost = CacheReason(
-    "a response to POST needs a lifetime and the request's URL as Content-Location", "RFC 9110 §9.3.3")
-  static let noLifetime = CacheReason("it has no lifetime, and its status implies none", "RFC 9111 §3")
-  static let staleAtOnce = CacheReason("it is stale at once, and has no validator", "RFC 9111 §4.2")
+  /// Why a response is not stored, in words.
+  package init(_ refusal: StorageRule.Refusal) {
+    switch refusal {
+    case .conditionAnswered: self.init("it answers the caller's condition", "RFC 9111 §4.3.2")
+    case .notFinal: self.init("its status concerns only this request", "RFC 9111 §3")
+    case .uselessPart: self.init("it is a part that cannot be combined with others", "RFC 9111 §3.3")
+    case .decodedPart: self.init("it is a part of an encoded response", "RFC 9111 §3.3")
+    case .notUnderstood: self.init("it has must-understand, and its status is unknown", "RFC 9111 §5.2.2.3")
+    case .noStore: self.init("it has no-store", "RFC 9111 §5.2.2.5")
+    case .noStoreAsked: self.init("the request has no-store", "RFC 9111 §5.2.1.5")
+    case .variesAlways: self.init("it has Vary: *", "RFC 9111 §4.1")
+    case .singleUseCredentials: self.init("its request's credentials are not used again", "RFC 9111 §3.5")
+    case .unsuitableMethod: self.init("no later request could use it", "RFC 9111 §3")
+    case .unsuitablePost:
+      self.init("a response to POST needs a lifetime and the request's URL as Content-Location", "RFC 9110 §9.3.3")
+    case .noLifetime: self.init("it has no lifetime, and its status implies none", "RFC 9111 §3")
+    case .staleAtOnce: self.init("it is stale at once, and has no validator", "RFC 9111 §4.2")
+    }
+  }
 
-  // A stored response is validated
-  static let validationAsked = CacheReason("the caller wants it validated", "RFC 9111 §5.2.1.1")
-  static let noCache = CacheReason("the stored response has no-cache", "RFC 9111 §5.2.2.4")
-  static let noCacheAsked = CacheReason("the request has no-cache", "RFC 9111 §5.2.1.4")
-  static let tooOld = CacheReason("the stored response is older than the request allows", "RFC 9111 §5.2.1.1")
-  static let stale = CacheReason("the stored response is stale", "RFC 9111 §4.2")
+  /// Why a stored response is validated, in words.
+  package init(_ reason: CachePlan.ValidationReason) {
+    switch reason {
+    case .validationAsked: self.init("the caller wants it validated", "RFC 9111 §5.2.1.1")
+    case .noCache: self.init("the stored response has no-cache", "RFC 9111 §5.2.2.4")
+    case .noCacheAsked: self.init("the request has no-cache", "RFC 9111 §5.2.1.4")
+    case .tooOld: self.init("the stored response is older than the request allows", "RFC 9111 §5.2.1.1")
+    case .stale: self.init("the stored response is stale", "RFC 9111 §4.2")
+    }
+  }
 }

@@ -1,18 +1,21 @@
 /// The action of a cache after a response of the origin (RFC 9111 §3, §4.3.3–4.3.5).
-package indirect enum CacheUpdate: Sendable, Hashable {
+///
+/// Only the cases with large values are indirect: most responses are stored or ignored, and ignoring one allocates
+/// nothing.
+package enum CacheUpdate: Sendable, Hashable {
   /// Return the response, and store it as this.
-  case store(StoredResponse)
+  indirect case store(StoredResponse)
   /// Return the response; the cache does not change.
-  case ignore
+  case ignore(StorageRule.Refusal)
   /// Return the stored response at this index of ``Context/candidates``, which the origin has selected with its 304,
   /// and replace it with this. It matches the request from now on (§4.3.3).
-  case select(Int, StoredResponse)
+  indirect case select(Int, StoredResponse)
   /// Remove the stored response, and send the request again without the conditions and the range of the cache. The 304
   /// or 206 has another validator, so it refers to a response that is not stored. It must not update the stored one
   /// (§4.3.4), which would otherwise be validated again each time.
   case repeatWithoutConditions
   /// Change the stored response or part that the request was sent for.
-  case known(Change)
+  indirect case known(Change)
 
   /// What becomes of the stored response or part that a request was sent for.
   package enum Change: Sendable, Hashable {
@@ -26,8 +29,8 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     case complete(StoredResponse, isStored: Bool)
     /// Return the response, and replace the stored one with this.
     case update(StoredResponse)
-    /// Return the response, and remove the outdated stored one.
-    case remove
+    /// Return the response, which is not stored, and remove the outdated stored one.
+    case remove(StorageRule.Refusal)
   }
 
   /// The request, and the responses stored for it.
@@ -46,7 +49,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     package var storedLength: Int64 = 0
     /// The stored responses that do not match the request, but whose entity tags it carries.
     package var candidates: [StoredResponse] = []
-    /// The stored part that the request extends or validates; nil if there is none.
+    /// The stored part that the response is joined with; nil if there is none, or if it is ``stored``.
     package var part: StoredResponse?
     /// When the request was sent.
     package var requestTime: Date
@@ -68,30 +71,27 @@ package indirect enum CacheUpdate: Sendable, Hashable {
   ///   - response: the response that is returned to the caller.
   ///   - context: the request, and the responses stored for it.
   ///   - responseTime: when the response was received.
-  ///   - isUnpacked: whether the transport has removed a content coding of the body.
+  ///   - isDecoded: whether the transport has decoded the body.
   package static func of(
-    _ response: ResponseHead, to context: Context, at responseTime: Date, isUnpacked: Bool
+    _ response: ResponseHead, to context: Context, at responseTime: Date, isDecoded: Bool
   ) -> CacheUpdate {
     if response.status == .notModified, !context.candidates.isEmpty {
       return selection(response, context, responseTime)
     }
-    if let stored = context.stored {
-      let update = concerning(stored, response, context, responseTime)
-      if update != .ignore { return update }
-    }
-    if let part = context.part,
-      let update = combination(of: response, with: part, context, at: responseTime, isUnpacked: isUnpacked)
+    if let stored = context.stored, let update = concerning(stored, response, context, responseTime) { return update }
+    if let part = context.part ?? context.stored,
+      let update = combination(of: response, with: part, context, at: responseTime, isDecoded: isDecoded)
     {
       return update
     }
     let request = context.request
     let isPart = response.status == .partialContent
-    guard !(isPart && isUnpacked),
-      StorageRule.allows(
-        response, to: request, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
-    else {
+    var refusal = StorageRule.refusal(
+      of: response, to: request, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
+    if refusal == nil, isPart, isDecoded { refusal = .decodedPart }
+    if let refusal {
       let isKnown = context.stored != nil || context.part != nil && !isPart
-      return isKnown && replaces(response, for: request) ? .known(.remove) : .ignore
+      return isKnown && replaces(response, for: request) ? .known(.remove(refusal)) : .ignore(refusal)
     }
     var head = StoredPart(of: response, receivedAt: responseTime)?.applied(to: response) ?? response
     head.fields = StorageRule.storedFields(of: response.fields)
@@ -99,7 +99,7 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     return .store(
       StoredResponse(
         head: head, variant: VaryRule.variant(of: head, for: request.fields, in: context.partition),
-        requestTime: context.requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
+        requestTime: context.requestTime, responseTime: responseTime, isDecoded: isDecoded))
   }
 
   /// Returns the candidate that a 304 selects (§4.3.4): the most recent one with its tag. A 304 without a tag can only
@@ -125,26 +125,31 @@ package indirect enum CacheUpdate: Sendable, Hashable {
     return .select(index, merged)
   }
 
+  /// Returns what the response means for the stored one that the request was sent for; nil if it is just a new one.
   private static func concerning(
     _ stored: StoredResponse, _ response: ResponseHead, _ context: Context, _ responseTime: Date
-  ) -> CacheUpdate {
+  ) -> CacheUpdate? {
     if response.status == .notModified {
       let merged = Validation.merged(
         stored, with: response, requestTime: context.requestTime, responseTime: responseTime)
       // If the caller set conditions, the 304 is for the caller and refers to the caller's copy.
       guard context.sent != context.request, !hasConditions(context.request) else {
-        return StorageRule.hasValidator(response) ? merged.map { .known(.update($0)) } ?? .ignore : .ignore
+        guard let merged, StorageRule.hasValidator(response) else { return nil }
+        return .known(.update(merged))
       }
-      return hasConditions(context.sent) ? merged.map { .known(.confirm($0)) } ?? .repeatWithoutConditions : .ignore
+      guard hasConditions(context.sent) else { return nil }
+      guard let merged else { return .repeatWithoutConditions }
+      return .known(.confirm(merged))
     }
     let use = StaleFallback.use(
       of: stored, for: context.request, policy: context.policy, after: .status(response.status), at: responseTime)
     if let use { return .known(.serveStale(use)) }
-    guard context.request.method == .head, response.status == .ok, stored.head.status == .ok else { return .ignore }
-    return Validation.merged(
+    guard context.request.method == .head, response.status == .ok, stored.head.status == .ok else { return nil }
+    let updated = Validation.merged(
       stored, length: context.storedLength, withHead: response, requestTime: context.requestTime,
-      responseTime: responseTime
-    ).map { .known(.update($0)) } ?? .known(.remove)
+      responseTime: responseTime)
+    guard let updated else { return .known(.remove(.unsuitableMethod)) }
+    return .known(.update(updated))
   }
 
   /// Whether the response replaces the stored one. A refusal or a temporary error does not.

@@ -1,6 +1,36 @@
 /// Decides what a private cache may store (RFC 9111 §3).
 package enum StorageRule {
-  /// Whether the response may be stored, and is worth storing.
+  /// Why a response is not stored. ``CacheReason`` puts it into words.
+  package enum Refusal: Sendable, Hashable {
+    /// The 304 answers the condition of the caller.
+    case conditionAnswered
+    /// The status concerns only this request.
+    case notFinal
+    /// It is a part that cannot be combined with others.
+    case uselessPart
+    /// It is a part of a response that the transport has decoded: its range counts other bytes.
+    case decodedPart
+    /// It has `must-understand`, and the status is unknown.
+    case notUnderstood
+    /// It has `no-store`.
+    case noStore
+    /// The request has `no-store`.
+    case noStoreAsked
+    /// It has `Vary: *`.
+    case variesAlways
+    /// The credentials of the request are not used again.
+    case singleUseCredentials
+    /// No later request could use the response to this method.
+    case unsuitableMethod
+    /// A response to POST lacks a lifetime, or the URL of the request as `Content-Location`.
+    case unsuitablePost
+    /// It has no lifetime, and the status implies none.
+    case noLifetime
+    /// It is stale at once, and has no validator.
+    case staleAtOnce
+  }
+
+  /// Returns why the response may not be stored, or is not worth storing; nil if it is stored.
   ///
   /// - Parameters:
   ///   - response: the head of the final response. A 206 is stored if it has one part that can be combined with others.
@@ -8,17 +38,11 @@ package enum StorageRule {
   ///   - responseTime: when the response was received.
   ///   - wantsStale: whether the caller uses stale responses beyond what RFC 9111 allows. Only then are stale responses
   ///     without a validator stored.
-  package static func allows(
-    _ response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
-  ) -> Bool {
-    refusal(of: response, to: request, receivedAt: responseTime, wantsStale: wantsStale) == nil
-  }
-
-  /// Returns why the response is not stored; nil if it is.
   package static func refusal(
     of response: ResponseHead, to request: RequestHead, receivedAt responseTime: Date, wantsStale: Bool = false
-  ) -> CacheReason? {
+  ) -> Refusal? {
     let control = CacheControl(response.fields)
+    guard response.status != .notModified else { return .conditionAnswered }
     guard isFinal(response.status) else { return .notFinal }
     guard isUsable(response, to: request, receivedAt: responseTime) else { return .uselessPart }
     if let refusal = refusal(by: control, for: response.status) { return refusal }
@@ -59,10 +83,10 @@ package enum StorageRule {
     "Proxy-Authentication-Info", .proxyAuthorization,
   ]
 
-  /// Whether the response is final and describes the resource. That excludes 1xx and 304, and also 412 and 416, which
-  /// concern a condition or a range of one request: the key contains neither, so another request would get it.
+  /// Whether the response is final and describes the resource. That excludes 1xx, and also 412 and 416, which concern a
+  /// condition or a range of one request: the key contains neither, so another request would get it.
   private static func isFinal(_ status: HTTPStatus) -> Bool {
-    status.code >= 200 && ![.notModified, .preconditionFailed, .rangeNotSatisfiable].contains(status)
+    status.code >= 200 && status != .preconditionFailed && status != .rangeNotSatisfiable
   }
 
   /// Whether the response is complete, or a part that can be combined with others.
@@ -76,7 +100,7 @@ package enum StorageRule {
 
   /// Whether `no-store` applies. With `must-understand`, it does not if the status is understood, and a status that is
   /// not understood is not stored (§5.2.2.5 and §5.2.2.3).
-  private static func refusal(by control: CacheControl, for status: HTTPStatus) -> CacheReason? {
+  private static func refusal(by control: CacheControl, for status: HTTPStatus) -> Refusal? {
     if control.contains("must-understand") { return isUnderstood(status) ? nil : .notUnderstood }
     return control.contains("no-store") ? .noStore : nil
   }

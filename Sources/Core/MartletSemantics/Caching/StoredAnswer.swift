@@ -54,11 +54,11 @@ package struct StoredAnswer: Sendable, Hashable {
   }
 
   /// Whether the stored body can answer the request: a part answers ranges within it, a complete body one range at a
-  /// time. The origin answers requests for several ranges, or for ranges of a body whose content coding was removed.
+  /// time. The origin answers requests for several ranges, or for ranges of a decoded body.
   package static func canAnswer(_ request: RequestHead, with stored: StoredResponse, length: Int64) -> Bool {
     guard stored.head.status != .partialContent else { return stored.part?.range(for: request, of: stored) != nil }
     guard request.method == .get, request.fields.contains(.range) else { return true }
-    guard stored.head.status == .ok, !stored.isUnpacked else { return false }
+    guard stored.head.status == .ok, !stored.isDecoded else { return false }
     return RangeRule.read(request.fields, length: length) != .other
   }
 

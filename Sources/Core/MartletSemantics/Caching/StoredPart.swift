@@ -83,11 +83,11 @@ extension CacheUpdate {
   /// Decides what to do with a response if a part of the representation is stored; nil if the part does not matter.
   static func combination(
     of response: ResponseHead, with stored: StoredResponse, _ context: Context, at responseTime: Date,
-    isUnpacked: Bool
+    isDecoded: Bool
   ) -> CacheUpdate? {
     guard let part = stored.part else { return nil }
     let asksForRest = context.sent.fields[.range] != context.request.fields[.range]
-    let received = isUnpacked ? nil : StoredPart(of: response, receivedAt: responseTime)
+    let received = isDecoded ? nil : StoredPart(of: response, receivedAt: responseTime)
     guard let received, let joined = received.joined(with: part) else {
       // Otherwise it is another representation, or the server does not know `If-Range`.
       let isAboutRest = response.status == .partialContent || response.status == .rangeNotSatisfiable
@@ -97,12 +97,13 @@ extension CacheUpdate {
       stored, with: response.fields, requestTime: context.requestTime, responseTime: responseTime)
     combined.head = joined.applied(to: combined.head)
     combined.variant = VaryRule.variant(of: combined.head, for: context.request.fields, in: context.partition)
-    let isStored = StorageRule.allows(
-      response, to: context.sent, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
+    let refusal = StorageRule.refusal(
+      of: response, to: context.sent, receivedAt: responseTime, wantsStale: context.policy.wantsStale)
     if asksForRest {
-      return received.range == part.missing ? .known(.complete(combined, isStored: isStored)) : .repeatWithoutConditions
+      guard received.range == part.missing else { return .repeatWithoutConditions }
+      return .known(.complete(combined, isStored: refusal == nil))
     }
-    guard isStored else { return .ignore }
+    if let refusal { return .ignore(refusal) }
     return .known(joined == part ? .update(combined) : .extend(combined))
   }
 }

@@ -25,20 +25,20 @@ public struct StoredResponse: Sendable, Hashable {
     get { content.values.responseTime }
     set { change { $0.responseTime = newValue } }
   }
-  /// Whether the transport has removed a content coding: the origin's validators and ranges then refer to other bytes
-  /// than the stored ones.
-  public var isUnpacked: Bool {
-    get { content.values.isUnpacked }
-    set { change { $0.isUnpacked = newValue } }
+  /// Whether the transport has decoded the body: the origin's validators and ranges then refer to other bytes than the
+  /// stored ones.
+  public var isDecoded: Bool {
+    get { content.values.isDecoded }
+    set { change { $0.isDecoded = newValue } }
   }
 
   /// Makes a stored response.
   public init(
-    head: ResponseHead, variant: String = "", requestTime: Date, responseTime: Date, isUnpacked: Bool = false
+    head: ResponseHead, variant: String = "", requestTime: Date, responseTime: Date, isDecoded: Bool = false
   ) {
     content = Content(
       Values(
-        head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isUnpacked: isUnpacked))
+        head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isDecoded: isDecoded))
   }
 
   private mutating func change(_ body: (inout Values) -> Void) {
@@ -52,7 +52,7 @@ public struct StoredResponse: Sendable, Hashable {
     var variant: String
     var requestTime: Date
     var responseTime: Date
-    var isUnpacked: Bool
+    var isDecoded: Bool
   }
 
   /// The content that all copies of a stored response share. It is copied several times for each request that it

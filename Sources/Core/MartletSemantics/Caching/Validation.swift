@@ -32,7 +32,7 @@ package enum Validation {
         return nil
       }
     }
-    if !stored.isUnpacked, let received = response.fields[values: .contentLength].first, received != String(length) {
+    if !stored.isDecoded, let received = response.fields[values: .contentLength].first, received != String(length) {
       return nil
     }
     return updated(stored, with: response.fields, requestTime: requestTime, responseTime: responseTime)
@@ -54,7 +54,7 @@ package enum Validation {
   ) -> StoredResponse {
     var updated = stored
     var fields = StorageRule.storedFields(of: received)
-    fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isUnpacked && $0 == .contentEncoding) }
+    fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isDecoded && $0 == .contentEncoding) }
     // If the tag was made weak for the stored body, it stays weak.
     if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
     // `Age` and `Date` belong to a message, not to the representation: with the old values, the validated response

@@ -35,7 +35,7 @@ struct CacheRecord: Sendable, Hashable {
     rest.add(entry.key.partition)
     rest.add(response.variant)
     rest.add(response.requestTime)
-    rest.add(response.isUnpacked ? 1 : 0 as UInt8)
+    rest.add(response.isDecoded ? 1 : 0 as UInt8)
     rest.add(response.head.version?.rawValue ?? "")
     rest.add(UInt32(clamping: response.head.status.code))
     for (name, value) in response.head.fields {
@@ -54,7 +54,7 @@ struct CacheRecord: Sendable, Hashable {
     else { return nil }
     var rest = ByteReader(content)
     guard let url = rest.text(), let partition = rest.text(), let variant = rest.text(),
-      let requestTime = rest.date(), let isUnpacked = rest.byte(), let version = rest.text(),
+      let requestTime = rest.date(), let isDecoded = rest.byte(), let version = rest.text(),
       let status = rest.integer32()
     else { return nil }
     var fields = HTTPFields()
@@ -65,7 +65,7 @@ struct CacheRecord: Sendable, Hashable {
     let head = ResponseHead(
       status: HTTPStatus(Int(status)), fields: fields, version: version.isEmpty ? nil : HTTPVersion(rawValue: version))
     let response = StoredResponse(
-      head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isUnpacked: isUnpacked == 1)
+      head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isDecoded: isDecoded == 1)
     let key = CacheKey(partition: partition, normalizedURL: url)
     return CacheRecord(entry: CacheEntry(id: id, key: key, response: response, length: length), chunks: Int(chunks))
   }

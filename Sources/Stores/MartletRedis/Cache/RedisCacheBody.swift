@@ -19,16 +19,16 @@ actor RedisCacheWriter: CacheWriter {
     length += Int64(chunk.count)
     guard !isOver, length <= store.options.entryLimit else {
       end()
-      throw notStored
+      throw refusal
     }
     var rest = chunk
     while !isOver, buffer.fill(from: &rest) { try await flush() }
   }
 
   func commit() async throws {
-    guard !isOver else { throw notStored }
+    guard !isOver else { throw refusal }
     if chunks > 0 || buffer.bytes.count > RedisCacheStore.inlineLimit { try await flush() }
-    guard !isOver else { throw notStored }
+    guard !isOver else { throw refusal }
     var entry = entry
     entry.length = length
     let body = buffer.bytes
@@ -53,11 +53,7 @@ actor RedisCacheWriter: CacheWriter {
     }
   }
 
-  private var notStored: RedisError {
-    RedisError(
-      .notStored, "the body is larger than the \(store.options.entryLimit) bytes that the store accepts, or was aborted"
-    )
-  }
+  private var refusal: CacheEntry.Refusal { .bodyTooLarge(limit: store.options.entryLimit) }
 }
 
 /// Reads the body of an entry, one chunk at a time.

@@ -17,7 +17,7 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// protocol, sends more than a command allows, or answers without a command. Operations in progress then fail with
     /// this kind.
     case unexpectedForm
-    /// A value is larger than the store accepts, or its writer was aborted.
+    /// A value was not stored: it is larger than the store accepts, or a part of it was removed in the meantime.
     case notStored
     /// The client was closed.
     case closed

@@ -79,14 +79,14 @@ actor SQLiteCacheWriter: CacheWriter {
     length += Int64(chunk.count)
     guard !isOver, length <= file.entryLimit else {
       await abort()
-      throw HTTPError.notStored(limit: file.entryLimit)
+      throw CacheEntry.Refusal.bodyTooLarge(limit: file.entryLimit)
     }
     var rest = chunk
     while !isOver, buffer.fill(from: &rest) { try await flush() }
   }
 
   func commit() async throws {
-    guard !isOver else { throw HTTPError.notStored(limit: file.entryLimit) }
+    guard !isOver else { throw CacheEntry.Refusal.bodyTooLarge(limit: file.entryLimit) }
     if body != nil, !buffer.bytes.isEmpty { try await flush() }
     isOver = true
     let bytes = body.map(CacheTable.Body.Bytes.chunks) ?? .whole(buffer.bytes)
@@ -94,7 +94,7 @@ actor SQLiteCacheWriter: CacheWriter {
       let isStored = try await file.write { [entry, length, now = file.now()] table in
         try table.add(entry, length: length, bytes: bytes, now: now)
       }
-      guard isStored else { throw HTTPError.notStored(limit: file.entryLimit) }
+      guard isStored else { throw HTTPError.bodyRemoved }
       body = nil
     } catch {
       await abort()
@@ -126,14 +126,20 @@ actor SQLiteCacheWriter: CacheWriter {
         try file.evict(in: table, now: now)
         return number
       }
-      guard let number else { throw HTTPError.notStored(limit: file.entryLimit) }
+      guard let number else { throw HTTPError.bodyRemoved }
       body = number
       // It was aborted in the meantime, before the number was known.
       if isOver { await abort() }
     } catch {
       await abort()
-      throw error
+      throw Self.unwrapped(error)
     }
+  }
+
+  /// Returns the refusal that was thrown within a transaction, which wraps it; otherwise the same error.
+  private static func unwrapped(_ error: any Error) -> any Error {
+    guard let refusal = (error as? HTTPError)?.underlying as? CacheEntry.Refusal else { return error }
+    return refusal
   }
 
   deinit {
@@ -143,9 +149,8 @@ actor SQLiteCacheWriter: CacheWriter {
 }
 
 extension HTTPError {
-  static func notStored(limit: Int64) -> HTTPError {
-    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")
-  }
+  static let bodyRemoved = HTTPError(
+    .file, "a part of the body was removed from the cache before the rest was stored")
 
   static let noRoomForBody = HTTPError(
     .file,

@@ -150,11 +150,15 @@ final class CacheFile: Sendable {
     }
   }
 
-  /// Evicts entries within a transaction; throws if that does not suffice because too much is being written.
+  /// Evicts entries within a transaction.
+  ///
+  /// - Throws: ``CacheEntry/Refusal`` if that does not suffice because too much is being written; an ``HTTPError`` if
+  ///   the disk has no room.
   func evict(in table: CacheTable, now: Date) throws {
     let limit = try limit(in: table, now: now)
     guard isWritable, try table.evict(limit, now: now) else {
-      throw isWritable && limit == capacity ? HTTPError.notStored(limit: capacity) : HTTPError.noRoomForBody
+      guard isWritable, limit == capacity else { throw HTTPError.noRoomForBody }
+      throw CacheEntry.Refusal("the bodies that are being written fill the \(capacity) bytes of the cache")
     }
   }
 

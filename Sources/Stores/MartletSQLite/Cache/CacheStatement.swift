@@ -5,7 +5,8 @@
 /// `chunk`, whose key consists of the number of the body and the index of the chunk: see ``chunkKey(_:_:)``. Bodies
 /// without an entry are listed in the table `loose`: they are being written, or have lost their entry, and are deleted
 /// when they are due. So one statement adds or removes an entry, and leftovers of a killed process are found. The order
-/// of use is stored separately, so that a use writes only a few bytes.
+/// of use is stored separately, so that a use writes only a few bytes. The column `is_unpacked` is
+/// ``StoredResponse/isDecoded``; it keeps its name, because files have it.
 enum CacheStatement: String, CaseIterable {
   case usage = "SELECT entries, bytes FROM state"
   case entries =

@@ -113,7 +113,7 @@ struct CacheTable {
     try run(
       .add, .id(entry.id), .text(entry.key.url), .text(entry.key.partition), .text(entry.response.variant),
       .date(entry.response.requestTime), .date(entry.response.responseTime),
-      .integer(entry.response.isUnpacked ? 1 : 0), .integer(length),
+      .integer(entry.response.isDecoded ? 1 : 0), .integer(length),
       .integer(Self.size(of: entry, head: head, length: length)), body, .text(head), whole, sum)
     return true
   }
@@ -125,7 +125,7 @@ struct CacheTable {
     let head = CheckedHead.write(entry, length: length)
     try run(
       .change, .text(entry.response.variant), .date(entry.response.requestTime), .date(entry.response.responseTime),
-      .integer(entry.response.isUnpacked ? 1 : 0), .integer(Self.size(of: entry, head: head, length: length)),
+      .integer(entry.response.isDecoded ? 1 : 0), .integer(Self.size(of: entry, head: head, length: length)),
       .text(head), .integer(number))
     try use([number])
   }
@@ -268,7 +268,7 @@ struct CacheTable {
     if let sum, let known = heads?.entry(id, sum: sum), known.key == key { return known }
     let response = StoredResponse(
       head: ResponseHead(status: .ok), variant: row.text(1), requestTime: row.date(2), responseTime: row.date(3),
-      isUnpacked: row.integer(4) != 0)
+      isDecoded: row.integer(4) != 0)
     var entry = CacheEntry(id: id, key: key, response: response, length: row.integer(5))
     guard let head = row.withText(6, { CheckedHead.read($0, of: entry) }) else { return nil }
     entry.response.head = head

@@ -41,7 +41,7 @@ enum CheckedHead {
     sum.add(.text(response.variant))
     sum.add(.date(response.requestTime))
     sum.add(.date(response.responseTime))
-    sum.add(.integer(response.isUnpacked ? 1 : 0))
+    sum.add(.integer(response.isDecoded ? 1 : 0))
     sum.add(.integer(length))
     sum.add(head)
     return sum

@@ -29,7 +29,9 @@ public import MartletSemantics
 /// The least recently used entries are evicted. The file stays as large as its largest content; free space is reused,
 /// and returned to the file system if it is more than a quarter of the file. A body that another process is reading can
 /// be removed a minute after it was replaced, or at once if its entry was evicted or removed; reading then throws.
-/// Errors are ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. Reads run off the caller's actor.
+/// Errors are ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. An entry that is too large, or for
+/// which other bodies leave no room while they are written, is a ``Martlet/CacheEntry/Refusal``. Reads run off the
+/// caller's actor.
 public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
   let file: CacheFile
 

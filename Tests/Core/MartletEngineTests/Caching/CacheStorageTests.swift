@@ -87,6 +87,26 @@ struct CacheStorageTests {
     #expect(try await fixture.get().text == "whole")
   }
 
+  /// The length is not announced, so the store begins to write it. Its limit is a quarter of 32 MiB.
+  @Test func aBodyThatTurnsOutTooLargeIsNoFailureOfTheStore() async throws {
+    let size = (8 << 20) + 1
+    let fixture = CacheFixture { _ in
+      MockResponse(fields: Self.fields) { ResponseBody(length: nil, from: ResponseBody(Data(count: size)).source) }
+    }
+    let notes = Mutex<[String]>([])
+    var request = HTTPRequest(.get, origin)
+    request.options.listeners.append(
+      EventHandler(.note) { event, _ in if case .note(let note) = event { notes.withLock { $0.append(note) } } })
+
+    let (data, _) = try await fixture.session.data(for: request)
+
+    #expect(data.count == size)
+    #expect(fixture.cache.statistics.storeFailures == 0)
+    #expect(fixture.cache.statistics.stored == 0)
+    #expect(notes.withLock { $0 } == [])
+    #expect(try await fixture.cache.usage().entries == 0)
+  }
+
   @Test func aBodyThatIsNotReadIsNotStored() async throws {
     let fixture = CacheFixture(response(["ab", "cd"]))
 

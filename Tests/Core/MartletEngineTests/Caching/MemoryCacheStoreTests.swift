@@ -87,8 +87,8 @@ struct MemoryCacheStoreTests {
     let writer = try #require(await store.begin(Self.entry("a")))
     try await writer.append(Data("0123456789".utf8))
 
-    await #expect(throws: HTTPError.self) { try await writer.append(Data("x".utf8)) }
-    await #expect(throws: HTTPError.self) { try await writer.commit() }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.append(Data("x".utf8)) }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.commit() }
   }
 
   @Test func anOpenBodyCanBeReadAfterItsEntryIsRemoved() async throws {

@@ -142,6 +142,7 @@ struct RequestDecisionTests {
     for _ in 0..<2 { #expect(try await read(fixture) { _ in nil } == "hello") }
 
     #expect(fixture.cache.statistics.stored == 0)
+    #expect(fixture.cache.statistics.storeFailures == 0)
     #expect(fixture.sent.count == 2)
   }
 

@@ -45,10 +45,15 @@ struct CachePlanTests {
   func theReasonOfAValidationNamesItsRule(row: Validation) {
     let stored = StoredResponse([.cacheControl: row.control, .eTag: "\"a\""])
 
-    let reason = CachePlan.reasonToValidate(
-      stored, for: RequestHead(row.asked), policy: row.policy, at: arrival.addingTimeInterval(10))
+    let plan = CachePlan.make(
+      for: RequestHead(row.asked), policy: row.policy, stored: [StoredCandidate(stored, length: 10)],
+      at: arrival.addingTimeInterval(10))
 
-    #expect(reason.rule == row.rule)
+    guard case .validate(_, _, let reason) = plan else {
+      Issue.record("expected .validate")
+      return
+    }
+    #expect(CacheReason(reason).rule == row.rule)
   }
 
   @Test(arguments: [
@@ -197,7 +202,8 @@ struct CachePlanTests {
       for: RequestHead(asks), policy: policy, stored: [StoredCandidate(StoredResponse(fields), length: 10)],
       at: arrival)
 
-    #expect(plan == .validate(0, RequestHead(sent)))
+    let reason = policy == .reloadRevalidatingCacheData ? CachePlan.ValidationReason.validationAsked : .stale
+    #expect(plan == .validate(0, RequestHead(sent), reason))
   }
 
   struct Offer: Sendable, CustomTestStringConvertible {

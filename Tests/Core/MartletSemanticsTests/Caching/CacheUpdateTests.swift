@@ -18,7 +18,7 @@ struct CacheUpdateTests {
     var context = CacheUpdate.Context(request: request, sent: sent, policy: policy, requestTime: later)
     context.stored = stored
     context.storedLength = 10
-    return CacheUpdate.of(ResponseHead(status: status, fields: fields), to: context, at: later, isUnpacked: false)
+    return CacheUpdate.of(ResponseHead(status: status, fields: fields), to: context, at: later, isDecoded: false)
   }
 
   @Test func a304UpdatesTheFields() throws {
@@ -91,7 +91,7 @@ struct CacheUpdateTests {
     var fields: HTTPFields = ["X-Test": "new"]
     fields[.eTag] = tag
     let update = CacheUpdate.of(
-      ResponseHead(status: .notModified, fields: fields), to: context, at: later, isUnpacked: false)
+      ResponseHead(status: .notModified, fields: fields), to: context, at: later, isDecoded: false)
 
     guard case .select(let index, let merged) = update else {
       #expect(expected == nil && update == .repeatWithoutConditions)
@@ -103,9 +103,9 @@ struct CacheUpdateTests {
   }
 
   @Test func aDecodedBodyGetsNoContentEncodingFromA304() {
-    var unpacked = stored
-    unpacked.isUnpacked = true
-    guard case .known(.confirm(let merged)) = receive(304, [.contentEncoding: "gzip"], stored: unpacked) else {
+    var decoded = stored
+    decoded.isDecoded = true
+    guard case .known(.confirm(let merged)) = receive(304, [.contentEncoding: "gzip"], stored: decoded) else {
       Issue.record("expected .confirm")
       return
     }
@@ -126,8 +126,8 @@ struct CacheUpdateTests {
       Issue.record("expected .update")
       return
     }
-    #expect(receive(304, [.eTag: "\"mine\""], asks: [.ifNoneMatch: "\"mine\""]) == .ignore)
-    #expect(receive(304, asks: [.ifNoneMatch: "\"mine\""]) == .ignore)
+    #expect(receive(304, [.eTag: "\"mine\""], asks: [.ifNoneMatch: "\"mine\""]) == .ignore(.conditionAnswered))
+    #expect(receive(304, asks: [.ifNoneMatch: "\"mine\""]) == .ignore(.conditionAnswered))
   }
 
   @Test func aFullResponseReplacesTheStoredOne() {
@@ -140,9 +140,10 @@ struct CacheUpdateTests {
 
   @Test(
     arguments: [
-      (200, .known(.remove)), (204, .known(.remove)), (302, .known(.remove)), (404, .known(.remove)),
-      (410, .known(.remove)), (206, .known(.remove)), (401, .ignore), (403, .ignore), (429, .ignore), (500, .ignore),
-      (503, .ignore),
+      (200, .known(.remove(.noStore))), (204, .known(.remove(.noStore))), (302, .known(.remove(.noStore))),
+      (404, .known(.remove(.noStore))), (410, .known(.remove(.noStore))), (206, .known(.remove(.uselessPart))),
+      (401, .ignore(.noStore)), (403, .ignore(.noStore)), (429, .ignore(.noStore)), (500, .ignore(.noStore)),
+      (503, .ignore(.noStore)),
     ] as [(HTTPStatus, CacheUpdate)])
   func aResponseThatIsNotStoredMayInvalidateTheStoredOne(status: HTTPStatus, expected: CacheUpdate) {
     #expect(receive(status, [.cacheControl: "no-store"]) == expected)
@@ -154,14 +155,14 @@ struct CacheUpdateTests {
       (502, "max-age=1, stale-if-error=200", [:], .known(.serveStale(.staleIfError))),
       (503, "max-age=1, stale-if-error=200", [:], .known(.serveStale(.staleIfError))),
       (504, "max-age=1, stale-if-error=200", [:], .known(.serveStale(.staleIfError))),
-      (501, "max-age=1, stale-if-error=200", [:], .ignore),
-      (404, "max-age=1, stale-if-error=200", [:], .known(.remove)),
-      (503, "max-age=1, stale-if-error=50", [:], .ignore),
-      (503, "max-age=1", [:], .ignore),
+      (501, "max-age=1, stale-if-error=200", [:], .ignore(.staleAtOnce)),
+      (404, "max-age=1, stale-if-error=200", [:], .known(.remove(.staleAtOnce))),
+      (503, "max-age=1, stale-if-error=50", [:], .ignore(.noLifetime)),
+      (503, "max-age=1", [:], .ignore(.noLifetime)),
       (503, "max-age=1", [.cacheControl: "stale-if-error=200"], .known(.serveStale(.staleIfError))),
-      (503, "max-age=1, stale-if-error=200", [.cacheControl: "no-cache"], .ignore),
-      (503, "max-age=1, stale-if-error=200, must-revalidate", [:], .ignore),
-      (503, "no-cache, stale-if-error=200", [:], .ignore),
+      (503, "max-age=1, stale-if-error=200", [.cacheControl: "no-cache"], .ignore(.noLifetime)),
+      (503, "max-age=1, stale-if-error=200, must-revalidate", [:], .ignore(.noLifetime)),
+      (503, "no-cache, stale-if-error=200", [:], .ignore(.noLifetime)),
     ] as [(HTTPStatus, String, HTTPFields, CacheUpdate)])
   func staleIfError(status: HTTPStatus, control: String, asks: HTTPFields, expected: CacheUpdate) {
     #expect(
@@ -197,12 +198,12 @@ struct CacheUpdateTests {
       }
       #expect(updated.responseTime == later)
     } else {
-      #expect(reception == .known(.remove))
+      #expect(reception == .known(.remove(.unsuitableMethod)))
     }
   }
 
   @Test func aFailedHEADChangesNothing() {
-    #expect(receive(410, ["X-Test": "new"], method: .head) == .ignore)
+    #expect(receive(410, ["X-Test": "new"], method: .head) == .ignore(.unsuitableMethod))
   }
 
   @Test(

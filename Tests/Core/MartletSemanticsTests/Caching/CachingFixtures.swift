@@ -11,12 +11,12 @@ extension StoredResponse {
   /// A response that was requested and received at the same time.
   init(
     _ fields: HTTPFields, status: HTTPStatus = .ok, for request: HTTPFields = [:], delay: Double = 0,
-    isUnpacked: Bool = false
+    isDecoded: Bool = false
   ) {
     let head = ResponseHead(status: status, fields: fields)
     self.init(
       head: head, variant: VaryRule.variant(of: head, for: request),
-      requestTime: arrival.addingTimeInterval(-delay), responseTime: arrival, isUnpacked: isUnpacked)
+      requestTime: arrival.addingTimeInterval(-delay), responseTime: arrival, isDecoded: isDecoded)
   }
 }
 

@@ -97,7 +97,7 @@ struct StoredAnswerTests {
   @Test func rangesOfDecodedBodiesAreUpToTheOrigin() {
     let request = RequestHead([.range: "bytes=0-1"])
 
-    #expect(!StoredAnswer.canAnswer(request, with: StoredResponse([:], isUnpacked: true), length: 10))
+    #expect(!StoredAnswer.canAnswer(request, with: StoredResponse([:], isDecoded: true), length: 10))
     #expect(StoredAnswer.canAnswer(request, with: StoredResponse([:]), length: 10))
   }
 

@@ -106,7 +106,7 @@ struct StoredPartTests {
     fields[.contentRange] = row.range.map { "bytes \($0)" }
 
     let update = CacheUpdate.of(
-      ResponseHead(status: row.status, fields: fields), to: context, at: arrival, isUnpacked: false)
+      ResponseHead(status: row.status, fields: fields), to: context, at: arrival, isDecoded: false)
 
     #expect(Self.kind(of: update) == row.expected)
     if case .known(.complete(let whole, let isStored)) = update {

@@ -218,7 +218,7 @@ struct SQLiteCacheStoreTests {
   @Test func bodiesThatAreBeingWrittenCount() async throws {
     let store = try open(capacity: 1_000_000)
     var writers: [any CacheWriter] = []
-    await #expect(throws: HTTPError.self) {
+    await #expect(throws: CacheEntry.Refusal.self) {
       for number in 0..<10 {
         let writer = try #require(try await store.begin(entry("/\(number)")))
         writers.append(writer)

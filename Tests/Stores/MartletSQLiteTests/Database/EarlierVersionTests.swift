@@ -79,7 +79,7 @@ struct EarlierVersionTests {
     ("/large", "anna", false, nil, Data(repeating: 9, count: 150_000)),
   ])
   func responsesOfTheFirstVersionAreRead(
-    _ path: String, partition: String, isUnpacked: Bool, coding: String?, body: Data
+    _ path: String, partition: String, isDecoded: Bool, coding: String?, body: Data
   ) async throws {
     let file = try file("cache.sqlite")
     for _ in 0..<2 {
@@ -87,7 +87,7 @@ struct EarlierVersionTests {
       let found = try await store.entries(for: key(path, partition: partition))
       let entry = try #require(found.first)
       #expect(found.count == 1)
-      #expect(entry.response.isUnpacked == isUnpacked)
+      #expect(entry.response.isDecoded == isDecoded)
       #expect(entry.response.head.fields[.contentEncoding] == coding)
       #expect(entry.response.head.version == .http1_1)
       #expect(entry.response.requestTime == time)

@@ -4,7 +4,8 @@ import Synchronization
 /// The body of a response that is written to the store while it is read.
 ///
 /// It is stored only if it is complete. If the reader stops early, if the body fails or differs from its announced
-/// length, or if the store fails, nothing is stored. The reader then continues as without a cache.
+/// length, or if the store fails or does not accept it, nothing is stored. The reader then continues as without a
+/// cache.
 final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
@@ -67,7 +68,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
       await writer.abort()
       return .unshared
     }
-    do { try await writer.commit() } catch is StorageRefusal { return .unshared }
+    try await writer.commit()
     guard flight.isRegistered else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
@@ -109,11 +110,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
 /// The type of ``RequestOptions/storageDecision``.
 private typealias StorageDecision = @Sendable (HTTPResponse) async throws -> HTTPResponse?
 
-/// Thrown by ``CacheWriter/commit()`` if the caller does not want the response stored. The store itself has not failed.
-private struct StorageRefusal: Error {}
-
 /// A writer that passes the complete response to the request's ``RequestOptions/storageDecision`` before storing it. It
-/// stores the returned response, or throws a ``StorageRefusal``. The body is in memory until then.
+/// stores the returned response, or throws a ``CacheEntry/Refusal``. The body is in memory until then.
 private final class DecidingWriter: CacheWriter {
   private let entry: CacheEntry
   private let base: any CacheWriter
@@ -148,13 +146,15 @@ private final class DecidingWriter: CacheWriter {
       let body = try? await decided.body.collect(upTo: .max)
     else {
       await base.abort()
-      throw StorageRefusal()
+      throw CacheEntry.Refusal("the request's decision is not to store the response")
     }
     guard decided.head != head || body != bytes else { return try await base.commit() }
     await base.abort()
     var changed = CacheEntry(id: entry.id, key: entry.key, response: entry.response, length: Int64(body.count))
     changed.response.head = decided.head
-    guard let writer = try await store.begin(changed) else { throw StorageRefusal() }
+    guard let writer = try await store.begin(changed) else {
+      throw CacheEntry.Refusal("the store does not accept the response that the request's decision returned")
+    }
     try await writer.append(body)
     try await writer.commit()
   }
@@ -226,7 +226,7 @@ final class StoredBody: BodySource, DeadlineAware {
 
 extension HTTPResponse {
   /// Whether the transport has decoded the body and therefore removed `Content-Encoding`.
-  var isUnpacked: Bool {
+  var isDecoded: Bool {
     networkHead.map { $0.fields[.contentEncoding] != fields[.contentEncoding] } ?? false
   }
 }

@@ -7,7 +7,7 @@ extension InFlightRequest {
     /// Why the request is sent, and what the cache adds to it.
     case sending(OriginRequest)
     /// Why no stored response can answer the request.
-    case uncacheable
+    case uncacheable(Uncacheable)
     /// That the request makes stored responses invalid.
     case invalidating
     /// What happens with a response.
@@ -19,7 +19,7 @@ extension InFlightRequest {
   private func tell(_ reported: Reported) {
     switch reported {
     case .sending(let sent): tellSending(sent)
-    case .uncacheable: tellUncacheable()
+    case .uncacheable(let uncacheable): emit(.forward, reason(uncacheable))
     case .invalidating:
       emit(.remove, CacheReason("the request may have changed what they describe", "RFC 9111 §4.4"))
     case .received(let response, let update): tell(update, of: response)
@@ -31,29 +31,25 @@ extension InFlightRequest {
   }
 
   private func tellSending(_ sent: OriginRequest) {
-    if let entry = sent.entry {
-      let reason = CachePlan.reasonToValidate(entry.response, for: request.head, policy: policy, at: cache.now())
-      emit(sent.head.fields == request.fields ? .forward : .validate, reason)
-    } else if !sent.offered.isEmpty {
+    switch sent.basis {
+    case .validating(_, let reason):
+      emit(sent.head.fields == request.fields ? .forward : .validate, CacheReason(reason))
+    case .offering:
       emit(.offer, CacheReason("the stored responses are for other fields of the request", "RFC 9111 §4.1"))
-    } else if sent.part != nil {
-      emit(.complete, CacheReason("only a part is stored", "RFC 9111 §3.4"))
-    } else if policy == .reloadIgnoringCacheData {
+    case .joining: emit(.complete, CacheReason("only a part is stored", "RFC 9111 §3.4"))
+    case .nothing where policy == .reloadIgnoringCacheData:
       emit(.forward, CacheReason("the caller wants a new response", "RFC 9111 §5.2.1.4"))
-    } else {
-      emit(.forward, CacheReason("no stored response can answer it", "RFC 9111 §4"))
+    case .nothing: emit(.forward, CacheReason("no stored response can answer it", "RFC 9111 §4"))
     }
   }
 
-  private func tellUncacheable() {
-    if hasForeignHost {
-      emit(.forward, CacheReason("its Host is not that of its URL", "RFC 9111 §2"))
-    } else if request.method != .get, request.method != .head {
-      emit(.forward, CacheReason("its method is \(request.method)", "RFC 9111 §4"))
-    } else if !request.body.isEmpty {
-      emit(.forward, CacheReason("it has a body, which the key of the cache does not contain", "RFC 9111 §2"))
-    } else {
-      emit(.forward, CacheReason("it asks for another protocol", "RFC 9110 §7.8"))
+  /// Returns why no stored response can answer the request, in words.
+  func reason(_ uncacheable: Uncacheable) -> CacheReason {
+    switch uncacheable {
+    case .foreignHost: CacheReason("its Host is not that of its URL", "RFC 9111 §2")
+    case .method: CacheReason("its method is \(request.method)", "RFC 9111 §4")
+    case .body: CacheReason("it has a body, which the key of the cache does not contain", "RFC 9111 §2")
+    case .upgrade: CacheReason("it asks for another protocol", "RFC 9110 §7.8")
     }
   }
 
@@ -72,17 +68,10 @@ extension InFlightRequest {
     case .known(.update):
       let section = request.method == .head ? "RFC 9111 §4.3.5" : "RFC 9111 §4.3.4"
       emit(.update, CacheReason("the response describes the same representation", section))
-    case .known(.remove):
-      emit(.pass, refusal(of: response))
+    case .known(.remove(let refusal)):
+      emit(.pass, CacheReason(refusal))
       emit(.remove, CacheReason("the response replaces it", "RFC 9111 §4"))
-    case .ignore: emit(.pass, refusal(of: response))
+    case .ignore(let refusal): emit(.pass, CacheReason(refusal))
     }
-  }
-
-  private func refusal(of response: HTTPResponse) -> CacheReason {
-    if response.status == .notModified { return CacheReason("it answers the caller's condition", "RFC 9111 §4.3.2") }
-    let refusal = StorageRule.refusal(
-      of: response.head, to: request.head, receivedAt: cache.now(), wantsStale: policy.wantsStale)
-    return refusal ?? CacheReason("it is a part of an encoded response", "RFC 9111 §3.3")
   }
 }

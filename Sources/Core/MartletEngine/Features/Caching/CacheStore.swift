@@ -63,11 +63,17 @@ package protocol ImmediateCacheStore: CacheStore {
 ///
 /// A writer that is deallocated before ``commit()`` is aborted.
 public protocol CacheWriter: Sendable {
-  /// Adds bytes. Throws if the entry cannot be stored; it is aborted then.
+  /// Adds bytes. Throws if the entry is not stored; it is aborted then.
+  ///
+  /// - Throws: ``CacheEntry/Refusal`` if the store does not accept the entry, for example because the body turns out to
+  ///   be too large. Any other error means that the store has failed.
   func append(_ chunk: Data) async throws
 
   /// Completes the entry: it can be found from now on, and replaces the one with the same key and variant. Throws if
   /// the entry is not stored.
+  ///
+  /// - Throws: ``CacheEntry/Refusal`` if the store does not accept the entry. Any other error means that the store has
+  ///   failed.
   func commit() async throws
 
   /// Removes everything that was written. May be called more than once; after ``commit()`` it does nothing.
@@ -92,6 +98,27 @@ public struct CacheEntry: Sendable, Hashable, Identifiable {
     self.key = key
     self.response = response
     self.length = length
+  }
+}
+
+extension CacheEntry {
+  /// Thrown by a ``CacheWriter`` if its store does not accept the entry, for example because the body is too large. It
+  /// is not a failure of the store: the cache continues without storing the response, and does not count it in
+  /// ``HTTPCache/Statistics/storeFailures``.
+  public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Why the entry is not stored.
+    public let reason: String
+
+    /// Makes an error with this reason.
+    public init(_ reason: String) { self.reason = reason }
+
+    /// The reason.
+    public var description: String { reason }
+
+    /// The body has more bytes than the store accepts, or its writer was aborted.
+    package static func bodyTooLarge(limit: Int64) -> Refusal {
+      Refusal("the body is larger than the \(limit) bytes that the store accepts, or was aborted")
+    }
   }
 }
 

@@ -40,14 +40,6 @@ extension CachingTransport {
   }
 }
 
-extension InFlightRequest {
-  /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
-  /// a part.
-  func mayStore(_ response: HTTPResponse) -> Bool {
-    call.use.storesResponse && (response.status != .partialContent || request.options.storageDecision == nil)
-  }
-}
-
 extension HTTPResponse {
   /// The body with its expected length: a part's length is in its `Content-Range`, too.
   var expectedBody: ResponseBody {
@@ -55,15 +47,6 @@ extension HTTPResponse {
       let bytes = fields[.contentRange].flatMap({ ContentRange($0)?.bytes })
     else { return body }
     return ResponseBody(length: Int64(bytes.count), from: body.source)
-  }
-}
-
-extension StoredResponse {
-  /// Whether this response makes a stored one with another variant useless: a part of the whole, or the whole of a
-  /// part.
-  func replaces(_ other: StoredResponse) -> Bool {
-    !CacheUpdate.isRefusalOrTemporaryError(head.status) && head.status != other.head.status
-      && (head.status == .partialContent || other.head.status == .partialContent)
   }
 }
 

@@ -13,7 +13,7 @@ struct CachingTransport: Transport, DeadlineAware {
   /// Looks up the stored responses until one of them answers the request, or the request has to be sent.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     let flight = InFlightRequest(request, in: call, of: cache)
-    guard flight.mayUseStoredResponse else { return try await sendUncached(flight) }
+    if let uncacheable = flight.uncacheable { return try await sendUncached(flight, because: uncacheable) }
     var unreadable: Set<CacheEntry.ID> = []
     var step = try firstStep(for: flight)
     while true {
@@ -85,9 +85,10 @@ struct CachingTransport: Transport, DeadlineAware {
     let sent: OriginRequest
     switch flight.plan(among: entries) {
     case .serve(let index, let serving): return .lookUp(after: .read(entries[index], serving))
-    case .validate(let index, let head): sent = OriginRequest(head, validating: entries[index])
-    case .select(let indices, let head): sent = OriginRequest(head, offering: indices.map { entries[$0] })
-    case .combine(let index, let head): sent = OriginRequest(head, joining: entries[index])
+    case .validate(let index, let head, let reason):
+      sent = OriginRequest(head, .validating(entries[index], because: reason))
+    case .select(let indices, let head): sent = OriginRequest(head, .offering(indices.map { entries[$0] }))
+    case .combine(let index, let head): sent = OriginRequest(head, .joining(entries[index]))
     case .forward(let head): sent = OriginRequest(head)
     case .answerGatewayTimeout:
       var response = HTTPResponse(status: .gatewayTimeout, url: flight.request.url)
@@ -125,9 +126,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ) async -> HTTPResponse? {
     let source = serving == .fresh ? HTTPResponse.Source.cache : .stale
     guard let response = await readableResponse(from: entry, as: source, to: flight) else { return nil }
-    if case .staleWhileRevalidating(let head) = serving {
-      revalidate(OriginRequest(head, validating: entry), for: flight)
-    }
+    if case .staleWhileRevalidating(let head) = serving { revalidate(entry, with: head, for: flight) }
     return response
   }
 
@@ -171,8 +170,9 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Validates a stale response in the background (RFC 5861 §3). An entry is validated once at a time.
-  private func revalidate(_ sent: OriginRequest, for flight: InFlightRequest) {
-    guard let entry = sent.entry, cache.beginRevalidation(of: entry.id) else { return }
+  private func revalidate(_ entry: CacheEntry, with head: RequestHead, for flight: InFlightRequest) {
+    guard cache.beginRevalidation(of: entry.id) else { return }
+    let sent = OriginRequest(head, .validating(entry, because: .stale))
     // A separate call: for listeners, the first one ends with its response. Its response is stored even if a download
     // started it.
     let use = Call.Use(onlyRenewsCache: true)
@@ -215,7 +215,7 @@ struct CachingTransport: Transport, DeadlineAware {
     do {
       response = try await base.send(flight.request.with(sent.head.fields), in: flight.call)
     } catch {
-      return try await stale(sent.entry, insteadOf: error, to: flight)
+      return try await stale(sent, insteadOf: error, to: flight)
     }
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
     flight.report(.received(response, update))
@@ -231,13 +231,13 @@ struct CachingTransport: Transport, DeadlineAware {
     return response
   }
 
-  /// Returns the stored response instead of an error, if the rules allow that.
+  /// Returns the stored response that the request validates instead of an error, if the rules allow that.
   private func stale(
-    _ entry: CacheEntry?, insteadOf error: any Error, to flight: InFlightRequest
+    _ sent: OriginRequest, insteadOf error: any Error, to flight: InFlightRequest
   ) async throws -> HTTPResponse {
     let failure = HTTPError(wrapping: error)
     flight.fail(with: failure)
-    guard let entry, let use = flight.staleUse(of: entry, after: failure),
+    guard case .validating(let entry, _) = sent.basis, let use = flight.staleUse(of: entry, after: failure),
       let stale = await readableResponse(from: entry, as: HTTPResponse.Source(use), to: flight)
     else { throw error }
     return stale
@@ -341,18 +341,20 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Sends a request that no stored response can answer. If it changes something at the origin, the stored responses
   /// that become invalid are removed.
-  private func sendUncached(_ flight: InFlightRequest) async throws -> HTTPResponse {
+  private func sendUncached(
+    _ flight: InFlightRequest, because uncacheable: InFlightRequest.Uncacheable
+  ) async throws -> HTTPResponse {
     guard flight.policy != .returnCacheDataDontLoad else {
       throw HTTPError(
         .notCached,
-        "the cache policy forbids network access, and only a GET or HEAD request without a body, to the host of its "
-          + "URL, can be answered from the cache")
+        "the cache policy forbids network access, and no stored response can answer the request: "
+          + flight.reason(uncacheable).text)
     }
-    flight.report(.uncacheable)
+    flight.report(.uncacheable(uncacheable))
     let request = flight.request.head
     let requestTime = cache.now()
     // Started now, so that a later removal includes its response.
-    if request.method == .post, !flight.hasForeignHost { flight.register() }
+    if request.method == .post, uncacheable != .foreignHost { flight.register() }
     let response = try await base.send(flight.request, in: flight.call)
     let keys = InvalidationRule.keys(after: response.head, to: flight.request.head, partition: flight.key.partition)
     if !keys.isEmpty { flight.report(.invalidating) }
@@ -371,6 +373,15 @@ extension HTTPRequest {
     var request = self
     request.fields = fields
     return request
+  }
+}
+
+extension StoredResponse {
+  /// Whether this response makes a stored one with another variant useless: a part of the whole, or the whole of a
+  /// part.
+  fileprivate func replaces(_ other: StoredResponse) -> Bool {
+    !CacheUpdate.isRefusalOrTemporaryError(head.status) && head.status != other.head.status
+      && (head.status == .partialContent || other.head.status == .partialContent)
   }
 }
 

@@ -17,7 +17,7 @@ import Synchronization
 /// (``RequestOptions/partition``). Without one, a response to a request with `Authorization` is used only for requests
 /// with the same value, unless the response is `public`. Requests whose `Host` differs from their URL bypass the cache.
 ///
-/// Bodies are stored as the transport returns them, with their content codings removed. Validators still match, because
+/// Bodies are stored as the transport returns them, with their content codings decoded. Validators still match, because
 /// a validating request accepts the same codings as the original one. Parts of such bodies (`Range`) are always
 /// requested from the origin; other stored bodies answer requests for one range. A part (206) is stored if it has a
 /// strong validator. Later parts that touch it are added, and a request for the whole completes it.
@@ -85,14 +85,15 @@ extension HTTPCache {
   }
 }
 
-// The store operations that requests use. A store error does not fail the request: it is counted and noted.
+// The store operations that requests use. A failure of the store does not fail the request: it is counted and noted.
 extension HTTPCache {
   static let variantLimit = 32
 
-  /// Performs an operation of the store. If it throws, the result is nil, and the failure is counted and noted.
+  /// Performs an operation of the store. If it throws, the result is nil, and the failure is counted and noted, unless
+  /// the store does not accept an entry.
   @discardableResult
   func attempt<Value: Sendable>(in call: Call, _ work: () async throws -> Value?) async -> Value? {
-    do { return try await work() } catch {
+    do { return try await work() } catch is CacheEntry.Refusal { return nil } catch {
       guard !Task.isCancelled else { return nil }  // The store has not failed: its caller was cancelled.
       count { $0.storeFailures += 1 }
       call.emit(.note("the store of the cache failed, and the call continues without it: \(error)"))
@@ -171,7 +172,8 @@ extension HTTPCache {
     public var collapsed = 0
     /// Responses that were stored.
     public var stored = 0
-    /// Operations of the store that failed. They do not fail a request.
+    /// Operations of the store that failed. They do not fail a request. An entry that the store does not accept
+    /// (``CacheEntry/Refusal``) is not a failure.
     public var storeFailures = 0
 
     /// Makes statistics with all counts 0.

@@ -25,13 +25,24 @@ final class InFlightRequest: Sendable {
     case abandoned
   }
 
+  /// Why no stored response can answer a request.
+  enum Uncacheable: Sendable {
+    /// Its `Host` is not that of its URL, which the key contains.
+    case foreignHost
+    /// Its method is neither GET nor HEAD.
+    case method
+    /// It has a body, which the key does not contain.
+    case body
+    /// It asks for another protocol: such a connection belongs to one caller.
+    case upgrade
+  }
+
   let request: HTTPRequest
   let key: CacheKey
   let call: Call
   let cache: HTTPCache
-  /// Whether stored responses can answer the request. The key contains neither the body nor a `Host` other than the
-  /// URL's, and a connection that changes its protocol belongs to one caller.
-  let mayUseStoredResponse: Bool
+  /// Why no stored response can answer the request; nil if one can.
+  let uncacheable: Uncacheable?
   private let mayBeJoined: Bool
   private let state = Mutex(State())
 
@@ -66,7 +77,7 @@ final class InFlightRequest: Sendable {
     self.call = call
     self.cache = cache
     key = request.cacheKey(in: request.options.partition)
-    mayUseStoredResponse = Self.mayUseStoredResponse(request)
+    uncacheable = Self.uncacheable(request)
     mayBeJoined = Self.mayBeJoined(request, in: call)
   }
 
@@ -77,11 +88,11 @@ final class InFlightRequest: Sendable {
 
   var policy: CachePolicy { request.options.cachePolicy }
 
-  var hasForeignHost: Bool { CacheKey.isForeignHost(in: request.head) }
-
-  private static func mayUseStoredResponse(_ request: HTTPRequest) -> Bool {
-    (request.method == .get || request.method == .head) && request.body.isEmpty
-      && !CacheKey.isForeignHost(in: request.head) && !request.fields.contains(.upgrade)
+  private static func uncacheable(_ request: HTTPRequest) -> Uncacheable? {
+    if CacheKey.isForeignHost(in: request.head) { return .foreignHost }
+    guard request.method == .get || request.method == .head else { return .method }
+    guard request.body.isEmpty else { return .body }
+    return request.fields.contains(.upgrade) ? .upgrade : nil
   }
 
   /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
@@ -94,6 +105,12 @@ final class InFlightRequest: Sendable {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
     default: request.withheld == nil && RequestIdentity.allowsSharing(of: request)
     }
+  }
+
+  /// Whether the request's options allow a response to be stored. A decision about complete responses is not applied to
+  /// a part.
+  func mayStore(_ response: HTTPResponse) -> Bool {
+    call.use.storesResponse && (response.status != .partialContent || request.options.storageDecision == nil)
   }
 
   /// The maximum number of bytes of a body that the request's reader accepts: a longer one is abandoned and not stored.
@@ -115,13 +132,17 @@ final class InFlightRequest: Sendable {
   ///   - requestTime: when it was sent.
   func update(after response: HTTPResponse, to sent: OriginRequest, sentAt requestTime: Date) -> CacheUpdate {
     var context = CacheUpdate.Context(
-      request: request.head, sent: sent.head, policy: mayUseStoredResponse ? policy : .useProtocolCachePolicy,
+      request: request.head, sent: sent.head, policy: uncacheable == nil ? policy : .useProtocolCachePolicy,
       partition: key.partition, requestTime: requestTime)
-    context.stored = sent.entry?.response
-    context.storedLength = sent.entry?.length ?? 0
-    context.candidates = sent.offered.map(\.response)
-    context.part = sent.part?.response
-    return CacheUpdate.of(response.head, to: context, at: cache.now(), isUnpacked: response.isUnpacked)
+    switch sent.basis {
+    case .nothing: break
+    case .validating(let entry, _):
+      context.stored = entry.response
+      context.storedLength = entry.length ?? 0
+    case .offering(let entries): context.candidates = entries.map(\.response)
+    case .joining(let entry): context.part = entry.response
+    }
+    return CacheUpdate.of(response.head, to: context, at: cache.now(), isDecoded: response.isDecoded)
   }
 
   /// Returns how the stored response may be used instead of the error; nil if it may not, or if the request is sent

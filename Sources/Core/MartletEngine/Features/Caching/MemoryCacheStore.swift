@@ -75,11 +75,11 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
         try body.bytes.append(chunk)
         return true
       }
-      guard isAccepted else { throw HTTPError.notStored(limit: limit) }
+      guard isAccepted else { throw CacheEntry.Refusal.bodyTooLarge(limit: limit) }
     }
 
     func commit() async throws {
-      guard let bytes = try take() else { throw HTTPError.notStored(limit: limit) }
+      guard let bytes = try take() else { throw CacheEntry.Refusal.bodyTooLarge(limit: limit) }
       var entry = entry
       entry.length = Int64(bytes.count)
       store.storage.withLock { [entry] in $0.insert(entry, body: bytes) }
@@ -105,12 +105,6 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 @_spi(Transports) extension MemoryCacheStore: DeadlineAware {
   /// True: it does not wait.
   public var endsAtDeadline: Bool { true }
-}
-
-extension HTTPError {
-  fileprivate static func notStored(limit: Int64) -> HTTPError {
-    HTTPError(.bodyTooLarge, "the body is larger than the \(limit) bytes that the store accepts, or was aborted")
-  }
 }
 
 /// The stored responses by identifier and by key, in the order of their use.

@@ -2,25 +2,36 @@ import MartletSemantics
 
 /// A request on its way to the origin. It is a class, because every waiting call would keep a copy.
 final class OriginRequest: Sendable {
-  /// The head as it is sent.
-  let head: RequestHead
-  /// The stored response to validate; nil if there is none.
-  let entry: CacheEntry?
-  /// The stored responses that do not match the request, but whose entity tags it carries.
-  let offered: [CacheEntry]
-  /// The stored part of the response; nil if there is none.
-  let part: CacheEntry?
-
-  init(
-    _ head: RequestHead, validating entry: CacheEntry? = nil, offering offered: [CacheEntry] = [],
-    joining part: CacheEntry? = nil
-  ) {
-    self.head = head
-    self.entry = entry
-    self.offered = offered
-    self.part = part ?? entry.flatMap { $0.response.part == nil ? nil : $0 }
+  /// The stored responses that a request is sent for.
+  enum Basis: Sendable {
+    /// No stored response can be used.
+    case nothing
+    /// The request validates this response, which matches it.
+    case validating(CacheEntry, because: CachePlan.ValidationReason)
+    /// The request carries the entity tags of these responses, which do not match it.
+    case offering([CacheEntry])
+    /// The response is joined with this stored part.
+    case joining(CacheEntry)
   }
 
-  /// The stored response that a response replaces.
-  var known: CacheEntry? { entry ?? part }
+  /// The head as it is sent.
+  let head: RequestHead
+  let basis: Basis
+
+  init(_ head: RequestHead, _ basis: Basis = .nothing) {
+    self.head = head
+    self.basis = basis
+  }
+
+  /// The stored response that the request validates or joins; nil if there is none. A response changes, replaces or
+  /// removes it.
+  var known: CacheEntry? {
+    switch basis {
+    case .validating(let entry, _), .joining(let entry): entry
+    case .nothing, .offering: nil
+    }
+  }
+
+  /// The stored responses whose entity tags the request carries.
+  var offered: [CacheEntry] { if case .offering(let entries) = basis { entries } else { [] } }
 }

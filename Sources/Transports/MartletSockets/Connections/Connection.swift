@@ -38,12 +38,24 @@ extension ConnectionDriver {
   func checkLiveness(after transfer: Transfer) {}
 }
 
-/// A connection: its socket, TLS, and the driver that speaks HTTP over it. It belongs to the loop's thread.
+/// What a ``ConnectionOpening`` leaves to the connection.
+struct OpenedConnection {
+  let socket: LayeredSocket
+  let facts: ConnectionFacts
+  /// A note for the listeners of its first request.
+  let note: String?
+}
+
+/// An open connection: its socket, TLS, and the driver that speaks HTTP over it. Once it is closed, it stays so. It
+/// belongs to the loop's thread.
 final class Connection {
   let id: Int
   let key: ConnectionKey
   let network: Network
-  var facts = ConnectionFacts()
+  let socket: LayeredSocket
+  /// Speaks HTTP, or carries the bytes of an upgrade; nil once the connection is closed.
+  private(set) var driver: (any ConnectionDriver)?
+  private(set) var facts: ConnectionFacts
   /// How many requests were sent over it.
   private(set) var requestCount = 0
   private(set) var isClosed = false
@@ -52,51 +64,41 @@ final class Connection {
   private(set) var lastDuration = UInt64.max
   private var lastStart: UInt64 = 0
   /// How long the peer may leave everything unacknowledged, in nanoseconds.
-  private var acknowledgementTimeout: UInt64 = 0
+  private var acknowledgementTimeout: UInt64
   /// When it became idle, if it is idle.
   var idleSince: UInt64 { lastStart &+ lastDuration }
   /// Whether it waits for a request.
   private(set) var isIdle = false
   /// Whether it was just checked and nothing had arrived.
   var isKnownQuiet = false
-
-  var stage = OpeningStage.resolvingOrigin
-  var socket: LayeredSocket?
-  var driver: (any ConnectionDriver)?
-  /// The origin's addresses, if its proxy does not resolve names.
-  var originAddresses: [IPAddress] = []
-  /// The pending look-up of a name.
-  var lookUp: Resolver.Pending?
-  /// The task that asks the caller: for a proxy's token or for TLS settings.
-  var question: Task<Void, Never>?
-  /// The handshake with a proxy that continues over another socket: the limit on its challenges spans all sockets.
-  var interruptedTunnel: Tunnel?
-  /// Ends the opening when its time is up.
-  private(set) lazy var connectTimer = HeapTimer { [weak self] in self?.connectingTookTooLong() }
   /// A note for the listeners of its first request.
-  var note: String?
+  private var note: String?
   /// Whether the network knows that there are bytes to send.
   private var hasOutput = false
 
-  init(_ id: Int, to key: ConnectionKey, on network: Network) {
+  init(_ opened: OpenedConnection, _ id: Int, to key: ConnectionKey, on network: Network) throws(HTTPError) {
     self.id = id
     self.key = key
     self.network = network
+    socket = opened.socket
+    facts = opened.facts
+    note = opened.note
+    acknowledgementTimeout = network.options.acknowledgementTimeout
+    driver = facts.version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
   }
 
-  /// The host and port, for messages: of the origin, or of a proxy that forwards requests.
-  var peer: String { key.origin?.authority ?? key.host }
+  var peer: String { key.peer }
   var loop: EventLoop { network.loop }
 }
 
 // MARK: - Use
 
 extension Connection {
-  /// Sends a request over the open connection.
+  /// Sends a request.
   func start(_ transfer: Transfer) {
     guard let driver else { return network.sendElsewhere(transfer) }
     if facts.secured != nil, facts.tls == nil, transfer.exchange.settings.events.contains(.metrics) {
-      facts.tls = socket?.innermost?.description
+      facts.tls = socket.innermost?.description
     }
     transfer.begin(on: self, isReused: requestCount > 0 || facts.opened < loop.now)
     if let note = note.take() { transfer.note(note) }
@@ -116,22 +118,18 @@ extension Connection {
     guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {
       return
     }
-    limitAcknowledgement(to: patience)
+    acknowledgementTimeout = patience
+    socket.limitAcknowledgement(to: patience)
   }
 
   /// How long the peer may leave everything unacknowledged if the request has no timeout: five minutes.
   private static let silenceLimit: UInt64 = 300_000_000_000
 
-  func limitAcknowledgement(to time: UInt64) {
-    acknowledgementTimeout = time
-    socket?.limitAcknowledgement(to: time)
-  }
-
   /// Checks once more for arrived bytes before a connection is reused: the loop may not know of them yet. Returns
   /// whether the connection can be used.
   func staysUsable() -> Bool {
     defer { isKnownQuiet = false }
-    guard let socket, !isKnownQuiet, !socket.isQuiet else { return socket != nil }
+    guard !isClosed, !isKnownQuiet, !socket.isQuiet else { return !isClosed }
     guard socket.isSecure else {
       close()
       return false
@@ -164,24 +162,24 @@ extension Connection {
 
   /// Whether bytes are received. Otherwise the peer has to wait.
   var isReading: Bool {
-    get { socket?.isReading ?? false }
-    set { socket?.isReading = newValue }
+    get { !isClosed && socket.isReading }
+    set { if !isClosed { socket.isReading = newValue } }
   }
 
   /// Sends bytes; see ``LayeredSocket/send(_:hasMore:)``.
-  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { socket?.send(bytes, hasMore: hasMore) }
+  func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool = false) -> Int? { socket.send(bytes, hasMore: hasMore) }
 
   /// Ends the client's direction after all bytes that were sent.
-  func finishSending() { socket?.finishSending() }
+  func finishSending() { socket.finishSending() }
 
   /// Whether the network has not yet taken all sent bytes.
-  var hasUnsentBytes: Bool { socket?.hasUnsentBytes ?? false }
+  var hasUnsentBytes: Bool { socket.hasUnsentBytes }
 
   /// Lets the driver continue to send in the next turn.
-  func sendInNextTurn() { socket?.sendInNextTurn() }
+  func sendInNextTurn() { socket.sendInNextTurn() }
 
   /// Whether it may open WebSockets over HTTP/2, as far as is known.
-  var mayOpenWebSockets: Bool { isOpening || (driver as? HTTP2Driver)?.mayOpenWebSockets ?? false }
+  var mayOpenWebSockets: Bool { (driver as? HTTP2Driver)?.mayOpenWebSockets ?? false }
 
   /// Turns the connection into a stream of bytes, which is no longer used for HTTP.
   ///
@@ -200,7 +198,7 @@ extension Connection {
 
   /// Closes the connection after giving the peer the chance to read these bytes.
   func close(afterSending last: SendBuffer) {
-    if let (socket, unsent) = socket?.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
+    if let (socket, unsent) = socket.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
     close()
   }
 
@@ -208,42 +206,20 @@ extension Connection {
   func fail(_ error: HTTPError) {
     guard !isClosed else { return }
     let driver = driver
-    release()
-    network.closed(self)
-    driver?.fail(error)
-  }
-
-  func release() {
     isClosed = true
-    loop.set(connectTimer, to: .max)
-    if let lookUp { network.resolver.cancel(lookUp) }
-    if case .connecting(let race) = stage { race.cancel() }
-    question?.cancel()
-    question = nil
-    stage = .open
-    socket?.close()
-    socket = nil
-    driver = nil
+    socket.close()
+    self.driver = nil
+    network.closed(id)
+    driver?.fail(error)
   }
 }
 
 // MARK: - Events
 
 extension Connection: LayeredSocketHandler {
-  func run(_ step: HandshakeStep) {
-    network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
-      if step.run() { jobs.submit { $0.pool.connections[id]?.socket?.ended(step) } }
-    }
-  }
+  func layerFailed(_ session: TLSSession, _ error: HTTPError) { fail(error) }
 
-  func layerFailed(_ session: TLSSession, _ error: HTTPError) {
-    guard driver == nil else { return fail(error) }
-    var certificates: [Data]?
-    if case .securing = stage { certificates = session.trustFailure?.certificates }
-    failToOpen(error, refused: certificates)
-  }
-
-  func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) ?? receivedWhileOpening(bytes) }
+  func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) }
 
   var bodyMemory: UnsafeMutableRawBufferPointer? { driver?.bodyMemory }
 
@@ -252,7 +228,7 @@ extension Connection: LayeredSocketHandler {
   func becameWritable() { noteOutput() }
 
   func receivedEnd(_ end: InputEnd) {
-    guard let driver else { return endedWhileOpening() }
+    guard let driver else { return }
     driver.receiveEnd(end)
     if !driver.outlivesInput { close() }
   }

@@ -51,6 +51,9 @@ struct ConnectionKey: PoolKey {
   /// Host and port of the origin, or of the proxy if there is no origin.
   var host: String { origin.map { "\($0.host):\($0.port)" } ?? route.server.map { "\($0.host):\($0.port)" } ?? "" }
 
+  /// The host and port, for messages: of the origin, or of a proxy that forwards requests.
+  var peer: String { origin?.authority ?? host }
+
   var mayMultiplex: Bool { versions != .http1 }
 
   /// The protocols that are offered in the TLS handshake (RFC 7301).

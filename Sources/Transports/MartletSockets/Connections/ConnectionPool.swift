@@ -2,18 +2,46 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
+/// A connection of the pool.
+private enum PooledConnection {
+  case opening(ConnectionOpening)
+  case open(Connection)
+
+  var key: ConnectionKey {
+    switch self {
+    case .opening(let opening): opening.key
+    case .open(let connection): connection.key
+    }
+  }
+
+  /// Whether it may open WebSockets over HTTP/2, as far as is known.
+  var mayOpenWebSockets: Bool {
+    switch self {
+    case .opening: true
+    case .open(let connection): connection.mayOpenWebSockets
+    }
+  }
+
+  func close() {
+    switch self {
+    case .opening(let opening): opening.close()
+    case .open(let connection): connection.close()
+    }
+  }
+}
+
 /// The connections of a transport, and the transfers that wait for one. It carries out what ``PoolState`` decides, and
 /// reports to it what happens to the connections. It belongs to the loop's thread.
 final class ConnectionPool {
   private typealias Action = PoolState<ConnectionKey>.Action
 
-  /// Its owner, which opens the connections.
+  /// Its owner, to which the connections report; set directly after `init`, because each needs the other.
   unowned var network: Network?
   private let loop: EventLoop
   private let configuration: ConnectionConfiguration
   // SAFETY: as for `Network`.
   @exclusivity(unchecked) private var state: PoolState<ConnectionKey>
-  @exclusivity(unchecked) private(set) var connections = NumberTable<Connection>()
+  @exclusivity(unchecked) private var connections = NumberTable<PooledConnection>()
   /// The transfers that wait for a connection, by their number.
   @exclusivity(unchecked) private var waiting = NumberTable<Transfer>()
   private var lastNumber = 0
@@ -87,7 +115,7 @@ extension ConnectionPool {
     guard !isPerforming, !transfer.failures.requireNewConnection,
       let number = state.useAvailable(for: transfer.key, now: loop.now)
     else { return false }
-    if let connection = connections[number] {
+    if let connection = openConnection(number) {
       connection.start(transfer)
       return true
     }
@@ -97,7 +125,7 @@ extension ConnectionPool {
 
   /// Returns the connection on which a transfer with this key would start at once; nil if it would have to wait.
   func readyConnection(for key: ConnectionKey) -> Connection? {
-    state.available(for: key, now: loop.now).flatMap { connections[$0.connection] }
+    state.available(for: key, now: loop.now).flatMap { openConnection($0.connection) }
   }
 
   /// The transfers that wait for a connection with this key, in the order of their arrival.
@@ -124,12 +152,17 @@ extension ConnectionPool {
   /// known facts about that connection.
   func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
     guard let waiter = transfer.waiter, !state.isQueued(waiter),
-      let opening = connections.values.first(where: { $0.key == transfer.key && $0.isOpening })
+      let opening = firstOpening(for: transfer.key)
     else {
       return (.queued, "all of \(exhausted(for: transfer.key)) were in use")
     }
     transfer.noteConnection(opening.facts)
     return (opening.phase, "no connection was ready while \(opening.phase.rawValue)")
+  }
+
+  private func firstOpening(for key: ConnectionKey) -> ConnectionOpening? {
+    for case (_, .opening(let opening)) in connections where opening.key == key { return opening }
+    return nil
   }
 
   /// Limits how long a transfer waits while all connections are in use.
@@ -151,7 +184,8 @@ extension ConnectionPool {
         limitWait(of: deadline.waiter, to: max(limit, Self.shortestLimitAgain))
         continue
       }
-      let message = "\(transfer.exchange.peer): waited \(limit) for one of \(exhausted(for: transfer.key))"
+      let time = Quantity.text(limit)
+      let message = "\(transfer.exchange.peer): waited \(time) for one of \(exhausted(for: transfer.key))"
       transfer.fail(HTTPError(.poolTimeout, message, phase: .queued))
     }
     watchWaits()
@@ -172,30 +206,45 @@ extension ConnectionPool {
 // MARK: - Connections
 
 extension ConnectionPool {
+  /// Returns a connection that is being opened; nil if it is open or was closed.
+  func opening(_ id: Int) -> ConnectionOpening? {
+    if case .opening(let opening)? = connections[id] { opening } else { nil }
+  }
+
+  private func openConnection(_ id: Int) -> Connection? {
+    if case .open(let connection)? = connections[id] { connection } else { nil }
+  }
+
+  /// Whether a connection that is open, or is being opened, may open WebSockets over HTTP/2.
+  func mayOpenWebSockets(_ key: ConnectionKey) -> Bool {
+    connections.contains { $0.value.key == key && $0.value.mayOpenWebSockets }
+  }
+
   /// Opens connections for this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ key: ConnectionKey, of origin: Origin, for requests: Int, _ result: OneShot<Void>) {
     preconnects.add(result, for: key, of: origin)
     perform(state.expect(requests, for: key, now: loop.now))
   }
 
-  /// Adds an open connection.
+  /// Replaces an opening with its connection.
   ///
   /// - Parameter capacity: how many requests it serves at once.
   func opened(_ connection: Connection, capacity: Int) {
+    connections[connection.id] = .open(connection)
     perform(state.opened(connection.id, capacity: capacity, now: loop.now))
   }
 
   /// Removes a connection that could not be opened. One waiting transfer fails with it, unless the process lacks
   /// descriptors and there are other connections to wait for.
-  func failed(_ connection: Connection, _ failure: OpeningFailure) {
-    connections[connection.id] = nil
-    preconnects.fail(connection.key, failure)
-    if failure.lacksDescriptor, let actions = state.lacksDescriptor(for: connection.id, now: loop.now) {
+  func failed(_ opening: ConnectionOpening, _ failure: OpeningFailure) {
+    connections[opening.id] = nil
+    preconnects.fail(opening.key, failure)
+    if failure.lacksDescriptor, let actions = state.lacksDescriptor(for: opening.id, now: loop.now) {
       perform(actions)
       return loop.set(descriptorTimer, to: loop.now &+ 1_000_000_000)
     }
-    let (waiter, actions) = state.failed(connection.id, now: loop.now)
-    if let transfer = waiter.flatMap(endWait) { network?.fail(transfer, failure) }
+    let (waiter, actions) = state.failed(opening.id, now: loop.now)
+    if let transfer = waiter.flatMap(endWait) { opening.network.fail(transfer, failure) }
     perform(actions)
   }
 
@@ -213,16 +262,23 @@ extension ConnectionPool {
   /// Gives a connection no further requests.
   func drain(_ connection: Connection) { perform(state.drain(connection.id, now: loop.now)) }
 
+  /// Gives the connections of an identity no further requests.
+  func drainConnections(ofIdentity identity: Int) {
+    for (id, connection) in connections where connection.key.identity == identity {
+      perform(state.drain(id, now: loop.now))
+    }
+  }
+
   /// Gives a connection, which may be dead, no requests until ``resume(_:)``.
   func suspend(_ connection: Connection) { perform(state.suspend(connection.id, now: loop.now)) }
 
   /// Resumes a suspended connection that has proved to be alive.
   func resume(_ connection: Connection) { perform(state.resume(connection.id, now: loop.now)) }
 
-  /// Removes a closed connection.
-  func closed(_ connection: Connection) {
-    guard connections.take(connection.id) != nil else { return }
-    perform(state.closed(connection.id, now: loop.now))
+  /// Removes a connection that was closed, also before it was open.
+  func closed(_ connection: Int) {
+    guard connections.take(connection) != nil else { return }
+    perform(state.closed(connection, now: loop.now))
   }
 
   // MARK: - Idle connections
@@ -240,7 +296,7 @@ extension ConnectionPool {
 
   /// Closes the idle connections of a key over HTTP/1, or only those that were already idle at a time.
   func closeIdle(for key: ConnectionKey, idleBefore time: UInt64 = .max) {
-    for connection in connections.values where connection.key == key && connection.isIdle {
+    for case .open(let connection) in connections.values where connection.key == key && connection.isIdle {
       if connection.idleSince <= time { connection.close() }
     }
   }
@@ -286,16 +342,16 @@ extension ConnectionPool {
         return perform(state.released(connection, now: loop.now))  // It has ended.
       }
       // An earlier action may have closed it.
-      if let connection = connections[connection] {
+      if let connection = openConnection(connection) {
         connection.start(transfer)
       } else {
-        network?.enqueue(transfer)
+        transfer.network.enqueue(transfer)
       }
     case .open(let id, let key):
-      guard let network else { return }
-      let connection = Connection(id, to: key, on: network)
-      connections[id] = connection
-      connection.open()
+      guard let network else { preconditionFailure("the pool has no network") }
+      let opening = ConnectionOpening(id, to: key, on: network)
+      connections[id] = .opening(opening)
+      opening.open()
     case .close(let connection): connections.take(connection)?.close()
     case .refuse(let waiter):
       let error = HTTPError(.shutDown, Network.shutDownMessage, phase: .queued)

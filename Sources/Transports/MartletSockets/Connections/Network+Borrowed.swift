@@ -12,8 +12,9 @@ extension Network {
   func startOnBorrowedLoop(_ exchange: Exchange, unless interrupt: Int32) -> Bool {
     guard transfers.isEmpty,
       let connection = pool.readyConnection(for: usableKey(exchange.destination.key, of: exchange.origin)),
-      let socket = connection.socket, socket.isReading, socket.isQuiet
+      connection.socket.isReading, connection.socket.isQuiet
     else { return false }
+    let socket = connection.socket
     let waits =
       connection.lastDuration < options.blockingWait && exchange.bodyLength == 0 && loop.now >= nextWait
     if waits { prepareWait(on: socket) }

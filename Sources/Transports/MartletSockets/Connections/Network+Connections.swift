@@ -21,9 +21,9 @@ extension Network {
   }
 
   /// Handles a connection that could not be opened.
-  func failedToOpen(_ connection: Connection, _ failure: OpeningFailure) {
-    checks.closed(connection.id)
-    pool.failed(connection, failure)
+  func failedToOpen(_ opening: ConnectionOpening, _ failure: OpeningFailure) {
+    checks.closed(opening.id)
+    pool.failed(opening, failure)
   }
 
   /// Fails a transfer because the connection for which it waited could not be opened.
@@ -42,9 +42,9 @@ extension Network {
   /// Notes that a connection has bytes to send at the end of the turn.
   func noteOutput(of connection: Connection) { sending.append(connection) }
 
-  /// Removes a closed connection.
-  func closed(_ connection: Connection) {
-    checks.closed(connection.id)
+  /// Removes a connection that was closed, also before it was open.
+  func closed(_ connection: Int) {
+    checks.closed(connection)
     pool.closed(connection)
   }
 
@@ -52,21 +52,19 @@ extension Network {
 
   /// Handles a server that was verified, or was refused but may be accepted. If the caller's check was not called for
   /// these certificates yet, the task of a request that waits for the connection calls it.
-  func verified(_ connection: Connection, _ check: ServerCheck) {
+  func verified(_ opening: ConnectionOpening, _ check: ServerCheck) {
     // Without its identity, no request can use it any more.
-    guard let origin = connection.key.origin, let identity = identity(of: connection.key) else {
-      return connection.close()
-    }
+    guard let origin = opening.key.origin, let identity = identity(of: opening.key) else { return opening.close() }
     guard identity.settings.serverTrustCheck != nil || check.canBeAccepted,
-      checks.hold(connection.id, check, of: origin, for: identity)
-    else { return connection.accept() }
-    askAbout(connection.id)
+      checks.hold(opening.id, check, of: origin, for: identity)
+    else { return opening.accept() }
+    askAbout(opening.id)
   }
 
   /// Requests the caller's check for a connection, unless it is already running for the same certificates.
   func askAbout(_ id: Int) {
-    guard let check = checks.undecided(id), let connection = pool.connections[id] else { return }
-    guard let transfer = pool.transfers(waitingFor: connection.key).first else { return connection.close() }
+    guard let check = checks.undecided(id), let opening = pool.opening(id) else { return }
+    guard let transfer = pool.transfers(waitingFor: opening.key).first else { return opening.close() }
     checks.ask(ObjectIdentifier(transfer), about: id)
     ask(transfer, check)
   }
@@ -84,7 +82,7 @@ extension Network {
 
   // MARK: - Names
 
-  /// Resolves a host. If the addresses are not known at once, the connection gets them later.
+  /// Resolves a host. If the addresses are not known at once, the opening gets them later.
   func addresses(of host: String, port: Int, for connection: Int) -> Resolver.Answer {
     if let unixSocket = options.unixSocket { return .known(.success([unixSocket])) }
     return resolver.lookUp(host, port: port) { [jobs] result in

@@ -17,14 +17,15 @@ extension Network {
     else { return key }
     var shared = key
     shared.versions = .negotiated
-    return pool.connections.values.contains { $0.key == shared && $0.mayOpenWebSockets } ? shared : key
+    return pool.mayOpenWebSockets(shared) ? shared : key
   }
 
   /// Sends a handshake over HTTP/1.1, and all later ones to this origin, because the server did not accept it over
   /// HTTP/2. It fails if the caller has asked for HTTP/2.
   func sendOverHTTP1(_ transfer: Transfer, _ error: HTTPError) {
     guard transfer.key.versions == .negotiated else {
-      var refusal = HTTPError(.invalidRequest, "\(error.message): use another setting of versions", phase: error.phase)
+      let message = "\(error.message): set versions to .automatic or .http1"
+      var refusal = HTTPError(.invalidRequest, message, phase: error.phase)
       refusal.delivery = error.delivery
       return transfer.fail(refusal)
     }

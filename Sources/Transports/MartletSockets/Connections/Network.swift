@@ -103,18 +103,18 @@ extension Network {
     enqueue(transfer)
   }
 
-  /// Passes the addresses of a host to the connection that waits for them.
+  /// Passes the addresses of a host to the opening that waits for them.
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>, for connection: Int) {
-    pool.connections[connection]?.resolved(addresses)
+    pool.opening(connection)?.resolved(addresses)
   }
 
   /// Continues the connections whose server the caller's check has accepted.
   func accepted(_ check: ServerCheck, of origin: Origin, in exchange: Exchange) {
     exchange.transfer.get(on: loop)?.resumeWait(answered: true)
     let accepted = checks.accepted(check, of: origin, for: exchange.destination.identity)
-    for connection in accepted.compactMap({ pool.connections[$0] }) {
-      for transfer in pool.transfers(waitingFor: connection.key) { transfer.resumeWait(answered: false) }
-      connection.accept(refused: check.canBeAccepted)
+    for opening in accepted.compactMap({ pool.opening($0) }) {
+      for transfer in pool.transfers(waitingFor: opening.key) { transfer.resumeWait(answered: false) }
+      opening.accept(refused: check.canBeAccepted)
     }
   }
 

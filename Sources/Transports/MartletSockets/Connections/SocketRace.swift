@@ -73,7 +73,8 @@ final class SocketRace: SocketHandler {
   /// Returns the error for a connection that took too long.
   func timeout(after limit: Duration) -> HTTPError {
     schedule?.timeout(connectingTo: peer, after: limit)
-      ?? HTTPError(.connectTimeout, "\(peer): the name was not resolved within \(limit)", phase: .resolving)
+      ?? HTTPError(
+        .connectTimeout, "\(peer): the name was not resolved within \(Quantity.text(limit))", phase: .resolving)
   }
 
   private func advance() {

@@ -150,7 +150,8 @@ final class TLSIdentity: Sendable {
     } catch let error as HTTPError where error.kind == .deadlineExceeded {
       throw HTTPError(
         .connectTimeout,
-        "TLS was not ready within \(limit): deriving a key from its password took too long, or did for an earlier one",
+        "TLS was not ready within \(Quantity.text(limit)): deriving a key from its password took too long, "
+          + "or did for an earlier one",
         phase: .preparing)
     } catch { throw HTTPError(wrapping: error) }
   }
@@ -199,12 +200,7 @@ extension Network {
   /// upgraded one, is closed when its use ends.
   func forgetIdentity(_ number: Int) {
     otherIdentities[number] = nil
-    for connection in pool.connections.values where connection.key.identity == number { pool.drain(connection) }
-  }
-
-  /// Passes the caller's TLS settings to the connection that waits for them.
-  func choseIdentity(_ context: Result<TLSContext, HTTPError>, for connection: Int) {
-    pool.connections[connection]?.choseIdentity(context)
+    pool.drainConnections(ofIdentity: number)
   }
 
   /// Makes the TLS session with an origin.

@@ -2,43 +2,64 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-/// The stages of opening a connection.
-enum OpeningStage {
-  /// Resolving the origin's name, because its proxy does not resolve names.
-  case resolvingOrigin
-  /// Opening a socket.
-  case connecting(SocketRace)
-  /// In the handshake with a proxy over TLS.
-  case securingProxy
-  /// Waiting for the caller's token for a proxy.
-  case askingForToken(Tunnel)
-  case tunneling(Tunnel)
-  /// Waiting for the caller's TLS settings.
-  case choosingIdentity
-  /// In the handshake with the origin.
-  case securing
-  /// The server may be used unless the caller's check refuses it.
-  case verified(chosenProtocol: String?)
-  case open
+/// The opening of a connection: looks up the name, opens a socket, asks the proxy for a tunnel, secures the socket with
+/// TLS, and waits for the caller's check of the server. It ends with a ``Connection``, which takes over the socket, or
+/// with an ``OpeningFailure``. It belongs to the loop's thread.
+final class ConnectionOpening {
+  let id: Int
+  let key: ConnectionKey
+  let network: Network
+  /// What is known about the connection so far.
+  private(set) var facts = ConnectionFacts()
+
+  private var stage = Stage.resolvingOrigin
+  private var socket: LayeredSocket?
+  /// The origin's addresses, if its proxy does not resolve names.
+  private var originAddresses: [IPAddress] = []
+  /// The pending look-up of a name.
+  private var lookUp: Resolver.Pending?
+  /// The task that asks the caller: for a proxy's token or for TLS settings.
+  private var question: Task<Void, Never>?
+  /// The handshake with a proxy that continues over another socket: the limit on its challenges spans all sockets.
+  private var interruptedTunnel: Tunnel?
+  /// Ends the opening when its time is up.
+  private lazy var connectTimer = HeapTimer { [weak self] in self?.tookTooLong() }
+  /// A note for the listeners of the connection's first request.
+  private var note: String?
+
+  private enum Stage {
+    /// Resolving the origin's name, because its proxy does not resolve names.
+    case resolvingOrigin
+    /// Opening a socket.
+    case connecting(SocketRace)
+    /// In the handshake with a proxy over TLS.
+    case securingProxy
+    /// Waiting for the caller's token for a proxy.
+    case askingForToken(Tunnel)
+    case tunneling(Tunnel)
+    /// Waiting for the caller's TLS settings.
+    case choosingIdentity
+    /// In the handshake with the origin.
+    case securing
+    /// The server may be used unless the caller's check refuses it.
+    case verified(chosenProtocol: String?)
+    /// The connection is open, could not be opened, or is no longer needed. Nothing follows.
+    case over
+  }
+
+  init(_ id: Int, to key: ConnectionKey, on network: Network) {
+    self.id = id
+    self.key = key
+    self.network = network
+  }
+
+  private var peer: String { key.peer }
+  private var loop: EventLoop { network.loop }
 }
 
-/// Why a connection could not be opened.
-struct OpeningFailure {
-  let error: HTTPError
-  /// The certificates of the server, if they are the reason.
-  var refused: [Data]?
-  /// The proxy that cannot be reached.
-  var proxy: ProxyServer?
-  /// Whether the system has no descriptor for it.
-  var lacksDescriptor = false
-  /// The known facts about the connection at the time of the failure.
-  var facts: ConnectionFacts?
+// MARK: - The socket
 
-  /// Returns the error of a request that waited for the connection.
-  func error(for origin: Origin) -> HTTPError { proxy?.unreachable(error, for: origin) ?? error }
-}
-
-extension Connection {
+extension ConnectionOpening {
   /// Begins to connect, and reports the result to the network.
   func open() {
     facts.started = loop.now
@@ -86,7 +107,7 @@ extension Connection {
     case .connecting(let race): race.start(key.route.server == nil ? allowed(addresses) : addresses)
     case .resolvingOrigin:
       switch allowed(addresses) {
-      case .failure(let error): failToOpen(error)
+      case .failure(let error): fail(error)
       case .success(let addresses):
         originAddresses = addresses.compactMap(\.ip)
         connect()
@@ -108,7 +129,7 @@ extension Connection {
   private func connected(_ result: Result<(Socket, SocketAddress), HTTPError>) {
     guard case .connecting(let race) = stage else { return }
     switch result {
-    case .failure(let error): failToOpen(error, isUnreachable: true)
+    case .failure(let error): fail(error, isUnreachable: true)
     case .success((let socket, let address)):
       facts.resolved = race.resolved
       facts.connected = loop.now
@@ -117,13 +138,17 @@ extension Connection {
       facts.localPort = socket.localPort
       note = race.serviceClassRefusal.map { "\(peer): the system refused connection.serviceClass: \($0)" }
       self.socket = LayeredSocket(socket, network.receiveMemory, owner: self)
-      limitAcknowledgement(to: network.options.acknowledgementTimeout)
+      self.socket?.limitAcknowledgement(to: network.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
       stage = .securingProxy
       secure { () throws(HTTPError) in try network.makeProxySession(for: key) }
     }
   }
+}
 
+// MARK: - The proxy
+
+extension ConnectionOpening {
   /// Asks the proxy for a tunnel, unless there is no proxy or it forwards requests.
   private func reachedProxy() {
     do throws(HTTPError) {
@@ -133,7 +158,7 @@ extension Connection {
       guard let tunnel = interruptedTunnel else { return reachedOrigin() }
       interruptedTunnel = nil
       try begin(tunnel)
-    } catch { failToOpen(error) }
+    } catch { fail(error) }
   }
 
   /// Begins the handshake with a proxy. If the proxy needs a token, the caller is asked for it first, which may take a
@@ -148,7 +173,7 @@ extension Connection {
       do throws(HTTPError) { token = .success(try await server.token(by: tokens, for: origin)) } catch {
         token = .failure(error)
       }
-      jobs.submit { $0.pool.connections[id]?.received(token) }
+      jobs.submit { $0.pool.opening(id)?.received(token) }
     }
   }
 
@@ -163,23 +188,115 @@ extension Connection {
   private func received(_ token: Result<String, HTTPError>) {
     guard case .askingForToken(let tunnel) = stage else { return }
     question = nil
-    do throws(HTTPError) { try begin(tunnel, token: try token.get()) } catch { failToOpen(error) }
+    do throws(HTTPError) { try begin(tunnel, token: try token.get()) } catch { fail(error) }
   }
 
   private func send(handshake bytes: [UInt8]) {
     // The bytes are few and the first on this connection, so the system has room for them.
-    guard bytes.withUnsafeBytes({ send($0) }) == bytes.count else { return endedWhileOpening() }
+    guard bytes.withUnsafeBytes({ socket?.send($0, hasMore: false) }) == bytes.count else { return ended() }
+  }
+}
+
+// MARK: - The server
+
+extension ConnectionOpening {
+  /// Continues once the connection reaches the origin, or a proxy that forwards requests.
+  private func reachedOrigin() {
+    guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
+    let identity = network.identity(of: key)
+    guard let identity, identity.asksForOrigins else { return secure(origin, with: identity?.ready) }
+    stage = .choosingIdentity
+    question = Task.detached { [id, jobs = network.jobs] in
+      let context: Result<TLSContext, HTTPError>
+      do throws(HTTPError) { context = .success(try await identity.context(for: origin)) } catch {
+        context = .failure(error)
+      }
+      jobs.submit { $0.pool.opening(id)?.choseIdentity(context) }
+    }
   }
 
-  /// Takes bytes that were received before the connection is open.
-  func receivedWhileOpening(_ bytes: UnsafeRawBufferPointer) {
+  /// Continues with the caller's TLS settings.
+  private func choseIdentity(_ context: Result<TLSContext, HTTPError>) {
+    guard case .choosingIdentity = stage, let origin = key.origin else { return }
+    question = nil
+    switch context {
+    case .success(let context): secure(origin, with: context)
+    case .failure(let error): fail(error)
+    }
+  }
+
+  private func secure(_ origin: Origin, with context: TLSContext?) {
+    stage = .securing
+    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin, with: context) }
+  }
+
+  private func secure(_ make: () throws(HTTPError) -> TLSSession) {
+    do throws(HTTPError) { socket?.add(try make()) } catch { fail(error) }
+  }
+
+  /// Continues after the caller's check has accepted the server, or if it does not have to be called.
+  ///
+  /// - Parameter refused: whether the check accepted a server that the system refuses.
+  func accept(refused: Bool = false) {
+    guard case .verified(let chosen) = stage, let socket else { return }
+    if refused { socket.acceptRefusedChain() }
+    use(chosen == "h2" || key.versions == .http2 ? .http2 : .http1_1)
+    socket.release()
+  }
+
+  /// Makes the connection, which takes over the socket.
+  private func use(_ version: HTTPVersion) {
+    guard let socket else { return }
+    loop.set(connectTimer, to: .max)
+    facts.version = version
+    facts.opened = loop.now
+    do throws(HTTPError) {
+      let opened = OpenedConnection(socket: socket, facts: facts, note: note)
+      let connection = try Connection(opened, id, to: key, on: network)
+      stage = .over
+      socket.owner = connection
+      network.opened(connection)
+    } catch { fail(error) }
+  }
+}
+
+// MARK: - Events
+
+extension ConnectionOpening: LayeredSocketHandler {
+  func run(_ step: HandshakeStep) {
+    network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
+      if step.run() { jobs.submit { $0.pool.opening(id)?.ended(step) } }
+    }
+  }
+
+  private func ended(_ step: HandshakeStep) { socket?.ended(step) }
+
+  func layerIsSecure(_ session: TLSSession) {
+    if case .securingProxy = stage { return reachedProxy() }
+    facts.secured = loop.now
+    loop.set(connectTimer, to: .max)
+    stage = .verified(chosenProtocol: session.negotiatedProtocol)
+    socket?.hold()
+    var refusal = session.refusedChain
+    refusal?.underlying = nil  // the certificates, which the check receives
+    let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
+    network.verified(self, check)
+  }
+
+  func layerFailed(_ session: TLSSession, _ error: HTTPError) {
+    var certificates: [Data]?
+    if case .securing = stage { certificates = session.trustFailure?.certificates }
+    fail(error, refused: certificates)
+  }
+
+  func received(_ bytes: UnsafeRawBufferPointer) {
     if case .choosingIdentity = stage {
       let message = "\(peer): the server sent bytes before the TLS handshake"
-      return failToOpen(HTTPError(.tlsFailed, message, phase: phase))
+      return fail(HTTPError(.tlsFailed, message, phase: phase))
     }
     if case .askingForToken = stage {
       let message = "\(peer): the proxy sent bytes that nothing had asked for"
-      return failToOpen(HTTPError(.proxyFailed, message, phase: phase))
+      return fail(HTTPError(.proxyFailed, message, phase: phase))
     }
     guard case .tunneling(var tunnel) = stage else { return }
     var position = 0
@@ -198,109 +315,44 @@ extension Connection {
         }
         reachedOrigin()
       }
-    } catch { failToOpen(error) }
+    } catch { fail(error) }
   }
 
-  /// Continues once the connection reaches the origin, or a proxy that forwards requests.
-  private func reachedOrigin() {
-    guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
-    let identity = network.identity(of: key)
-    guard let identity, identity.asksForOrigins else { return secure(origin, with: identity?.ready) }
-    stage = .choosingIdentity
-    question = Task.detached { [id, jobs = network.jobs] in
-      let context: Result<TLSContext, HTTPError>
-      do throws(HTTPError) { context = .success(try await identity.context(for: origin)) } catch {
-        context = .failure(error)
-      }
-      jobs.submit { $0.choseIdentity(context, for: id) }
-    }
-  }
-
-  /// Continues with the caller's TLS settings.
-  func choseIdentity(_ context: Result<TLSContext, HTTPError>) {
-    guard case .choosingIdentity = stage, let origin = key.origin else { return }
-    question = nil
-    switch context {
-    case .success(let context): secure(origin, with: context)
-    case .failure(let error): failToOpen(error)
-    }
-  }
-
-  private func secure(_ origin: Origin, with context: TLSContext?) {
-    stage = .securing
-    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin, with: context) }
-  }
-
-  private func secure(_ make: () throws(HTTPError) -> TLSSession) {
-    do throws(HTTPError) { socket?.add(try make()) } catch { failToOpen(error) }
-  }
-
-  func layerIsSecure(_ session: TLSSession) {
-    if case .securingProxy = stage { return reachedProxy() }
-    facts.secured = loop.now
-    loop.set(connectTimer, to: .max)
-    stage = .verified(chosenProtocol: session.negotiatedProtocol)
-    socket?.hold()
-    var refusal = session.refusedChain
-    refusal?.underlying = nil  // the certificates, which the check receives
-    let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
-    network.verified(self, check)
-  }
-
-  /// Continues after the caller's check has accepted the server, or if it does not have to be called.
-  ///
-  /// - Parameter refused: whether the check accepted a server that the system refuses.
-  func accept(refused: Bool = false) {
-    guard case .verified(let chosen) = stage, let socket else { return }
-    if refused { socket.acceptRefusedChain() }
-    use(chosen == "h2" || key.versions == .http2 ? .http2 : .http1_1)
-    socket.release()
-  }
-
-  private func use(_ version: HTTPVersion) {
-    loop.set(connectTimer, to: .max)
-    stage = .open
-    facts.version = version
-    facts.opened = loop.now
-    do throws(HTTPError) {
-      driver = version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
-      network.opened(self)
-    } catch { failToOpen(error) }
-  }
+  func receivedEnd(_ end: InputEnd) { ended() }
 }
 
-// MARK: - Failures
+// MARK: - The end
 
-extension Connection {
-  func connectingTookTooLong() {
+extension ConnectionOpening {
+  private func tookTooLong() {
     let limit = network.configuration.connectTimeout ?? .zero
-    if case .connecting(let race) = stage { return failToOpen(race.timeout(after: limit), isUnreachable: true) }
-    if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return failToOpen(refusal) }
-    var message = "\(peer): the connection was not ready within \(limit)"
+    if case .connecting(let race) = stage { return fail(race.timeout(after: limit), isUnreachable: true) }
+    if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return fail(refusal) }
+    var message = "\(peer): the connection was not ready within \(Quantity.text(limit))"
     if case .askingForToken = stage { message += ", because there was no token for its proxy" }
     if case .choosingIdentity = stage {
       message += ", because the program's originSettings had not returned, or their certificate was not opened"
     }
-    failToOpen(HTTPError(.connectTimeout, message, phase: phase))
+    fail(HTTPError(.connectTimeout, message, phase: phase))
   }
 
-  /// Handles a peer that closes the connection before it is open: the opening fails, unless the handshake with a proxy
-  /// continues over another socket.
-  func endedWhileOpening() {
+  /// Handles a peer that closes the connection: the opening fails, unless the handshake with a proxy continues over
+  /// another socket.
+  private func ended() {
     guard case .tunneling(let tunnel) = stage else {
-      return failToOpen(
+      return fail(
         HTTPError(.connectionLost, "\(peer): the connection ended before it could be used", phase: phase))
     }
     do throws(HTTPError) {
       if case .reconnect = try tunnel.receiveEnd() { reconnect(tunnel) }
-    } catch { failToOpen(error) }
+    } catch { fail(error) }
   }
 
   /// - Parameters:
   ///   - certificates: the server's certificates if they were refused.
   ///   - isUnreachable: whether no connection was made at all.
-  func failToOpen(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
-    guard !isClosed else { return }
+  private func fail(_ error: HTTPError, refused certificates: [Data]? = nil, isUnreachable: Bool = false) {
+    if case .over = stage { return }
     var lacksDescriptor = false
     if case .connecting(let race) = stage { (facts.resolved, lacksDescriptor) = (race.resolved, race.lacksDescriptor) }
     var failure = OpeningFailure(error: error, refused: certificates, facts: facts)
@@ -310,7 +362,22 @@ extension Connection {
     network.failedToOpen(self, failure)
   }
 
-  var isOpening: Bool { driver == nil && !isClosed }
+  /// Ends the opening, because no request needs the connection any more.
+  func close() {
+    if case .over = stage { return }
+    release()
+    network.closed(id)
+  }
+
+  private func release() {
+    loop.set(connectTimer, to: .max)
+    if let lookUp { network.resolver.cancel(lookUp) }
+    if case .connecting(let race) = stage { race.cancel() }
+    question?.cancel()
+    stage = .over
+    socket?.close()
+    socket = nil
+  }
 
   /// The phase of the opening, for errors.
   var phase: HTTPError.Phase {
@@ -319,7 +386,7 @@ extension Connection {
     case .connecting(let race): race.phase
     case .securingProxy, .askingForToken, .tunneling: .connecting
     case .choosingIdentity, .securing, .verified: .securing
-    case .open: .sending
+    case .over: .sending
     }
   }
 }

@@ -21,7 +21,7 @@ struct CallDetails: Encodable {
     let bars: [Waterfall.Bar]
     /// Marks beside the hidden fields of the entry's heads.
     let fingerprints: Fingerprints
-    /// The content codings that were undone in the response's body; nil if it had none.
+    /// The content codings that were decoded in the response's body; nil if it had none.
     let decoded: String?
     /// Whether its request was sent over the network.
     let wasSent: Bool

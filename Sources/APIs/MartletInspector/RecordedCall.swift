@@ -20,7 +20,7 @@ package final class RecordedCall: Sendable {
     var live: HARAttempt?
     /// The entry of an archive; nil if it was recorded.
     var archived: ArchivedEntry?
-    /// The content codings that were undone in its response.
+    /// The content codings that were decoded in its response.
     var codings: [String] = []
     /// When it began, since the log began.
     var start: Duration
@@ -66,7 +66,7 @@ package final class RecordedCall: Sendable {
     var attempt = 0
     var sent = Body()
     var received = Body()
-    /// The content codings that were undone in the response.
+    /// The content codings that were decoded in the response.
     var codings: [String] = []
     /// The bytes of a WebSocket's messages.
     var messages = 0
@@ -165,7 +165,7 @@ package final class RecordedCall: Sendable {
     }
   }
 
-  /// Adds the content codings that were undone in the response of the current attempt.
+  /// Adds the content codings that were decoded in the response of the current attempt.
   func addDecoded(_ codings: [String]) {
     content.withLock { $0.current.codings = codings }
   }

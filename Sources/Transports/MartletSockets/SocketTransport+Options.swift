@@ -85,7 +85,7 @@ extension ConnectionOptions {
     unixSocket = try options.unixSocket.map { path throws(HTTPError) in try SocketAddress(unixPath: path) }
     guard options.blockingWait >= .zero, options.blockingWait <= .milliseconds(10) else {
       throw HTTPError(
-        .invalidRequest, "blockingWait is \(options.blockingWait): it is from zero to 10 milliseconds",
+        .invalidRequest, "blockingWait is \(Quantity.text(options.blockingWait)): it is from zero to 10 milliseconds",
         phase: .preparing)
     }
     blockingWait = Processors.available() > 1 ? options.blockingWait.nanoseconds : 0

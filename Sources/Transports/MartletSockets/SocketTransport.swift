@@ -246,8 +246,8 @@ extension SocketTransport {
     var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
     key.serviceClass = serviceClass
     guard !asksForUpgrade || key.versions != .http2 || request?.opensWebSocket ?? false else {
-      let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: use another"
-      throw HTTPError(.invalidRequest, message + " setting of versions than http2PriorKnowledge", phase: .preparing)
+      let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: "
+      throw HTTPError(.invalidRequest, message + "set versions to .automatic or .http1", phase: .preparing)
     }
     return Exchange.Destination(to: origin, key: key, identity: identity)
   }

@@ -120,7 +120,8 @@ final class URLSessionBody: BodySource {
     let timeout = Task { [weak self, peer = outgoing.peer] in
       try await Task.sleep(for: limit.bounded)
       let phase: HTTPError.Phase = kind == .idleTimeout ? .receiving : .waiting
-      self?.stop(HTTPError(kind, "\(peer): no data was received for \(limit) while \(phase.rawValue)", phase: phase))
+      let message = "\(peer): no data was received for \(Quantity.text(limit)) while \(phase.rawValue)"
+      self?.stop(HTTPError(kind, message, phase: phase))
     }
     defer { timeout.cancel() }
     return try await signals.next()

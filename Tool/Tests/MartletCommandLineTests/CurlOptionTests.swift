@@ -103,6 +103,14 @@ struct CurlOptionTests {
     #expect(refused.text.hasPrefix("000 7 localhost:\(port)"), "\(refused.text)")
   }
 
+  @Test func measurementsThatCannotBeWrittenAreNotWrittenAgain() async throws {
+    let server = try server()
+    let result = try await run(
+      "get", ":\(server.port)/", "-o", "body.txt", "-w", "%{http_code} %{exitcode}", outputLimit: 0)
+    #expect(result.output.refused == ["200 0"])
+    #expect(result.code == .brokenPipe)
+  }
+
   @Test func aFileIsUploadedUnderItsName() async throws {
     let server = try server()
     try run.folder.write(Data("file text".utf8), to: "note.txt")

@@ -13,11 +13,14 @@ final class CapturedOutput: Output {
   let rows = 24
   private let limit: Int
   private let bytes = Mutex<[UInt8]>([])
+  private let refusedTexts = Mutex<[String]>([])
 
   init(isTerminal: Bool = false, limit: Int = .max) { (self.isTerminal, self.limit) = (isTerminal, limit) }
 
   var data: Data { Data(bytes.withLock { $0 }) }
   var text: String { String(decoding: data, as: UTF8.self) }
+  /// The texts that could not be written.
+  var refused: [String] { refusedTexts.withLock { $0 } }
 
   func write(_ more: [UInt8]) throws(OutputError) {
     let isOpen = bytes.withLock { bytes in
@@ -25,7 +28,10 @@ final class CapturedOutput: Output {
       bytes += more
       return true
     }
-    if !isOpen { throw .closed }
+    guard isOpen else {
+      refusedTexts.withLock { $0.append(String(decoding: more, as: UTF8.self)) }
+      throw .closed
+    }
   }
 }
 

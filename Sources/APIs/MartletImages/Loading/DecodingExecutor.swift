@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletSemantics
 
 /// Decodes files on separate threads, each within the loader's time limit.
 ///
@@ -30,8 +31,8 @@ struct DecodingExecutor: Sendable {
     {
       throw ImageLoadError(
         .timedOut,
-        "the image was not decoded within \(limit), or other images kept the threads busy: if it needs longer, raise "
-          + "ImageLoader.Configuration.decodeTimeout")
+        "the image was not decoded within \(Quantity.text(limit)), or other images kept the threads busy: "
+          + "if it needs longer, raise ImageLoader.Configuration.decodeTimeout")
     }
   }
 }

@@ -36,7 +36,7 @@ final class AnswerWatch: Sendable {
         case .returned: "has not called its completion handler"
         }
       let name = "\(type(of: handler.events)).\(method)"
-      return "\(name) \(fault) for \(delay.components.seconds) s: \(task.description) waits for its answer"
+      return "\(name) \(fault) for \(Quantity.text(delay)): \(task.description) waits for its answer"
     }
   }
 

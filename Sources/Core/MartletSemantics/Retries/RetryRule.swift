@@ -101,13 +101,14 @@ package struct RetryRule: Sendable {
     var delay = backoff.delay(beforeRetry: request.retries + 1, fraction: fraction)
     if case .response(let head) = cause, let asked = RetryAfter.delay(in: head.fields, now: now) {
       guard asked <= retryAfterLimit else {
-        return .decline(
-          reason: cause.notRetried("the server asks to wait \(asked), more than the limit of \(retryAfterLimit)"))
+        let (wait, limit) = (Quantity.text(asked), Quantity.text(retryAfterLimit))
+        return .decline(reason: cause.notRetried("the server asks to wait \(wait), more than the limit of \(limit)"))
       }
       delay = max(delay, asked)
     }
     if let remaining = request.rest.time, delay >= remaining {
-      return .decline(reason: cause.notRetried("a retry after \(delay) would come too late for the deadline"))
+      return .decline(
+        reason: cause.notRetried("a retry after \(Quantity.text(delay)) would come too late for the deadline"))
     }
     let number = request.retries + 1
     return .retry(after: delay, reason: "\(cause.name): retry \(number) of \(limit)")

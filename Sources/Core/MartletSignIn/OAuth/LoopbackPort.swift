@@ -1,4 +1,5 @@
 import MartletEngine
+import MartletSemantics
 
 #if canImport(Glibc)
 import Glibc

@@ -17,10 +17,10 @@ import Synchronization
 /// or in a browser. The client's session sends the token requests, only over https or to the loopback interface, and
 /// does not follow their redirects. It must not be the session that needs the tokens.
 ///
-/// Its methods throw ``Martlet/HTTPError``. If the server refuses, the kind is `.authenticationFailed`, and
-/// ``Martlet/HTTPError/underlying`` is an ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an
-/// error of that kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an
-/// error shows a token or a secret.
+/// Its methods throw ``Martlet/HTTPError``, except ``tokens(for:by:keptIn:as:)``, which throws the error of its store.
+/// If the server refuses, the kind is `.authenticationFailed`, and ``Martlet/HTTPError/underlying`` is an
+/// ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an error of that kind too: it would need a
+/// proof with each request (RFC 6749 §7.1). No message or description of an error shows a token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   @nonexhaustive public enum Authentication: Sendable, Hashable {

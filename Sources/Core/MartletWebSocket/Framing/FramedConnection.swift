@@ -250,8 +250,8 @@ package final class FramedConnection: MessageChannel {
     writer.post(.ping, Data())
     setAlarm(terms.options.pongTimeout, in: .open) { connection in
       guard !connection.isHeard else { return connection.keepAlive() }
-      connection.beginClosing(
-        HTTPError(.idleTimeout, "the server did not answer a ping within \(connection.terms.options.pongTimeout)"))
+      let limit = Quantity.text(connection.terms.options.pongTimeout)
+      connection.beginClosing(HTTPError(.idleTimeout, "the server did not answer a ping within \(limit)"))
       connection.stream.close()
     }
   }

@@ -79,8 +79,8 @@ public final class ReconnectingWebSocket: Sendable {
     var connecting: Task<Void, Never>?
     /// When the last connection was opened; nil before the first one.
     var opened: Stopwatch?
-    /// The failures in a row.
-    var failures = 0
+    /// The delays, and the failures in a row.
+    var rule: ReconnectRule
     /// Why there will be no other connection.
     var end: HTTPError?
     /// Whether either side has closed it in order.
@@ -124,13 +124,14 @@ public final class ReconnectingWebSocket: Sendable {
   private let reconnection: Reconnection
   private let clock: any Clock<Duration>
   private let open: @Sendable () async throws -> WebSocket
-  private let content = Mutex(Content())
+  private let content: Mutex<Content>
   private let latest = LatestValue(State.idle)
 
   init(
     _ reconnection: Reconnection, clock: any Clock<Duration>, _ open: @escaping @Sendable () async throws -> WebSocket
   ) {
     (self.reconnection, self.clock, self.open) = (reconnection, clock, open)
+    content = Mutex(Content(rule: ReconnectRule(backoff: reconnection.backoff)))
   }
 
   deinit { content.withLock { $0.connecting }?.cancel() }
@@ -292,13 +293,13 @@ public final class ReconnectingWebSocket: Sendable {
   /// Counts a failure, of an attempt or of a connection. Returns the pause before the next attempt; nil if there will
   /// be none.
   private func pause(after error: HTTPError, _ decision: ReconnectDecision, _ content: inout Content) -> Pause? {
-    content.failures += 1
+    content.rule.failed()
     // A name that was resolved before may be resolved again.
     let isUnknownHost = content.opened == nil && error.underlying is UnknownHostName
     guard decision.mayReconnect, !isUnknownHost, content.end == nil,
-      content.failures < reconnection.failureLimit ?? .max
+      content.rule.failures < reconnection.failureLimit ?? .max
     else { return nil }
-    let delay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: decision.fraction)
+    let delay = content.rule.delay(fraction: decision.fraction)
     let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
     return Pause(delay: Swift.max(delay, asked ?? .zero), error: error, age: Stopwatch(clock))
   }
@@ -317,10 +318,7 @@ public final class ReconnectingWebSocket: Sendable {
     let waiters = content.withLock { content -> Waiters? in
       guard content.socket === socket, content.end == nil else { return nil }
       (content.socket, content.closeFrame, content.state) = (nil, socket.channel.closeFrame, .idle)
-      // The attempts become less frequent if a peer keeps accepting and dropping connections, whatever it sends in
-      // between.
-      let longestDelay = reconnection.backoff.delay(beforeRetry: content.failures, fraction: 1)
-      if let opened = content.opened, opened.elapsed > longestDelay { content.failures = 0 }
+      if let opened = content.opened { content.rule.ended(after: opened.elapsed) }
       guard !isOwn else {
         let delay = reconnection.backoff.delay(beforeRetry: 1, fraction: decision.fraction)
         content.pause = Pause(delay: delay, error: error, age: content.opened ?? Stopwatch(clock))

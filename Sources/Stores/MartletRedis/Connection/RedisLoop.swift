@@ -188,7 +188,7 @@ final class RedisLoop {
   private func expire(at index: Int, _ now: Duration) {
     while let (due, request) = limits[index].line.first, due <= now {
       limits[index].line.removeFirst()
-      let error = RedisError(.timeout, "\(configuration) did not answer within \(request.limit)")
+      let error = RedisError(.timeout, "\(configuration) did not answer within \(Quantity.text(request.limit))")
       guard request.answers.answer(.failure(error)), restsUntil == nil else { continue }
       if request === ping { lose(error) }
       guard let rest = breaker.timedOut(at: now, jitter: .random(in: 0...1)) else { continue }

@@ -143,7 +143,8 @@ public struct RedisSharedToken: Sendable {
       }
       if let stored, let lease { return try await self.renew(stored, old, lease, renew) }
       guard stopwatch.elapsed < peerWaitLimit else {
-        throw RedisError(.timeout, "another process has been renewing the access token for \(peerWaitLimit)")
+        let time = Quantity.text(peerWaitLimit)
+        throw RedisError(.timeout, "another process has been renewing the access token for \(time)")
       }
       try await clock.sleep(for: pause)
       pause = min(pause * 2, .milliseconds(100))

@@ -59,7 +59,8 @@ public struct MockTransport: Transport {
           let end = lastActivity.value.advanced(by: timeout.bounded)
           try await clock.sleep(until: end, tolerance: nil)
           guard lastActivity.value.advanced(by: timeout.bounded) <= clock.now else { continue }
-          let error = HTTPError(.responseTimeout, "the mock gave no response in \(timeout)", phase: .waiting)
+          let message = "the mock gave no response in \(Quantity.text(timeout))"
+          let error = HTTPError(.responseTimeout, message, phase: .waiting)
           return outcome.update { $0 = $0 ?? .failure(error) }
         }
       }

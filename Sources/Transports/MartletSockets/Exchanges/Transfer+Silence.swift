@@ -39,7 +39,7 @@ extension Transfer {
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
     connection?.driver?.checkLiveness(after: self)
-    let limit = Duration.nanoseconds(Int64(clamping: timeout))
+    let limit = Quantity.text(.nanoseconds(Int64(clamping: timeout)))
     let (phase, reason) =
       connection == nil
       ? network.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")

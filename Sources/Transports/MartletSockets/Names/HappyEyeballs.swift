@@ -1,5 +1,6 @@
 #if os(Linux)
 import MartletEngine
+import MartletSemantics
 
 /// The order and timing of connection attempts to the addresses of a host, until the first one succeeds (Happy
 /// Eyeballs, RFC 8305). It uses no socket and no clock.
@@ -109,7 +110,8 @@ extension HappyEyeballs {
   /// Returns the error for a connection that took too long.
   func timeout(connectingTo peer: String, after limit: Duration) -> HTTPError {
     HTTPError(
-      .connectTimeout, "\(peer): there was no connection within \(limit): \(summary)", phase: .connecting)
+      .connectTimeout, "\(peer): there was no connection within \(Quantity.text(limit)): \(summary)",
+      phase: .connecting)
   }
 
   /// Each address and its result. A host may have many addresses: eight are named.

@@ -216,7 +216,7 @@ extension Resolver {
           }
         }
       } catch {
-        result = .failure(LookUpFailure(message: "the resolver took longer than \(limit)"))
+        result = .failure(LookUpFailure(message: "the resolver took longer than \(Quantity.text(limit))"))
       }
       finish(host, with: result)
     }

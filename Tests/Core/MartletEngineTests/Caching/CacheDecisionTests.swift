@@ -91,7 +91,8 @@ struct CacheDecisionTests {
     let reported = try await decisions([request], .cacheable("a", "no-store"))
     var offline = request
     offline.options.cachePolicy = .returnCacheDataDontLoad
-    let error = await #expect(throws: HTTPError.self) { [offline] in try await decisions([offline]) }
+    let forbidden = offline
+    let error = await #expect(throws: HTTPError.self) { _ = try await decisions([forbidden]) }
 
     #expect(reported.first?.action == .forward)
     #expect(reported.first?.reason == reason)

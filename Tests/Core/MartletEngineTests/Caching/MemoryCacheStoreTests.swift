@@ -49,7 +49,7 @@ struct MemoryCacheStoreTests {
     try await writer.append(Data("abc".utf8))
     await writer.abort()
 
-    await #expect(throws: HTTPError.self) { try await writer.commit() }
+    await #expect(throws: CacheEntry.Refusal.self) { try await writer.commit() }
     #expect(await store.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
   }
 

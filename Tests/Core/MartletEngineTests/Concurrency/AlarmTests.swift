@@ -5,12 +5,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct AlarmTests {
+  @TaskLocal private static var isInTest = false
+
+  /// Sets an alarm that is due, within a task-local value. Its action records the value that it sees.
+  private static func dueAlarm(on clock: any Clock<Duration>, to runs: Awaitable<[Bool]>) -> Alarm {
+    $isInTest.withValue(true) { Alarm(after: .zero, on: clock) { runs.update { $0.append(isInTest) } } }
+  }
+
   @Test(arguments: [any Clock<Duration>](arrayLiteral: ContinuousClock(), ManualClock()))
-  func anAlarmThatIsDueRunsItsAction(_ clock: any Clock<Duration>) async throws {
-    let fired = Gate()
-    let alarm = Alarm(after: .zero, on: clock) { fired.open() }
-    try await fired.wait()
+  func anAlarmThatIsDueRunsItsActionOnceAndWithoutTaskLocals(_ clock: any Clock<Duration>) async throws {
+    let runs = Awaitable<[Bool]>([])
+    let alarm = Self.dueAlarm(on: clock, to: runs)
+    _ = try await runs.wait { $0.first }
     alarm.cancel()
+    #expect(runs.value == [false])
   }
 
   @Test func anAlarmRunsWhenItsTimeHasCome() async throws {

@@ -92,7 +92,7 @@ struct CallDeadlineTests {
 
     let error = await #expect(throws: HTTPError.self) { try await call.value }
     #expect(error?.kind == .deadlineExceeded)
-    #expect(error?.message == "the call took longer than its deadline of 10.0 seconds")
+    #expect(error?.message == "the call took longer than its deadline of 10 s")
     #expect(error?.request?.url == origin)
     #expect(loop.cancellations.value == 1)
   }

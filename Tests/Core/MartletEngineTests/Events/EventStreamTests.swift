@@ -2,6 +2,7 @@ import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -9,19 +10,28 @@ import Testing
 struct EventStreamTests {
   private let clock = ManualClock()
 
-  private func session(_ transport: any Transport) -> HTTPSession {
+  /// - Parameter random: the random factor of all delays.
+  private func session(_ transport: any Transport, random: Double = 0) -> HTTPSession {
     var configuration = SessionConfiguration()
     configuration.clock = clock
+    configuration.options.retryPolicy.random = { random }
     return HTTPSession(transport: transport, configuration: configuration)
   }
 
   /// Collects the events of a GET in the background.
-  private func collecting(from transport: any Transport) -> Task<[ServerSentEvent], any Error> {
-    Task { [session = session(transport)] in try await collect(session.events(for: HTTPRequest(.get, origin))) }
+  private func collecting(from transport: any Transport, random: Double = 0) -> Task<[ServerSentEvent], any Error> {
+    Task { [session = session(transport, random: random)] in
+      try await collect(session.events(for: HTTPRequest(.get, origin)))
+    }
   }
 
   private func stream(_ text: String) -> MockResponse {
     .data(Data(text.utf8), type: "text/event-stream; charset=utf-8")
+  }
+
+  /// A stream whose connection is lost after this text, and after the gate has opened.
+  private func lost(after text: String, _ gate: Gate? = nil) -> MockResponse {
+    MockResponse(fields: [.contentType: "text/event-stream"]) { ResponseBody(from: LostBody(text, gate)) }
   }
 
   private func collect(_ events: ServerSentEvents) async throws(HTTPError) -> [ServerSentEvent] {
@@ -62,12 +72,12 @@ struct EventStreamTests {
     #expect(log.lines == ["finished"])
   }
 
-  @Test func failuresDoubleThePauseUpToAMinute() async throws {
+  @Test func failuresDoubleTheRandomPartOfThePauseUpToAMinute() async throws {
     let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
-    let transport = ScriptedTransport(Array(repeating: failure, count: 7) + [.status(.noContent)])
-    let task = collecting(from: transport)
+    let transport = ScriptedTransport(Array(repeating: failure, count: 8) + [.status(.noContent)])
+    let task = collecting(from: transport, random: 1)
 
-    for seconds in [3, 6, 12, 24, 48, 60, 60] {
+    for seconds in [4, 5, 7, 11, 19, 35, 63, 63] {
       try await clock.sleepers(1)
       let count = transport.requests.count
       clock.advance(by: .seconds(seconds) - .milliseconds(1))
@@ -81,12 +91,12 @@ struct EventStreamTests {
   @Test func failuresPauseAlsoWhereTheServerWantsNoPause() async throws {
     let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
     let transport = ScriptedTransport(stream("retry: 0\n\n"), failure, failure, failure, .status(.noContent))
-    let task = collecting(from: transport)
+    let task = collecting(from: transport, random: 1)
 
-    for pause in [Duration.milliseconds(500), .seconds(1), .seconds(2), .seconds(4)] {
+    for milliseconds in [1500, 1500, 2500, 4500] {
       try await clock.sleepers(1)
       let count = transport.requests.count
-      clock.advance(by: pause - .milliseconds(1))
+      clock.advance(by: .milliseconds(milliseconds - 1))
       #expect(transport.requests.count == count)
       clock.advance(by: .milliseconds(1))
     }
@@ -146,6 +156,62 @@ struct EventStreamTests {
 
     let error = await #expect(throws: HTTPError.self) { try await task.value }
     #expect(error?.kind == .cannotConnect)
+  }
+
+  @Test func aServerThatGreetsAndDropsIsAskedLessAndLessOften() async throws {
+    let transport = ScriptedTransport(Array(repeating: lost(after: "data: a\n\n"), count: 4))
+    var events = session(transport, random: 1).events(for: HTTPRequest(.get, origin))
+    events.failureLimit = 4
+    let task = Task { [events] in try await collect(events) }
+
+    for seconds in [4, 5, 7] {
+      try await clock.sleepers(1)
+      #expect(clock.pendingWakeUps == [.seconds(seconds)])
+      clock.advance(by: .seconds(seconds))
+    }
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .connectionLost)
+    #expect(transport.requests.count == 4)
+  }
+
+  @Test(arguments: [(5, 7), (6, 4)])
+  func aConnectionThatOutlivesTheDelayBeforeItStartsTheSeriesAgain(seconds: Int, next: Int) async throws {
+    let (received, drop) = (Gate(), Gate())
+    let failure = MockResponse.failure(HTTPError(.cannotConnect, "nobody is there"))
+    let transport = ScriptedTransport(failure, failure, lost(after: "data: a\n\n", drop), .status(.noContent))
+    let events = session(transport, random: 1).events(for: HTTPRequest(.get, origin))
+    let task = Task { for try await _ in events { received.open() } }
+    for delay in [4, 5] {
+      try await clock.sleepers(1)
+      clock.advance(by: .seconds(delay))
+    }
+    try await received.wait()
+
+    clock.advance(by: .seconds(seconds))
+    drop.open()
+
+    try await clock.sleepers(1)
+    #expect(clock.pendingWakeUps == [.seconds(next)])
+    clock.advance(by: .seconds(next))
+    try await task.value
+  }
+
+  /// A server may end each of its streams, so that clients come back for news.
+  @Test func aStreamThatTheServerEndsIsNoFailure() async throws {
+    let transport = ScriptedTransport(
+      lost(after: ""), stream("data: a\n\n"), lost(after: "data: b\n\n"), stream(""), .status(.noContent))
+    var events = session(transport, random: 1).events(for: HTTPRequest(.get, origin))
+    events.failureLimit = 2
+    let task = Task { [events] in try await collect(events) }
+
+    for _ in 1...4 {
+      try await clock.sleepers(1)
+      #expect(clock.pendingWakeUps == [.seconds(4)])
+      clock.advance(by: .seconds(4))
+    }
+
+    #expect(try await task.value.map(\.data) == ["a", "b"])
   }
 
   @Test(arguments: [
@@ -208,5 +274,22 @@ struct EventStreamTests {
     #expect(transport.requests.map(\.options.idleTimeout) == [nil, .seconds(90)])
     #expect(transport.requests.allSatisfy { $0.options.deadline == nil && $0.options.headLimit == 5000 })
     #expect(transport.requests.map { $0.fields["Last-Event-ID"] } == ["41", nil])
+  }
+}
+
+/// A body whose connection is lost after a chunk.
+private final class LostBody: BodySource {
+  private let rest: Mutex<Data?>
+  private let gate: Gate?
+
+  init(_ text: String, _ gate: Gate?) {
+    rest = Mutex(text.isEmpty ? nil : Data(text.utf8))
+    self.gate = gate
+  }
+
+  func next() async throws -> Data? {
+    if let chunk = rest.withLock({ $0.take() }) { return chunk }
+    try await gate?.wait()
+    throw HTTPError(.connectionLost, "the server dropped the connection", phase: .receiving)
   }
 }

@@ -46,7 +46,7 @@ struct CircuitBreakerTests {
     let error = await refusal(session)
     #expect(
       error?.message.hasPrefix(
-        "http://a.example: too many requests failed, so no requests will be sent for another 5.0 seconds") == true)
+        "http://a.example: too many requests failed, so no requests will be sent for another 5 s") == true)
     #expect(error?.isUnsent == true)
     #expect(transport.requests.count == 3)
     clock.advance(by: .seconds(5))

@@ -162,8 +162,8 @@ struct ConcurrencyLimitTests {
     #expect(error?.kind == .concurrencyLimit && error?.isUnsent == true)
     #expect(
       error?.message
-        == "http://a.example: at most one request at a time may be sent, and this one's turn did not come within 2.0 "
-        + "seconds: send fewer, or raise limits.concurrency")
+        == "http://a.example: at most one request at a time may be sent, and this one's turn did not come within 2 s: "
+        + "send fewer, or raise limits.concurrency")
     gate.open()
     _ = try await held
     #expect(order.entries == ["/held"])

@@ -32,7 +32,7 @@ struct RateLimitTests {
     for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, origin)) }
     let third = Task { try await session.data(for: HTTPRequest(.get, origin)) }
     try await clock.sleepers(1)
-    #expect(log.lines.contains("limit: http://a.example: waits 0.5 seconds because of the rate limit"))
+    #expect(log.lines.contains("limit: http://a.example: waits 500 ms because of the rate limit"))
     clock.advance(by: .milliseconds(500))
     #expect(try await third.value.1.status == .ok)
   }
@@ -47,7 +47,7 @@ struct RateLimitTests {
     #expect(error?.kind == .rateLimited && error?.isUnsent == true)
     #expect(
       error?.message.hasPrefix(
-        "http://a.example: the rate limit allows the next request in 10.0 seconds, and one waits at most 3.0 seconds")
+        "http://a.example: the rate limit allows the next request in 10 s, and a request may wait at most 3 s")
         == true)
     #expect(transport.requests.count == 1)
   }
@@ -219,7 +219,7 @@ struct RateLimitTests {
     let transport = ScriptedTransport(MockResponse(status: status, fields: fields), .text("ok"), .text("ok"))
     let session = session(.ofServers, transport)
     #expect(try await session.data(for: HTTPRequest(.get, origin)).1.status == status)
-    #expect(log.lines.contains("limit: http://a.example: the server wants no requests for 30.0 seconds"))
+    #expect(log.lines.contains("limit: http://a.example: the server wants no requests for 30 s"))
     #expect(await failure(session)?.kind == .rateLimited)
     _ = try await session.data(for: HTTPRequest(.get, url("http://b.example/")))  // another origin
     clock.advance(by: .seconds(25))
@@ -233,7 +233,7 @@ struct RateLimitTests {
     let busy = MockResponse(status: .tooManyRequests, fields: ["Retry-After": "999999"])
     let first = session(.ofServers, ScriptedTransport(busy))
     _ = try await first.data(for: HTTPRequest(.get, origin))
-    #expect(await failure(first)?.message.contains("in 3600.0 seconds") == true)
+    #expect(await failure(first)?.message.contains("in 3600 s") == true)
     var limit = RateLimit.ofServers
     limit.obeysServers = false
     let second = session(limit, ScriptedTransport(busy, .text("ok")))

@@ -29,8 +29,38 @@ struct WriteLinesTests {
     return task
   }
 
+  /// Starts a task that waits until its write may begin. Returns when it has begun, or waits.
+  private func enteringTask(
+    _ name: String, at text: String = "http://a.example/"
+  ) async throws -> Task<Void, any Error> {
+    let arrived = Gate()
+    let executor = WatchedExecutor()
+    let task = Task(executorPreference: executor) {
+      arrived.open()
+      _ = try await lines.enter(url(text), from: nil, in: Call())
+      begun.update { $0.append(name) }
+    }
+    try await arrived.wait()
+    try await executor.idle()
+    return task
+  }
+
   @Test func writesRunAtTheSameTime() async throws {
-    for _ in 0..<3 { _ = try await place() }
+    var tasks: [Task<Void, any Error>] = []
+    for name in ["a", "b", "c"] { tasks.append(try await enteringTask(name)) }
+    #expect(begun.value == ["a", "b", "c"])
+    for task in tasks { task.cancel() }
+  }
+
+  @Test func aNewWriteWaitsForOneThatIsAlone() async throws {
+    let alone = try await lines.isolate(place(), in: Call())
+    let task = try await enteringTask("later")
+    #expect(begun.value.isEmpty)
+
+    lines.leave(alone, .refused)
+
+    try await task.value
+    #expect(begun.value == ["later"])
   }
 
   @Test func writesRunAloneInTheirOrderOfArrival() async throws {
@@ -81,10 +111,16 @@ struct WriteLinesTests {
   }
 
   @Test func aWriteThatAnotherOneMakesDoesNotWaitForIt() async throws {
+    let notes = Awaitable<[String]>([])
+    let listener = EventHandler(.note) { event, _ in
+      if case .note(let text) = event { notes.update { $0.append(text) } }
+    }
     let call = Call()
     let place = try await lines.enter(origin, from: nil, in: call)
     _ = try await lines.isolate(place, in: call)
-    try await call.context.perform { _ = try await lines.enter(origin, from: nil, in: Call()) }
+    try await call.context.perform { _ = try await lines.enter(origin, from: nil, in: Call(listeners: [listener])) }
+    #expect(
+      notes.value == ["sent beside other writes: one of them has not ended in time, or waits for this one"])
   }
 
   /// The last write to leave waits for one that has not been resumed yet since it waited for the last one.
@@ -111,7 +147,10 @@ struct WriteLinesTests {
     let call = Call()
     let place = try await lines.enter(origin, from: nil, in: call)
     _ = try await lines.isolate(place, in: call)
-    _ = try await lines.enter(url("http://b.example/"), from: nil, in: Call())
+    let same = try await enteringTask("same")
+    let other = try await enteringTask("other", at: "http://b.example/")
+    #expect(begun.value == ["other"])
+    for task in [same, other] { task.cancel() }
   }
 
   @Test func newWritesRunAtTheSameTimeAgainOnceTheLineIsEmpty() async throws {

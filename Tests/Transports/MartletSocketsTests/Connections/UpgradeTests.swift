@@ -162,7 +162,7 @@ struct UpgradeTests {
     for request in [request("echo", secure: secure), HTTPRequest("CONNECT", base(secure))] {
       let error = await #expect(throws: HTTPError.self) { try await transport.send(request, in: Call()) }
       #expect(error?.kind == .invalidRequest)
-      #expect(error?.message.contains("http2PriorKnowledge") == true)
+      #expect(error?.message.contains("set versions to .automatic or .http1") == true)
     }
   }
 

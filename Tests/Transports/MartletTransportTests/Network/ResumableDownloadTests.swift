@@ -147,6 +147,26 @@ struct ResumableDownloadTests {
     #expect(names.isEmpty)
   }
 
+  @Test func theDelaysDoubleWhileNothingIsReceived() async throws {
+    let server = try server(cuts: [100_000, 0, 0, 50_000, 0]), clock = ManualClock()
+    var configuration = SessionConfiguration()
+    (configuration.clock, configuration.cache) = (clock, nil)
+    configuration.options.retryPolicy.random = { 0.5 }
+    let (session, request) = (
+      HTTPSession(transport: SocketTransport(), configuration: configuration), request(server, resumptions: 5)
+    )
+    let download = Task { [file] in try await session.download(for: request, to: file) }
+
+    for milliseconds in [500, 1000, 500] {
+      try await clock.sleepers(1)
+      #expect(clock.pendingWakeUps == [.milliseconds(milliseconds)])
+      clock.advance(by: .milliseconds(milliseconds))
+    }
+
+    _ = try await download.value
+    #expect(try Data(contentsOf: file) == content)
+  }
+
   @Test func theErrorOfAnEndedPauseHasItsRequest() async throws {
     let server = try server(cuts: [100_000, 0, 0]), clock = ManualClock()
     var configuration = SessionConfiguration()

@@ -66,15 +66,14 @@ struct CallCommand {
       return .success
     }
     return try await call.finishing(reportingTo: surroundings) {
-      do {
-        let code = try await perform(call, progress)
-        try writeMeasurements(of: call, endedBy: code == .success ? nil : Failure(code))
-        return code
-      } catch {
+      let code: ExitCode
+      do { code = try await perform(call, progress) } catch {
         let error = arguments.has(.replay) ? NotRecorded.or(error) : error
         try? writeMeasurements(of: call, endedBy: Failure(error, of: arguments))
         throw error
       }
+      try writeMeasurements(of: call, endedBy: code == .success ? nil : Failure(code))
+      return code
     }
   }
 

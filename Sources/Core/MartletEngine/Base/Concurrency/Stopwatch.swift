@@ -58,10 +58,3 @@ private struct Reading<C: Clock<Duration>>: ClockReading {
     try await clock.sleep(until: time.advanced(by: offset.bounded), tolerance: nil)
   }
 }
-
-extension Duration {
-  /// The duration in milliseconds, with fractions.
-  package var inMilliseconds: Double {
-    Double(components.seconds) * 1000 + Double(components.attoseconds) / 1_000_000_000_000_000
-  }
-}

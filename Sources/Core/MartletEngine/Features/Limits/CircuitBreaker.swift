@@ -111,7 +111,7 @@ private final class Circuits: Sendable {
     case .refused(let delay):
       let pause =
         delay > .zero
-        ? "no requests will be sent for another \(delay)"
+        ? "no requests will be sent for another \(Quantity.text(delay))"
         : "no others will be sent until those in progress have succeeded"
       throw HTTPError(
         .circuitOpen,

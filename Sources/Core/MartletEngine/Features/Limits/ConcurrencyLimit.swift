@@ -126,7 +126,7 @@ final class OriginSlots: Sendable {
     let alarm = limit.waitLimit.map { time in
       Alarm(after: time, on: clock) { [weak self] in
         guard let self else { return }
-        waiter.answer(.failure(error(for: origin, "this one's turn did not come within \(time)")))
+        waiter.answer(.failure(error(for: origin, "this one's turn did not come within \(Quantity.text(time))")))
       }
     }
     defer { alarm?.cancel() }

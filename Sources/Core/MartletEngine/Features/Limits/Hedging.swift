@@ -70,19 +70,17 @@ struct HedgingTransport: TransportLayer {
     let race = HedgeRace(base, request, in: call, clock)
     do {
       race.start()
-      var end = try await race.end(within: delay)
-      if end == nil {
-        if origins.withdraw(from: origin) { race.start() }
-        end = try await race.end(within: nil)
-      }
-      guard let end else { throw CancellationError() }
+      let early = try await race.firstEnd(within: delay)
+      if early == nil, origins.withdraw(from: origin) { race.start() }
+      let end = if let early { early } else { try await race.end() }
       for latency in end.latencies { origins.add(latency, of: origin) }
       guard end.count > 1 else { return try end.outcome.get() }
       call.emit(.limit(.hedged(origin, after: delay, secondWon: end.winner == 1)))
       race.report(end.winner)
       var response = try end.outcome.get()
       let reason =
-        "no response within \(delay), so that a second request was sent; the \(end.winner == 1 ? "second" : "first") answered first"
+        "no response within \(Quantity.text(delay)), so that a second request was sent; "
+        + "the \(end.winner == 1 ? "second" : "first") answered first"
       response.history = [AttemptRecord(request: request.head, response: nil, reason: reason)]
       return response
     } catch {
@@ -154,9 +152,21 @@ private final class HedgeRace: Sendable {
     var kept: (index: Int, outcome: Outcome)?
     var winner: (index: Int, outcome: Outcome)?
     var isCancelled = false
-    var waiter: OneShot<Void>?
+    /// Gets the end of the race.
+    var waiter: (@Sendable (End) -> Void)?
     /// Ends the wait for the first response.
     var alarm: Alarm?
+
+    /// The end of the race; nil while it is not decided.
+    var end: End? {
+      guard let winner else { return nil }
+      let latencies = runs.indices.compactMap { index -> Duration? in
+        if case .failure = winner.outcome { return nil }
+        // An overtaken second request started late, so its time so far means nothing.
+        return runs[index].latency ?? (index == 0 ? runs[index].sending.elapsed : nil)
+      }
+      return End(winner: winner.index, outcome: winner.outcome, count: runs.count, latencies: latencies)
+    }
   }
 
   private struct Run {
@@ -205,32 +215,30 @@ private final class HedgeRace: Sendable {
     if isOver { task.cancel() }
   }
 
-  /// Waits until the race is decided, by a response that counts or because all requests have ended. Returns nil if that
-  /// takes longer than this time after the first request was sent.
-  func end(within time: Duration?) async throws -> End? {
-    let waiter = OneShot<Void>()
-    let (isOver, first) = state.withLock { state in
-      state.waiter = waiter
-      return (state.winner != nil, state.runs[0].sending)
+  /// Waits like ``end()``, but returns nil if that takes longer than this time after the first request was sent.
+  func firstEnd(within time: Duration) async throws -> End? {
+    let waiter = OneShot<End?>()
+    let (end, first) = state.withLock { state in
+      state.waiter = { waiter.answer(.success($0)) }
+      return (state.end, state.runs[0].sending)
     }
-    if !isOver {
-      if let time {
-        first.whenSent { [weak self, clock] in
-          self?.set(Alarm(after: time, on: clock) { waiter.answer(.success(())) })
-        }
-      }
-      defer { set(nil) }
-      try await call.wait(for: waiter)
+    if let end { return end }
+    first.whenSent { [weak self, clock] in
+      self?.set(Alarm(after: time, on: clock) { waiter.answer(.success(nil)) })
     }
-    return state.withLock { state in
-      guard let winner = state.winner else { return nil }
-      let latencies = state.runs.indices.compactMap { index -> Duration? in
-        if case .failure = winner.outcome { return nil }
-        // An overtaken second request started late, so its time so far means nothing.
-        return state.runs[index].latency ?? (index == 0 ? state.runs[index].sending.elapsed : nil)
-      }
-      return End(winner: winner.index, outcome: winner.outcome, count: state.runs.count, latencies: latencies)
+    defer { set(nil) }
+    return try await call.wait(for: waiter)
+  }
+
+  /// Waits until the race is decided, by a response that counts or because all requests have ended.
+  func end() async throws -> End {
+    let waiter = OneShot<End>()
+    let end = state.withLock { state in
+      state.waiter = { waiter.answer(.success($0)) }
+      return state.end
     }
+    if let end { return end }
+    return try await call.wait(for: waiter)
   }
 
   private func set(_ alarm: Alarm?) {
@@ -260,7 +268,8 @@ private final class HedgeRace: Sendable {
   }
 
   private func finish(_ index: Int, _ outcome: Outcome) {
-    let (waiter, others, dropped) = state.withLock { state -> (OneShot<Void>?, [Task<Void, Never>], Outcome?) in
+    typealias Action = @Sendable () -> Void
+    let (wake, others, dropped) = state.withLock { state -> (Action?, [Task<Void, Never>], Outcome?) in
       guard state.winner == nil, !state.isCancelled else { return (nil, [], outcome) }
       if case .success = outcome { state.runs[index].latency = state.runs[index].sending.elapsed }
       state.runs[index].task = nil
@@ -276,9 +285,11 @@ private final class HedgeRace: Sendable {
         state.kept = (index, outcome)  // The other one is still running.
         return (nil, [], nil)
       }
-      return (state.waiter.take(), state.runs.compactMap(\.task), dropped)
+      let others = state.runs.compactMap(\.task)
+      guard let waiter = state.waiter.take(), let end = state.end else { return (nil, others, dropped) }
+      return ({ waiter(end) }, others, dropped)
     }
-    waiter?.answer(.success(()))
+    wake?()
     for task in others { task.cancel() }
     dropped?.drop()
   }

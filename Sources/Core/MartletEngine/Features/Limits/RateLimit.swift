@@ -141,8 +141,8 @@ struct RateTransport: TransportLayer {
     case .refused(let delay):
       throw HTTPError(
         .rateLimited,
-        "\(origin): the rate limit allows the next request in \(delay), and one waits at most \(longest): send fewer, or raise "
-          + "limits.rate or the deadline", phase: .preparing)
+        "\(origin): the rate limit allows the next request in \(Quantity.text(delay)), and a request may wait at most "
+          + "\(Quantity.text(longest)): send fewer, or raise limits.rate or the deadline", phase: .preparing)
     }
   }
 

@@ -166,7 +166,7 @@ extension Call {
   /// within `perform` do not wait for this call. An interceptor's ``CallContext/current`` is the same.
   public var context: CallContext { CallContext(root) }
 
-  /// The content codings that were undone in the response of the current attempt, in the order in which they were
+  /// The content codings that were decoded in the response of the current attempt, in the order in which they were
   /// applied; empty if it had none. They are set only if there are listeners.
   package internal(set) var decodedCodings: [String] {
     get { self[Self.decodedCodings].codings(in: currentAttempt) }

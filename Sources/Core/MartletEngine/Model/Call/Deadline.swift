@@ -93,7 +93,7 @@ package final class Deadline: Sendable {
 
     /// The error of a wait that the deadline ends.
     var error: HTTPError {
-      HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(limit)")
+      HTTPError(.deadlineExceeded, "\(subject) took longer than its deadline of \(Quantity.text(limit))")
     }
 
     func add(_ wait: any FailableWait) -> Bool {

@@ -9,8 +9,8 @@ struct EventReporter: ~Copyable, Sendable {
   /// Twice the number of events that are being reported, and one more after the end: no event is reported then, not
   /// even by work that a deadline has abandoned.
   private let reports = Atomic<UInt>(0)
-  /// The error of an end that has to wait for other reports.
-  private let endError = Mutex<HTTPError?>(nil)
+  /// The first end that has to wait for other reports: whether there is one, and its error.
+  private let waitingEnd = Mutex<(isSet: Bool, error: HTTPError?)>((false, nil))
 
   init(_ listeners: [any EventListener]) {
     self.listeners = listeners
@@ -26,7 +26,7 @@ struct EventReporter: ~Copyable, Sendable {
     guard begin() else { return }
     deliver(event, of: call)
     let rest = reports.subtract(2, ordering: .acquiringAndReleasing).newValue
-    if rest == 1 { deliver(.finished(endError.withLock { $0 }), of: call) }
+    if rest == 1 { deliver(.finished(waitingEnd.withLock { $0.error }), of: call) }
   }
 
   /// Counts a report. Returns false after the end.
@@ -47,8 +47,11 @@ struct EventReporter: ~Copyable, Sendable {
       return deliver(.finished(error), of: call)
     }
     guard reports.load(ordering: .relaxed) & 1 == 0 else { return }
-    endError.withLock { $0 = error }
-    if reports.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue == 0 { deliver(.finished(error), of: call) }
+    let first = waitingEnd.withLock { end in
+      if !end.isSet { end = (true, error) }
+      return end.error
+    }
+    if reports.bitwiseOr(1, ordering: .acquiringAndReleasing).oldValue == 0 { deliver(.finished(first), of: call) }
   }
 
   private func deliver(_ event: Event, of call: Call) {

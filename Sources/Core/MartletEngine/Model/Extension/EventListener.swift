@@ -187,7 +187,7 @@ extension Event: CustomStringConvertible {
     case .message(let message): "\(message)"
     case .response(let head, let url): "response from \(url.redacted): \(head)"
     case .metrics(let metrics): "measured: \(metrics)"
-    case .resend(_, let delay, let reason, _): "again after \(delay): \(reason)"
+    case .resend(_, let delay, let reason, _): "again after \(Quantity.text(delay)): \(reason)"
     case .cookieRefused(let refusal): "\(refusal)"
     case .cookiesStored(let names): "stored cookies: \(names.joined(separator: ", "))"
     case .cacheDecision(let decision): "\(decision)"

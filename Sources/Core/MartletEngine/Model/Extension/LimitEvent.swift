@@ -22,11 +22,12 @@ extension Event.Limit: CustomStringConvertible {
   public var description: String {
     switch self {
     case .queued(let origin, let ahead): "\(origin): waits for one of the requests in progress, behind \(ahead) others"
-    case .throttled(let origin, let time): "\(origin): waits \(time) because of the rate limit"
-    case .paused(let origin, let time): "\(origin): the server wants no requests for \(time)"
+    case .throttled(let origin, let time): "\(origin): waits \(Quantity.text(time)) because of the rate limit"
+    case .paused(let origin, let time): "\(origin): the server wants no requests for \(Quantity.text(time))"
     case .circuit(let origin, let state): "\(origin): the circuit is \(state.rawValue)"
     case .hedged(let origin, let time, let secondWon):
-      "\(origin): no response within \(time), a second request was sent; the \(secondWon ? "second" : "first") answered"
+      "\(origin): no response within \(Quantity.text(time)), a second request was sent; "
+        + "the \(secondWon ? "second" : "first") answered"
     }
   }
 }

@@ -84,7 +84,7 @@ public struct RequestOptions: Sendable {
   /// waits for this time, or a second if it is nil; the URLSession transport decides itself how long it waits.
   @Option public var continueTimeout: Duration? = nil
   /// How many times a download is resumed after its connection was lost; 0 by default. There is a delay only if nothing
-  /// was received since the last resumption: one second, doubled each time, up to 30 seconds.
+  /// was received since the last resumption: a random time of at most a second, doubled each time, up to 30 seconds.
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
   @Option public var downloadResumptions: Int = 0

@@ -42,7 +42,8 @@ public struct RetryPolicy: Sendable {
   /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it
   /// without processing it. True by default.
   public var replacesStaleConnections = true
-  /// Returns the random factor of a delay, from 0 to 1; tests can replace it.
+  /// Returns the random factor of a delay, from 0 to 1: before a retry, and before an event stream reconnects or a
+  /// download is resumed. Tests can replace it.
   public var random: @Sendable () -> Double = { Double.random(in: 0...1) }
 
   /// Makes a policy with a number of retries; by default none, but stale connections are replaced.

@@ -125,7 +125,7 @@ struct Download {
   /// The digest of the whole file that the server has sent.
   private var sentDigest: RepresentationDigest?
   private var resumptionsLeft: Int
-  private var pause = Duration.zero
+  private var rule = ReconnectRule(backoff: Backoff(base: .seconds(1), delayLimit: .seconds(30)))
   /// What an error is about: the last request, and the response to it.
   private var context: ErrorContext
 
@@ -195,7 +195,7 @@ struct Download {
         guard resumptionsLeft > 0, point != nil, error.isLoss else { throw error }
         loss = error
         resumptionsLeft -= 1
-        pause = file.count > before ? .zero : min(max(pause * 2, .seconds(1)), .seconds(30))
+        if file.count > before { rule.succeeded() } else { rule.failed() }
         do { try await wait() } catch { throw HTTPError(wrapping: error) }
       }
     }
@@ -303,9 +303,11 @@ struct Download {
     try file.complete()
   }
 
+  /// Waits after a failure; not after a request that received bytes.
   private func wait() async throws {
-    guard pause > .zero else { return try Task.checkCancellation() }
-    let sleep: @Sendable () async throws -> Void = { [pause, clock = session.configuration.clock] in
+    guard rule.failures > 0 else { return try Task.checkCancellation() }
+    let pause = rule.delay(fraction: request.options.retryPolicy.random())
+    let sleep: @Sendable () async throws -> Void = { [clock = session.configuration.clock] in
       try await clock.sleep(for: pause)
     }
     if let deadline { try await deadline.limiting(sleep) } else { try await sleep() }

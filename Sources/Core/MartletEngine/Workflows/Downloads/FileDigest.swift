@@ -38,7 +38,7 @@ public struct FileDigest: Sendable, Hashable {
   private init(given: RepresentationDigest?) { self.given = given }
 
   /// Returns the digest that a response names for the whole representation; nil if it names none that can be checked.
-  /// If a coding was undone, the digest is that of other bytes.
+  /// If a coding was decoded, the digest is that of other bytes.
   static func named(by response: HTTPResponse) -> RepresentationDigest? {
     guard let received = response.networkHead, received.status == response.status,
       received.fields[.contentEncoding] == response.fields[.contentEncoding]

@@ -5,9 +5,11 @@ struct EventConnection: Sendable {
   private let events: ServerSentEvents
   private var parser: ServerSentEventParser
   private var body: (any BodySource)?
-  /// The number of consecutive failed connections.
-  private var failures = 0
-  private static let pauseLimit: Duration = .seconds(60)
+  /// Measures how long the current connection lasts.
+  private var age: Stopwatch?
+  private var rule = ReconnectRule(backoff: Backoff(base: .seconds(1), delayLimit: .seconds(60)))
+  /// The reconnection time of a server that sets none.
+  private static let usualPause: Duration = .seconds(3)
   /// The shortest time between two connections, whatever the server requests: otherwise a server that ends its streams
   /// at once would be contacted without a pause.
   private static let minimumPause: Duration = .milliseconds(500)
@@ -23,12 +25,14 @@ struct EventConnection: Sendable {
       guard let body else { return try await connect() ? [] : nil }
       if let chunk = try await chunk(of: body) { return try parse(chunk) }
       guard events.reconnects else { return nil }
+      rule.succeeded()  // A server may end each of its streams, so that clients come back for news.
     } catch {
       guard events.reconnects, error.isLoss else { throw error }
-      failures += 1
-      if let limit = events.failureLimit, failures >= limit { throw error }
+      if let age { rule.ended(after: age.elapsed) }
+      rule.failed()
+      if let limit = events.failureLimit, rule.failures >= limit { throw error }
     }
-    body = nil
+    (body, age) = (nil, nil)
     try await pause()
     return []
   }
@@ -41,9 +45,8 @@ struct EventConnection: Sendable {
     guard response.status == .ok, response.fields.mediaType?.matches(.eventStream) == true else {
       throw await events.session.unexpected(response, Self.refusal(response))
     }
-    failures = 0
     parser.restart()
-    self.body = body.source
+    (self.body, age) = (body.source, Stopwatch(events.session.configuration.clock))
     return true
   }
 
@@ -70,14 +73,12 @@ struct EventConnection: Sendable {
     }
   }
 
-  /// Waits for the reconnection time (WHATWG HTML §9.2.3), doubled for every failed connection.
-  private func pause() async throws(HTTPError) {
-    // While a server that requests a short pause cannot be reached, the pause is longer.
-    let time = max(parser.reconnectionTime ?? .seconds(3), failures > 0 ? .seconds(1) : Self.minimumPause)
-    let longest = max(time, Self.pauseLimit)
-    let doubled = (0..<max(0, min(failures, 20) - 1)).reduce(time) { pause, _ in min(pause * 2, longest) }
+  /// Waits for the reconnection time, and then for a random time (WHATWG HTML §9.2.3: "Optionally, wait some more").
+  private mutating func pause() async throws(HTTPError) {
+    rule.minimumDelay = max(parser.reconnectionTime ?? Self.usualPause, Self.minimumPause)
+    let random = events.session.sharedOptions(of: events.request).value.retryPolicy.random
     do {
-      try await events.session.configuration.clock.sleep(for: doubled.bounded)
+      try await events.session.configuration.clock.sleep(for: rule.delay(fraction: random()))
     } catch {
       throw HTTPError(wrapping: error)
     }

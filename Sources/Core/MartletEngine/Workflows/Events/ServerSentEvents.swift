@@ -22,10 +22,14 @@ extension HTTPSession {
 
 /// The events of a server, as an asynchronous sequence.
 ///
-/// When a connection ends or fails, a new one is made after the time that the server set with `retry`, 3 seconds by
-/// default and half a second at least. It continues after the last complete event. While connections fail, the time
-/// doubles, up to a minute. Every connection is a separate call: listeners in the request's options see the start,
-/// response and end of each.
+/// When a connection ends or fails, a new one is made. It continues after the last complete event. Every connection is
+/// a separate call: listeners in the request's options see the start, response and end of each.
+///
+/// The delay before a new connection is the time that the server set with `retry`, 3 seconds by default and half a
+/// second at least, plus a random time of at most a second. With each failure in a row this maximum doubles, up to a
+/// minute. A connection that is lost counts as a failure, whatever it has delivered. If it lasted longer than the
+/// longest possible delay before it, it is the first failure of a new series. A stream that the server ends is no
+/// failure, and starts the series again.
 ///
 /// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, or if an event
 /// is too large (`.bodyTooLarge`). It also does if the status is not 200 or the type not `text/event-stream` (kind
@@ -40,7 +44,8 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvent
   public typealias Failure = HTTPError
 
-  /// The number of consecutive failed connections after which the last error is thrown; nil, the default, for no limit.
+  /// The number of failures in a row, of attempts and of connections, after which the last error is thrown; nil, the
+  /// default, for no limit.
   public var failureLimit: Int?
   /// The maximum number of bytes of an event; 16 MiB by default.
   public var eventLimit = 16 << 20

@@ -26,3 +26,10 @@ package enum Quantity {
     return "\(Int(tenths) / 10).\(Int(tenths) % 10)"
   }
 }
+
+extension Duration {
+  /// The duration in milliseconds, with fractions.
+  package var inMilliseconds: Double {
+    Double(components.seconds) * 1000 + Double(components.attoseconds) / 1_000_000_000_000_000
+  }
+}

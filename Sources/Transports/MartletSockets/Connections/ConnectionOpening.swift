@@ -9,7 +9,7 @@ final class ConnectionOpening {
   let id: Int
   let key: ConnectionKey
   let network: Network
-  /// What is known about the connection so far.
+  /// The facts about the connection that are known so far.
   private(set) var facts = ConnectionFacts()
 
   private var stage = Stage.resolvingOrigin

@@ -264,7 +264,7 @@ struct ServiceErrorTests {
     #expect(error.message.count < 600)
   }
 
-  /// The limit of what is read cuts a character, and what follows it is not UTF-8.
+  /// A character lies across the limit of the bytes that are read, and the bytes after it are not UTF-8.
   @Test func onlyTheBeginningOfALongTextIsReadAndAllOfItsCharactersAreWhole() throws {
     let body = Data("a".utf8) + Data(String(repeating: "é", count: 32_768).utf8) + Data([0xFF])
     let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: body))

@@ -95,7 +95,7 @@ struct UploadQueueTests {
     #expect(next(queue) == "nothing yet")
   }
 
-  /// The server would take what was given up for complete.
+  /// With an end, a body that was given up would look complete to the server.
   @Test(arguments: [false, true]) func aClosedQueueHasNoEnd(hadEnded: Bool) async {
     let queue = UploadQueue(waitsForDemand: false)
     #expect(await queue.push(Data("a".utf8)) {})

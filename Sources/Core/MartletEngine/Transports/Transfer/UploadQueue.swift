@@ -95,8 +95,8 @@ import Synchronization
     }
   }
 
-  /// Closes the queue, and resumes a waiting producer. From then on there is no end either: what was given up must not
-  /// look complete to the server.
+  /// Closes the queue, and resumes a waiting producer. A closed queue never reports its end, because a body that was
+  /// given up must not look complete to the server.
   public func close() {
     let producer = state.withLock { state in
       state.isClosed = true

@@ -57,6 +57,9 @@ extension SocketTransport {
     /// How long the system waits for a peer to acknowledge anything before it gives up the connection; a minute by
     /// default, and longer for a request with a longer response timeout.
     package var acknowledgementTimeout = Duration.seconds(60)
+    /// How long a WebSocket's stream that its user has left waits until the server ends it or makes room for more of
+    /// the last bytes; one second by default.
+    package var lingeringTime = Duration.seconds(1)
 
     /// The threads of TLS handshakes; by default those of all transports.
     package var handshakeThreads = WorkerThreads.handshakes
@@ -93,6 +96,7 @@ extension ConnectionOptions {
     probePatience = options.probePatience.nanoseconds
     probeTimeout = options.probeTimeout.nanoseconds
     acknowledgementTimeout = options.acknowledgementTimeout.nanoseconds
+    lingeringTime = options.lingeringTime.nanoseconds
     handshakeThreads = options.handshakeThreads
     guard localAddress == nil || unixSocket == nil else {
       throw HTTPError(

@@ -18,6 +18,7 @@ struct ConnectionOptions: Sendable {
   let probePatience: UInt64
   let probeTimeout: UInt64
   let acknowledgementTimeout: UInt64
+  let lingeringTime: UInt64
   let handshakeThreads: WorkerThreads
 }
 #endif

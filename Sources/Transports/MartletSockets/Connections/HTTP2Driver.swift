@@ -57,7 +57,7 @@ final class HTTP2Driver: ConnectionDriver {
     connection.noteOutput()
   }
 
-  private var network: Network { connection.network }
+  var network: Network { connection.network }
 }
 
 // MARK: - The requests

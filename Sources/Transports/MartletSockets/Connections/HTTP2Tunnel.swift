@@ -22,7 +22,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   private var hasInputEnded = false
   /// Whether its user has left.
   private var isReleased = false
-  /// Resets the stream if the server does not end it after the client has.
+  /// Resets the stream if the server neither ends it after the client has, nor makes room for the client's last bytes.
   private lazy var timer = HeapTimer { [weak self] in self?.endTookTooLong() }
 
   init(_ id: Int32, _ upgrade: Upgrade, of driver: HTTP2Driver) {
@@ -97,6 +97,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   func send() { driver.resume(id) }
 
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
+    if isReleased { linger() }  // The server has made room.
     var count = 0
     while count < room.count {
       count += chunk.copy(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
@@ -123,16 +124,15 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     isReleased = true
     waiting = Data()
     guard sendingRest else { return driver.reset(self) }
-    driver.loop.set(timer, to: driver.loop.now &+ Self.lingering)
+    linger()
     driver.resume(id)
   }
+
+  private func linger() { driver.loop.set(timer, to: driver.loop.now &+ driver.network.options.lingeringTime) }
 
   /// Whether nothing is missing but the end of this direction, once all written bytes are on their way: the user has
   /// left without an end of its own, and the server has ended its direction.
   private var mayReset: Bool { isReleased && hasInputEnded && upgrade.isLeaving.load(ordering: .relaxed) }
-
-  /// How long the stream waits for the server to end it, in nanoseconds.
-  private static let lingering: UInt64 = 1_000_000_000
 
   private func endTookTooLong() {
     upgrade.failWriting(CancellationError())

@@ -110,7 +110,7 @@ struct HTTP2TunnelEndTests: TunnelTests {
 
   @Test func aServerThatDoesNotEndAStreamLosesIt() async throws {
     let server = try TunnelServer()
-    let transport = transport(server)
+    let transport = transport(server, lingeringTime: .milliseconds(10))
     let stream = try await open(.mute, transport, server)
     stream.finish()
     stream.close()

@@ -13,10 +13,14 @@ import Testing
 protocol TunnelTests {}
 
 extension TunnelTests {
+  /// - Parameter lingeringTime: long by default, because a server on a busy machine may answer late.
   func transport(
-    _ server: TunnelServer, _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+    _ server: TunnelServer, lingeringTime: Duration = .seconds(60),
+    _ change: (inout ConnectionConfiguration) -> Void = { _ in }
   ) -> SocketTransport {
-    SocketTransport(.trusting(server.authority, change))
+    var options = SocketTransport.Options()
+    options.lingeringTime = lingeringTime
+    return SocketTransport(.trusting(server.authority, change), options: options)
   }
 
   func handshake(_ server: TunnelServer) -> HTTPRequest {

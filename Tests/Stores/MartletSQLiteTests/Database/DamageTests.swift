@@ -115,8 +115,9 @@ struct DamageTests {
     }
     // a page with rows of an index
     let page = try #require((1..<whole.count / 4_096).map { $0 * 4_096 }.first { whole[$0] == 0x0A })
+    let changes: [UInt8] = [1, 4, 16, 64, 0xFF]
     for offset in page + 1..<page + 8 + 2 * cookies.count {
-      for change: UInt8 in [1, 4, 16, 64, 0xFF] {
+      for change in [changes[offset % 5], changes[(offset + 2) % 5]] {
         var content = whole
         content[offset] ^= change
         let file = folder.file("\(offset)-\(change).sqlite")

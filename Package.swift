@@ -132,6 +132,11 @@ let package = Package(
         "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CLittleCMS", "CPNG", "CTurboJPEG",
         "CWebP", "CWebPDemux", "CZlib",
       ]),
+    .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
+    .target(
+      name: "MartletInspector",
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
+      resources: ["page.html", "page.js", "details.js", "style.css"].map { .embedInCode("Page/\($0)") }),
 
     // Bridges to other packages, each behind its trait.
     .target(
@@ -174,14 +179,9 @@ let package = Package(
       ]),
 
     // Test support.
-    .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .target(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
-    .target(
-      name: "MartletInspector",
-      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
-      resources: ["page.html", "page.js", "details.js", "style.css"].map { .embedInCode("Page/\($0)") }),
     .target(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
@@ -235,7 +235,7 @@ let package = Package(
       name: "MartletTransportTests",
       dependencies: [
         "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation", "MartletSemantics",
-        "MartletTesting", "TestServers", "TestSupport",
+        "MartletTesting", "CallDoubles", "TestServers", "TestSupport",
       ],
       exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json"]),
     .testTarget(
@@ -295,7 +295,7 @@ let package = Package(
   swiftLanguageModes: [.v6]
 )
 
-// Above the engine, for Linux: Kerberos tickets, and the stores of a fleet of processes, also of CSRF tokens.
+// Above the engine, for Linux: Kerberos tickets, and the stores of a fleet of processes, which have CSRF tokens, too.
 #if os(Linux)
 package.products += [
   .library(name: "MartletKerberos", targets: ["MartletKerberos"]),
@@ -353,7 +353,8 @@ package.targets += [
 // Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
 let groups = [
   "Sources/Core": [
-    "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSignIn", "MartletWebSocket",
+    "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletSignIn",
+    "MartletWebSocket",
   ],
   "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
   "Sources/Stores": ["MartletRedis", "MartletSQLite"],
@@ -363,7 +364,7 @@ let groups = [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
     "MartletTracing",
   ],
-  "Sources/Testing": ["MartletServer", "MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
+  "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
     "CBrotli", "CCrypto", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
@@ -394,7 +395,6 @@ for target in package.targets where target.type != .system {
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
-  // An asynchronous function stays on its caller's actor unless it is `@concurrent`. Tests are compiled without it,
-  // like the programs of most users.
+  // Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
   if target.type != .test { target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault")) }
 }

@@ -46,7 +46,7 @@ enum ProxyHandshakes {
   /// A proxy without a password, with one, or with one that only Digest may send.
   private static func proxy(_ choice: Int) -> ProxyServer {
     let credential = Credential(user: "anna", password: "correct horse")
-    let schemes: [Set<Proxy.Scheme>?] = [nil, [.basic, .digest], [.digest]]
+    let schemes: [Set<PasswordScheme>?] = [nil, [.basic, .digest], [.digest]]
     return ProxyServer(
       host: "p.example", port: 3128,
       credentials: schemes[choice % 3].map { .password(credential, schemes: $0) }, source: .setting)

@@ -151,25 +151,20 @@ private struct CallWords {
     case .started(let request): return [("\(request.method) \(redaction.redacted(request.url))", nil, nil)]
     case .attempt(let number, let request):
       prepared = request.head
-      return number > 1 ? [("attempt \(number): \(request.method) \(redaction.redacted(request.url))", nil, nil)] : []
+      return number > 1 ? [(EventWords.attempt(number, request, redaction), nil, nil)] : []
     case .sending(let head): return EventWords.additions(to: prepared, head).map { ($0, nil, nil) }
     case .written(let head):
       return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]
     case .informational(let head): return [("informational response: \(head.status)", "RFC 9110 §15.2", nil)]
     case .response(let head, _): return [("response: \(head.status)", nil, head.status.code >= 400 ? "bad" : nil)]
     case .metrics(let metrics):
-      let phases = Phases(metrics, failedWhile: failure).filter { $0.length > .zero }.map {
-        "\($0.name) \(Quantity.text($0.length))"
-      }
+      let phases = Phases(metrics, failedWhile: failure).texts
       return [("times: " + phases.joined(separator: ", "), nil, nil)]
-    case .resend(_, let delay, let reason, _):
-      return [(EventWords.resend(after: delay, because: reason), nil, "notice")]
-    case .cookieRefused(let refusal): return [("\(refusal)", "RFC 6265bis §5.7", "notice")]
-    case .cookiesStored(let names):
-      return [("stored cookies: \(names.joined(separator: ", "))", "RFC 6265bis §5.7", nil)]
+    case .cookieRefused: return [("\(event)", "RFC 6265bis §5.7", "notice")]
+    case .cookiesStored: return [("\(event)", "RFC 6265bis §5.7", nil)]
     case .cacheDecision(let decision): return [(decision.words, decision.rule, nil)]
-    case .cached(let source): return [(EventWords.origin(of: source), EventWords.rule(for: source), nil)]
-    case .limit, .note: return [("\(event)", nil, "notice")]
+    case .cached(let source): return [("\(event)", EventWords.rule(for: source), nil)]
+    case .resend, .limit, .note: return [("\(event)", nil, "notice")]
     case .progress, .bytes, .message: return []
     case .finished(let error): return [ending(error)]
     }

@@ -15,9 +15,9 @@ import Synchronization
 /// share an inspector.
 ///
 /// It keeps the last calls in memory, with the beginning of their bodies: see ``Options-swift.struct``. The redaction
-/// replaces secrets before the page gets anything. The server listens only on the loopback interface, answers only
-/// requests that name its own address and come from its own page, and gives calls only to a page that has the random
-/// key in the URL: keep that URL as secret as the calls. Do not link the product into a release.
+/// replaces secrets before the page gets anything. The server listens only on the loopback interface. It answers only
+/// requests to its own address from its own page, and shows calls only with the random key in the page's URL: keep that
+/// URL as secret as the calls. Do not link the product into a release.
 public final class Inspector: EventListener {
   /// The options of an inspector.
   public struct Options: Sendable {

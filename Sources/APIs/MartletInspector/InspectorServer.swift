@@ -42,13 +42,7 @@ struct InspectorKey: Sendable {
   let text: String
 
   /// Makes a key of 128 random bits.
-  init() {
-    var generator = SystemRandomNumberGenerator()
-    text = (0..<2).map { _ in
-      let digits = String(generator.next() as UInt64, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
-  }
+  init() { text = RandomIdentifier.make() }
 
   /// Compares in a time that does not depend on where the texts differ.
   func matches(_ other: String) -> Bool {

@@ -202,7 +202,7 @@ extension RecordedCall.Content {
     end = time
     self.error = error
     if error?.body != nil { self.error?.body = nil }
-    events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // also if there are too many
+    events.append(RecordedCall.TimedEvent(time, .finished(self.error)))  // even if there are too many
   }
 
   /// Adds the beginning of a message, as long as all messages of the attempt together are within the limit.

@@ -148,8 +148,7 @@ extension CurlCommand {
       case 32...126 where byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\"):
         text.unicodeScalars.append(Unicode.Scalar(byte))
       default:
-        let octal = String(byte, radix: 8)
-        text += #"\"# + String(repeating: "0", count: 3 - octal.utf8.count) + octal
+        text += #"\"# + byte.digits(3, radix: 8)
       }
     }
     return "printf '\(text)'"

@@ -201,7 +201,7 @@ extension HAR {
       comment = values.text(.comment)
     }
 
-    /// The bytes of the body: those of ``text``, or a form made from ``params`` if there is no text. Nil without both,
+    /// The bytes of the body: those of ``text``, or a form made from ``params`` if there is no text. nil without both,
     /// or if the text is not valid base64.
     public var bytes: Data? { text == nil ? paramsBytes : textBytes }
 
@@ -240,7 +240,7 @@ extension HAR {
 
   /// A response's body.
   public struct Content: Sendable, Hashable, Codable {
-    /// The number of bytes after decoding, also of a body that was not recorded.
+    /// The number of bytes after decoding, even of a body that was not recorded.
     public var size: Int64
     /// The number of bytes that compression saved.
     public var compression: Int64?

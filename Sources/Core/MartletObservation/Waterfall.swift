@@ -67,6 +67,9 @@ package struct Phases: Sendable, Sequence {
     }
   }
 
+  /// The name and the length of each phase, such as `wait 34 ms`.
+  package var texts: [String] { phases.map { "\($0.name) \(Quantity.text($0.length))" } }
+
   package func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
 }
 

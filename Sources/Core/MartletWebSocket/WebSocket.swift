@@ -53,7 +53,7 @@ public final class WebSocket: Sendable {
 
   /// Receives the next message; waits until there is one. Runs off the caller's actor.
   ///
-  /// - Throws: ``Martlet/HTTPError``: of kind `.connectionLost` after the last message, also if the server closed
+  /// - Throws: ``Martlet/HTTPError``: of kind `.connectionLost` after the last message, even if the server closed
   ///   the WebSocket in order; `.bodyTooLarge` if a message is larger than ``messageLimit``, and
   ///   `.protocolViolation` if the server violates the protocol, which both close the WebSocket; `.shutDown` after
   ///   ``close(_:reason:)``, `.cancelled` if the task was cancelled.
@@ -101,7 +101,7 @@ public final class WebSocket: Sendable {
   }
 
   /// The code with which the server closed the WebSocket, ``CloseCode/noStatusReceived`` if it sent none, and
-  /// ``CloseCode/abnormalClosure`` if the connection ended without it. Nil while the WebSocket is open.
+  /// ``CloseCode/abnormalClosure`` if the connection ended without it. nil while the WebSocket is open.
   public var closeCode: CloseCode? { channel.closeFrame.map(CloseCode.init(of:)) }
 
   /// The reason that the server gave for closing; nil while the WebSocket is open, and if there is none.

@@ -30,12 +30,12 @@ final class LoopStart: Sendable {
   }
 }
 
-/// The thread of a ``Network``. The transport and every body that is being read have a reference to it; with the last
-/// reference, its connections are closed and the thread ends.
+/// The thread of a ``TransportState``. The transport and every body that is being read have a reference to it; with the
+/// last reference, its connections are closed and the thread ends.
 final class LoopThread: Sendable {
-  let http1Servers = HTTP1Servers()
-  let jobs = JobQueue<Network>(wakeUp: EventLoop.makeWakeUp())
-  let loan = LoopLoan<Network>()
+  let servers = ServerKnowledge()
+  let jobs = JobQueue<TransportState>(wakeUp: EventLoop.makeWakeUp())
+  let loan = LoopLoan<TransportState>()
   let resumed = ResumedJobs()
 
   /// - Throws: an error if the system has no thread or descriptor for it.
@@ -43,14 +43,14 @@ final class LoopThread: Sendable {
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
-    let parts = Network.SharedParts(
-      jobs: jobs, loan: loan, resumed: resumed, http1Servers: http1Servers, authentications: authentications)
-    let network = try Network(configuration, options, security, parts)
+    let parts = TransportState.SharedParts(
+      jobs: jobs, loan: loan, resumed: resumed, servers: servers, authentications: authentications)
+    let transport = try TransportState(configuration, options, security, parts)
     // The thread owns what belongs to the loop.
-    let handedOver = Unmanaged.passRetained(network).toOpaque()
+    let handedOver = Unmanaged.passRetained(transport).toOpaque()
     var thread = pthread_t()
     guard pthread_create(&thread, nil, Self.main, handedOver) == 0 else {
-      Unmanaged<Network>.fromOpaque(handedOver).release()
+      Unmanaged<TransportState>.fromOpaque(handedOver).release()
       throw HTTPError(.other, "the system cannot start a thread for the transport", phase: .preparing)
     }
     pthread_detach(thread)
@@ -70,10 +70,10 @@ final class LoopThread: Sendable {
   }
 
   /// Works on the calling thread, if the loop sleeps. Returns whether the work was done.
-  private func onCallersThread(_ work: (Network, _ interrupt: Int32) -> Bool) -> Bool {
-    let result = loan.borrow { network, interrupt in
-      network.loop.beginTurn()
-      return (isDone: work(network, interrupt), mustWake: network.loop.mustWake)
+  private func onCallersThread(_ work: (TransportState, _ interrupt: Int32) -> Bool) -> Bool {
+    let result = loan.borrow { transport, interrupt in
+      transport.loop.beginTurn()
+      return (isDone: work(transport, interrupt), mustWake: transport.loop.mustWake)
     }
     guard let result, result.isDone else { return false }
     if result.mustWake { jobs.wakeLoop() }
@@ -83,7 +83,7 @@ final class LoopThread: Sendable {
   private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in
     guard let handedOver else { return nil }
     martlet_name_thread("martlet-sockets")
-    Unmanaged<Network>.fromOpaque(handedOver).takeRetainedValue().run()
+    Unmanaged<TransportState>.fromOpaque(handedOver).takeRetainedValue().run()
     return nil
   }
 

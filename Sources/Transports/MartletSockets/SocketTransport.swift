@@ -211,7 +211,7 @@ extension SocketTransport {
     do {
       try Task.checkCancellation()
       let recipient = try hop.proxy?.authorize(request)
-      let isWritten = !destination.key.mayMultiplex || thread.http1Servers.contains(destination.origin)
+      let isWritten = !destination.key.mayMultiplex || thread.servers.choosingHTTP1.contains(destination.origin)
       let head = try HTTP1RequestHead(
         request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
       let exchange = Exchange(
@@ -221,7 +221,8 @@ extension SocketTransport {
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.start(exchange)  // before the request's body can fail
       let source = TransferBody(
-        of: RunningExchange(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload, from: body,
+        of: LoopTransferControl(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload,
+        from: body,
         in: call)
       return (source, stream)
     } catch {
@@ -238,7 +239,7 @@ extension SocketTransport {
     if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
     if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may still use an existing HTTP/2 connection: see
-    // `Network.upgradeKey(of:)`.
+    // `TransportState.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
@@ -279,8 +280,11 @@ private struct NextHop {
 
   init(to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
     self.destination = destination
-    let server = destination.key.origin == nil ? destination.key.route.server : nil
-    proxy = server.map { ForwardingProxy($0, to: destination.origin, for: request, authentications) }
+    proxy =
+      switch destination.key.end {
+      case .proxy(let server): ForwardingProxy(server, to: destination.origin, for: request, authentications)
+      case .origin: nil
+      }
   }
 }
 #endif

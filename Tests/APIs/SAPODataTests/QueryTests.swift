@@ -59,6 +59,10 @@ struct QueryTests {
       query: ODataQuery().search("green tea").custom("x-y", "a&b"),
       v2: "search=green tea&x-y=a&b", v4: "$search=green tea&x-y=a&b"),
     Case(
+      testDescription: "an option that has a method, with another value",
+      query: ODataQuery().custom("$inlinecount", "none").custom("$count", "false"),
+      v2: "$inlinecount=none&$count=false", v4: "$inlinecount=none&$count=false"),
+    Case(
       testDescription: "a plain expansion", query: ODataQuery().expand("Items", "Customer/City"),
       v2: "$expand=Items,Customer/City", v4: "$expand=Items,Customer/City"),
     Case(

@@ -12,6 +12,8 @@ import Testing
 /// A WebSocket that is opened again when it is lost.
 @Suite(.timeLimit(.minutes(5)))
 struct ReconnectingWebSocketTests {
+  private static let now = Date(timeIntervalSince1970: 1_000_000_000)
+
   let clock = ManualClock()
   let openings = Awaitable(0)
 
@@ -23,6 +25,7 @@ struct ReconnectingWebSocketTests {
   ) -> ReconnectingWebSocket {
     var configuration = SessionConfiguration()
     configuration.clock = clock
+    configuration.now = { Self.now }
     let transport = MockTransport { [openings] _ in
       answer(
         openings.update {
@@ -183,10 +186,12 @@ struct ReconnectingWebSocketTests {
     #expect(try await message == .string("here"))
   }
 
-  @Test func theServersRetryAfterCountsIfItIsLonger() async throws {
+  /// A date is measured by the session's time.
+  @Test(arguments: ["7", HTTPDate.format(now.addingTimeInterval(7))])
+  func theServersRetryAfterCountsIfItIsLonger(field: String) async throws {
     let room = socket { number in
       number == 1
-        ? .status(.serviceUnavailable, fields: [.retryAfter: "7"])
+        ? .status(.serviceUnavailable, fields: [.retryAfter: field])
         : .webSocket { try await $0.send(.string("here")) }
     }
     async let message = room.receive()

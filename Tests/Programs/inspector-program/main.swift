@@ -105,7 +105,7 @@ await call("/new") { request in
 await chat()
 _ = try? await session.data(for: HTTPRequest(.get, "https://127.0.0.1:\(server.port)/tls"))
 
-/// Writes a line at once, also to a pipe.
+/// Writes a line at once, even to a pipe.
 func tell(_ line: String) {
   let bytes = Array("\(line)\n".utf8)
   _ = write(STDOUT_FILENO, bytes, bytes.count)

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension TransportContract {
-  /// After it was cancelled or has failed, a body never ends like a complete one, also for other readers.
+  /// After it was cancelled or has failed, a body never ends like a complete one, even for other readers.
   @Suite(.timeLimit(.minutes(5)))
   struct EndedBodyTests {
     @Test(arguments: TestedTransport.real)

@@ -66,11 +66,28 @@ struct SessionTests {
     #expect(try await server.request(1).fields[.authorization] == "Basic YWRhOnNlY3JldA==")
   }
 
-  @Test func digestDoesNotSendThePasswordToAServerThatWantsBasic() async throws {
-    let server = try LoopbackServer { _ in .status(.unauthorized).with(.wwwAuthenticate, "Basic realm=\"r\"") }
+  @Test(arguments: [
+    [#"Basic realm="r""#], [#"Digest realm="r", nonce="n", algorithm=X"#, #"Basic realm="r""#],
+    [#"Digest realm="r", Basic realm="r""#],
+  ])
+  func digestDoesNotSendThePasswordToAServerThatWantsBasic(_ challenges: [String]) async throws {
+    var fields = HTTPFields()
+    for challenge in challenges { fields.append(challenge, for: .wwwAuthenticate) }
+    let server = try LoopbackServer { [fields] _ in .status(.unauthorized, fields: fields) }
     let result = try await run("get", ":\(server.port)/", "--auth", "u:p", "--auth-type", "digest", "-v")
-    #expect(result.errors.text.contains("the server does not offer Digest, so the password is not sent"))
-    #expect(server.requests.count == 1)
+    #expect(result.errors.text.contains("no password is sent: the server asks for Basic, which is not allowed"))
+    #expect(server.requests.map { $0.fields[.authorization] } == [nil])
+  }
+
+  @Test func digestIsSentToAServerThatOffersBasicToo() async throws {
+    let server = try LoopbackServer { request in
+      request.fields[.authorization]?.hasPrefix("Digest username=\"u\"") == true
+        ? .text("hi")
+        : .status(.unauthorized).with(.wwwAuthenticate, #"Basic realm="r", Digest realm="r", nonce="n", qop="auth""#)
+    }
+    let result = try await run("get", ":\(server.port)/", "--auth", "u:p", "--auth-type", "digest")
+    #expect(result.text == "hi")
+    #expect(server.requests.count == 2)
   }
 
   @Test func credentialsStayWithTheirOrigin() async throws {

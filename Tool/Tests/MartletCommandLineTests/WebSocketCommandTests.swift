@@ -89,6 +89,16 @@ struct WebSocketCommandTests {
     #expect(server.requests.isEmpty)
   }
 
+  @Test func aFileHasALimit() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let run = try TestRun()
+    let file = try run.folder.write(Data(), to: "large")
+    #expect(truncate(file.path, off_t(InputFiles.textLimit) + 1) == 0)
+    let result = try await run("ws", host(server), "@large", "-I")
+    #expect(result.code == .usage)
+    #expect(result.errors.text.hasPrefix("martlet: 'large' has more than 64 MiB: "))
+  }
+
   @Test func bytesAreCountedOnATerminalAndUnchangedElsewhere() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     for (isTerminal, text) in [(true, "(3 bytes)\n"), (false, "abc")] {

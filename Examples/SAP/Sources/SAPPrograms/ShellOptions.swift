@@ -43,7 +43,7 @@ package struct ShellOptions: Sendable {
            sap-shell --tour
 
       --gateway URL  the gateway to use (make sap-gateway); by default it starts its own
-      --shell        the shell, also where standard input is no terminal
+      --shell        the shell, even where standard input is no terminal
       --tour         an app's day instead, which is also what runs without a terminal
 
     \(Shell.help)

@@ -27,7 +27,7 @@ package struct Launch: Sendable {
     let demoStore = StateStore(file: file, name: "demo")
     let isDemo = try options.needsDemo(environment: environment)
     demo = isDemo && !options.isOffline ? try Self.demo(options, demoStore) { inbox.yield($0) } : nil
-    let addresses = isDemo ? try Self.addresses(demo?.port ?? demoStore.demoPort) : nil
+    let addresses = isDemo ? try Self.addresses(demo?.port ?? Self.lastPort(demoStore)) : nil
     let configuration = try SlideshowConfiguration(
       allowsInsecure: options.allowsInsecure, file: options.infoPropertyList?.file
     ) { key in
@@ -84,10 +84,20 @@ package struct Launch: Sendable {
   private static func demo(
     _ options: CommandLineOptions, _ store: StateStore, warn: (Explanation) -> Void
   ) throws -> DemoService {
-    let known = store.demoPort.flatMap { try? DemoService(options, port: $0) }
+    let last = try? store.demoPort
+    let known = last.flatMap { try? DemoService(options, port: $0) }
     let service = try known ?? DemoService(options, port: 0)
-    if service.port != store.demoPort, let warning = store.save(demoPort: service.port) { warn(warning) }
+    if service.port != last, let warning = store.save(demoPort: service.port) { warn(warning) }
     return service
+  }
+
+  /// The demo's port of an earlier run.
+  private static func lastPort(_ store: StateStore) throws -> Int? {
+    do { return try store.demoPort } catch {
+      throw CommandLineOptions.Mistake(
+        description: "the state file '\(store.file.path)' cannot be read, and only it has the demo's address: run it "
+          + "once without --offline, which sets a damaged file aside, or choose another file with --state")
+    }
   }
 
   private static func addresses(_ port: Int?) throws -> DemoService.Addresses {

@@ -1,6 +1,7 @@
 import Martlet
 import MartletImages
 import MartletTesting
+import SlideshowLaunch
 import SlideshowModel
 import SlideshowService
 import SlideshowTerminal
@@ -79,13 +80,29 @@ struct OfflineTests {
   @Test func thePortOfTheDemoIsRemembered() throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let store = StateStore(file: folder.appending(path: "state.json"), name: "demo")
-    #expect(store.demoPort == nil)
+    #expect(try store.demoPort == nil)
 
     #expect(store.save(demoPort: 4711) == nil)
 
-    #expect(store.demoPort == 4711)
+    #expect(try store.demoPort == 4711)
     #expect(DemoService.Addresses(port: 4711)?.service.absoluteString == "http://127.0.0.1:4711/holidayslideshow.json")
     #expect(DemoService.Addresses(port: 0) == nil)
+  }
+
+  @Test(arguments: [
+    ("", "the demo was never shown here"), (#"{"slideshows": {}}"#, "the demo was never shown here"),
+    ("{ damaged", "/state.json' cannot be read"),
+  ])
+  func whyTheDemoCannotBeShownIsTold(content: String, part: String) throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "state.json")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    if !content.isEmpty { try Data(content.utf8).write(to: file) }
+    let options = try CommandLineOptions(["--offline", "--state", file.path])
+
+    let error = #expect(throws: CommandLineOptions.Mistake.self) { _ = try Launch(options, environment: [:]) }
+
+    #expect(error?.description.contains(part) == true)
   }
 
   private func lines(_ configuration: SlideshowConfiguration, _ file: URL) async throws -> [String] {

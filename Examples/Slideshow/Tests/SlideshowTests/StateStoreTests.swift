@@ -58,11 +58,11 @@ struct StateStoreTests {
     try Data("{ not JSON".utf8).write(to: file)
     let store = StateStore(file: file, name: "demo")
 
-    #expect(store.demoPort == nil)
+    #expect(throws: DecodingError.self) { try store.demoPort }
     #expect(try Data(contentsOf: file) == Data("{ not JSON".utf8))
 
     #expect(store.save(demoPort: 4711)?.sentence.contains("damaged") == true)
-    #expect(store.demoPort == 4711)
+    #expect(try store.demoPort == 4711)
     clean()
   }
 

@@ -10,7 +10,7 @@ public enum MemoryPressure: Sendable, Hashable {
 
 extension MemoryPressure {
   /// Parses the kernel's pressure stall information. If some tasks stalled for at least 10 % of the last ten seconds,
-  /// it is a warning; if all tasks did, it is critical. Nil below that, or if the text has another form.
+  /// it is a warning; if all tasks did, it is critical. nil below that, or if the text has another form.
   ///
   /// The text is `some avg10=1.53 avg60=0.87 avg300=0.25 total=962823844`, and a line `full …` of the same form.
   package init?(stall text: String) {

@@ -82,7 +82,7 @@ public struct ImageInfo: Sendable, Hashable {
   /// The EXIF orientation of the stored pixels. ``ImageDecoder/decode(_:options:)`` applies it.
   public var orientation: ImageOrientation
   /// The reason why the file's color profile is refused, so that its colors are treated as sRGB: it is too long, or
-  /// takes too long to apply. Nil if it is not refused, or if there is none.
+  /// takes too long to apply. nil if it is not refused, or if there is none.
   public var profileRefusal: String?
 }
 

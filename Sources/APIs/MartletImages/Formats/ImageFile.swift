@@ -20,8 +20,8 @@ protocol ImageFile {
   /// Reads the header. The bytes may end after it.
   init(_ bytes: Bytes) throws(ImageError)
 
-  /// Decodes the image, as stored, at a size between `target` (which is not larger than ``size``) and ``size``: the
-  /// size nearest to `target` to which the codec can scale while it decodes.
+  /// Decodes the image, as stored, at a size between `target` and ``size``, which is at least as large. The codec
+  /// chooses, of the sizes to which it can scale while it decodes, the nearest to `target`.
   func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap
 
   /// Composes all frames at full size, one after another, until `body` returns false; a still image has one.

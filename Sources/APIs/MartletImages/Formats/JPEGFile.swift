@@ -136,7 +136,7 @@ extension JPEGFile {
   private typealias Decoded = (bitmap: Bitmap, hasWarning: Bool)
 
   /// Returns the file without common header defects that libjpeg warns of: fill bytes between segments, another version
-  /// of JFIF, and parameters of a scan that have no meaning if one scan contains all pixels.
+  /// of JFIF, and the parameters of a scan where one scan contains all pixels, so that they have no meaning.
   private func withoutHarmlessDefects() -> [UInt8] {
     var markers = JPEGMarkers(bytes: bytes)
     var head: [UInt8] = [0xFF, 0xD8]

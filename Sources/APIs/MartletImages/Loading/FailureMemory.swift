@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// The loads that failed recently, so that a list that is redrawn repeatedly does not repeat their requests.
+/// The loads that failed recently. A list that is redrawn often thus does not repeat their requests.
 struct FailureMemory: Sendable {
   /// A failure of a rendition, or, if that is nil, of the file.
   private struct Failed: Sendable, Hashable {

@@ -90,8 +90,8 @@ extension ImageLoader {
   }
 
   /// Waits for the response. After the response timeout, the callers that joined the load stop waiting and load the
-  /// image themselves: the load may be waiting for one of them, in a task without its call's context, so that the cycle
-  /// was not noticed.
+  /// image themselves: the load may be waiting for one of them in a task without the context of its call. Then nothing
+  /// noticed the cycle.
   private func response(
     to request: HTTPRequest, for load: Load
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {

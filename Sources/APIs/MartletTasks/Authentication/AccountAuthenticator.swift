@@ -17,9 +17,9 @@ import MartletSemantics
 /// ```
 ///
 /// The paths are those of ``Endpoints``. A token is read in OAuth's form (RFC 6749 §5.1: `access_token`,
-/// `refresh_token`, `token_type`, `expires_in`), also in camel case, or with the short names `access` or `token` and
-/// `refresh`. It is sent with the type that the service returned, except that types that need a proof with each
-/// request, such as DPoP, are an error.
+/// `refresh_token`, `token_type`, `expires_in`), in camel case, too, or with the short names `access` or `token` and
+/// `refresh`. It is sent with the type from the service's answer; a type with a proof for each request, such as DPoP,
+/// is an error.
 public actor AccountAuthenticator: Authenticator {
   /// The requests of an account.
   public struct Endpoints: Sendable {

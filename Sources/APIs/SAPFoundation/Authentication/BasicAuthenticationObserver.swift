@@ -216,7 +216,7 @@ open class BasicCredentialStorage: BasicCredentialStoring {
 
   open func delete(for url: URL) throws { try storage.remove(for: url.storageKey(Self.keyPrefix)) }
 
-  /// Deletes all credentials, also those of earlier runs of the program. For this the store has a list of their keys.
+  /// Deletes all credentials, even those of earlier runs of the program. For this the store has a list of their keys.
   open func clear() { storage.removeAll(listedBelow: Self.keyPrefix) }
 
   /// The prefix of all keys.

@@ -13,7 +13,8 @@ final class ChallengeSource: ImmediateCredentialSource {
   private struct State {
     var rejection: Rejection?
     var last: URLCredential?
-    var isRejected = false
+    /// The scheme of the question that was answered with `.rejectProtectionSpace`.
+    var rejectedScheme: PasswordScheme?
     /// The origin whose challenge the next attempt answers.
     var answering: Origin?
   }
@@ -56,13 +57,13 @@ final class ChallengeSource: ImmediateCredentialSource {
     let state = Self.state(of: call, in: states)
     var rejection = rejection
     while true {
-      state.withLock { ($0.rejection, $0.isRejected) = (rejection, false) }
+      state.withLock { ($0.rejection, $0.rejectedScheme) = (rejection, nil) }
       if try await passwords.authenticate(after: rejection, in: call) {
         state.withLock { $0.answering = rejection.origin }
         return true
       }
-      guard state.withLock({ $0.isRejected }), let rest = rejection.withoutStrongest() else { return false }
-      rejection = rest
+      guard let scheme = state.withLock({ $0.rejectedScheme }) else { return false }
+      rejection = Rejection(rejection, without: scheme)
     }
   }
 
@@ -103,7 +104,7 @@ final class ChallengeSource: ImmediateCredentialSource {
       state.withLock { $0.last = proposed }
       return proposed.answer(isShared: true)
     case .rejectProtectionSpace:
-      state.withLock { $0.isRejected = true }
+      state.withLock { $0.rejectedScheme = question.sendsPassword ? .basic : .digest }
       return nil
     case .cancel: return nil
     }
@@ -141,20 +142,6 @@ final class ChallengeSender: NSObject, URLAuthenticationChallengeSender, Sendabl
   func cancel(_ challenge: URLAuthenticationChallenge) {}
   func performDefaultHandling(for challenge: URLAuthenticationChallenge) {}
   func rejectProtectionSpaceAndContinue(with challenge: URLAuthenticationChallenge) {}
-}
-
-extension Rejection {
-  /// Returns the rejection without the challenges of its strongest scheme; nil if none are left.
-  fileprivate func withoutStrongest() -> Rejection? {
-    let scheme = challenges.contains { $0.isScheme("Digest") } ? "Digest" : "Basic"
-    let rest = response.fields[values: .wwwAuthenticate].filter { line in
-      !AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line]).contains { $0.isScheme(scheme) }
-    }
-    var head = response
-    head.fields.remove(.wwwAuthenticate)
-    for line in rest { head.fields.append(line, for: .wwwAuthenticate) }
-    return rest.isEmpty ? nil : Rejection(of: request, by: head)
-  }
 }
 
 /// The credentials that observers and the delegate gave for the session or permanently (`.forSession`, `.permanent`).
@@ -195,7 +182,7 @@ final class SessionCredentials: Sendable {
   /// Stores a credential for the time given by its persistence; a `.permanent` one in the storage, too.
   ///
   /// - Parameter begun: when the challenged task began.
-  /// - Throws: ``HTTPError/signedOut``, also for a credential that is not stored.
+  /// - Throws: ``HTTPError/signedOut``, even for a credential that is not stored.
   func store(
     _ credential: URLCredential, for key: Key, _ space: URLProtectionSpace, in storage: URLCredentialStorage?,
     begun: UInt64

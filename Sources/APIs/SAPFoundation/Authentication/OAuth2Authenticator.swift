@@ -191,7 +191,7 @@ private struct TokenEndpoint: Sendable {
     let exchange: TokenExchange
     let sent = try HTTPRequest(request, body: nil, of: session)
     do { exchange = try TokenExchange(sent) } catch { throw OAuth2Error.invalidArgument(detail: error.message) }
-    let (data, response) = try await session.data(for: request) { TokenExchange.restrict(&$0) }
+    let (data, response) = try await session.data(for: request, as: exchange.request)
     guard let response = response as? HTTPURLResponse else { throw OAuth2Error.missingHTTPResponse }
     switch exchange.answer(HTTPStatus(response.statusCode), data) {
     case .body: break

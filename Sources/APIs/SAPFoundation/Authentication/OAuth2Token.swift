@@ -116,6 +116,6 @@ open class OAuth2TokenStorage: OAuth2TokenStore {
 
   open func deleteToken(for url: URL) throws { try store.remove(for: keyHandler(url)) }
 
-  /// Deletes all tokens, also those of earlier runs of the program. For this the store has a list of their keys.
+  /// Deletes all tokens, even those of earlier runs of the program. For this the store has a list of their keys.
   open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 }

@@ -191,6 +191,6 @@ open class UserIdentityStorage: UserIdentityStoring {
 
   open func delete(for url: URL) throws { try store.remove(for: keyHandler(url)) }
 
-  /// Deletes all certificates, also those of earlier runs of the program. For this the store has a list of their keys.
+  /// Deletes all certificates, even those of earlier runs of the program. For this the store has a list of their keys.
   open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 }

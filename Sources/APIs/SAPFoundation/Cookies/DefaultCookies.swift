@@ -116,7 +116,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
     _ = try checked()
   }
 
-  /// Removes all cookies, also those of the shared storage.
+  /// Removes all cookies, including those of the shared storage.
   private func removeShared() {
     state.withLock { state in
       state.shared.removeAll()

@@ -88,6 +88,7 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
           continuation.resume()
         }
       }
+      SessionLog.writeKept()
     }
     return result
   }
@@ -114,15 +115,18 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
 
   /// Writes the copy before it returns. The app's storage may change cookies while it is called, on the same queue.
   private func blockingWrite() {
-    if queue.getSpecific(key: isOnQueue) == true { write() } else { queue.sync { write() } }
+    guard queue.getSpecific(key: isOnQueue) == nil else { return write() }
+    queue.sync { write() }
+    SessionLog.writeKept()
   }
 
+  /// Writes the copy, on the queue. Its caller writes the log when it has left the queue.
   private func write() {
     guard let storage else { return }
     let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
     do {
       if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
-    } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
+    } catch { SessionLog.keep(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
   }
 
   private static func kept(

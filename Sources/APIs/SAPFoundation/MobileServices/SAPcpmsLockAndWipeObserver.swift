@@ -153,8 +153,8 @@ extension LockAndWipeEventObserving {
   public func didWipe() async {}
 }
 
-/// Tells registered observers, in the order of registration, that the app is locked or wiped: first all that it will
-/// be, then all that it is.
+/// Tells registered observers, in the order of registration, that the app is locked or wiped: first that this is about
+/// to happen, then that it has happened.
 public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   /// The manager that observers use by default.
   public static let shared = LockAndWipeManager()

@@ -160,7 +160,7 @@ open class SAPcpmsDestinations {
   }
 
   /// Loads the destinations into settings. The handler is called once, on the session's `delegateQueue`, with the
-  /// settings or an error, which is a ``SAPURLError``. (SAP publishes that there is such a method, and not its name.)
+  /// settings or a ``SAPURLError``. (SAP publishes that there is such a method, and not its name.)
   public func load(
     into settingsParameters: SAPcpmsSettingsParameters,
     completionHandler: @escaping @Sendable (SAPcpmsSettingsParameters?, (any Error)?) -> Void

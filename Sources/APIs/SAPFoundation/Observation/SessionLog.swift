@@ -19,17 +19,24 @@ package enum SessionLog {
   }
 
   private static let kept = Mutex<[KeptLine]>([])
+  /// Whether there are kept lines. There hardly ever are when ``writeKept()`` is called, which each request does.
+  private static let hasKept = Atomic(false)
 
-  /// Keeps a line until ``writeKept()``, for code that holds a lock or makes a static constant: the sink, which is code
-  /// of the app, may use a session that needs either.
+  /// Keeps a line until ``writeKept()``, for code that holds a lock or makes a static constant. The sink is the app's
+  /// code and may use a session that needs either.
   static func keep(_ level: LogLevel, _ part: String?, _ text: String) {
-    kept.withLock { $0.append(KeptLine(level: level, part: part, text: text)) }
+    kept.withLock { kept in
+      kept.append(KeptLine(level: level, part: part, text: text))
+      hasKept.store(true, ordering: .releasing)
+    }
   }
 
   /// Writes the kept lines. The caller holds no lock.
   static func writeKept() {
+    guard hasKept.load(ordering: .acquiring) else { return }
     let lines = kept.withLock { kept in
       defer { kept = [] }
+      hasKept.store(false, ordering: .releasing)
       return kept
     }
     for line in lines { write(line.level, line.part, line.text) }

@@ -173,7 +173,7 @@ open class CSRFTokenStorage: CSRFTokenStoring {
 
   open func deleteToken(for url: URL) throws { try store.remove(for: Self.key(url)) }
 
-  /// Deletes all tokens, also those of earlier runs of the program. For this the store has a list of their keys.
+  /// Deletes all tokens, even those of earlier runs of the program. For this the store has a list of their keys.
   open func clear() { store.removeAll(listedBelow: Self.keyPrefix) }
 
   /// The prefix of all keys.

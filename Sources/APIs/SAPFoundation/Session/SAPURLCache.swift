@@ -13,11 +13,11 @@ import Synchronization
 /// ```
 ///
 /// On Linux a `URLCache` with a directory and a `diskCapacity` has the same effect, except that an unusable directory
-/// is only logged, not an error. All sessions with the same cache or the same directory share it, also in other
+/// is only logged, not an error. All sessions with the same cache or the same directory share it, even in other
 /// processes. Sessions of the default configuration share one in the program's cache folder; those of the ephemeral one
 /// store responses in memory, each its own.
 ///
-/// Removing takes effect at once, in this run and the next, and also for responses that are being received. Single
+/// Removing takes effect at once, in this run and the next, even for responses that are being received. Single
 /// responses are not returned, because a response's fields decide which request may use it.
 ///
 /// SAFETY: its properties are constants, and safe to use from any thread.

@@ -15,11 +15,11 @@ extension SAPURLSession {
     try await content { dataTask(with: request, completionHandler: $0) }
   }
 
-  /// Sends a request like ``data(for:)``, with options of the engine that a `URLRequest` does not have.
-  @concurrent func data(
-    for request: URLRequest, changingOptions change: @escaping @Sendable (inout RequestOptions) -> Void
-  ) async throws -> (Data, URLResponse) {
-    try await content { SAPURLSessionTask(request, changingOptions: change, of: self, to: .whole($0)) }
+  /// Sends a request like ``data(for:)``.
+  ///
+  /// - Parameter engineRequest: the request in the engine's form, with options that a `URLRequest` does not have.
+  @concurrent func data(for request: URLRequest, as engineRequest: HTTPRequest) async throws -> (Data, URLResponse) {
+    try await content { SAPURLSessionTask(request, as: engineRequest, of: self, to: .whole($0)) }
   }
 
   /// Gets a URL, and collects the body of the response; see ``data(for:)``. Runs off the caller's actor.

@@ -70,7 +70,7 @@ extension SAPURLSession {
   /// - Parameters:
   ///   - request: the request. If it has a `Content-Length`, the stream has to have that many bytes; otherwise it is
   ///     sent in chunks.
-  ///   - needNewBodyStream: makes a new stream each time the request is sent, also after a redirect, a challenge or a
+  ///   - needNewBodyStream: makes a new stream each time the request is sent, even after a redirect, a challenge or a
   ///     resend. If it returns nil, or a stream that cannot be opened, the task fails with a `URLError`. It is called
   ///     on any thread.
   ///   - completionHandler: gets the body and the response, or the error.

@@ -21,8 +21,8 @@ public class SAPURLSessionTask: @unchecked Sendable {
   let session: SAPURLSession
   /// The body that the task has besides its request.
   let upload: Upload?
-  /// Changes the options of the task's call; nil for those of its request and session.
-  let changeOptions: (@Sendable (inout RequestOptions) -> Void)?
+  /// The request in the engine's form; nil if it is made from ``originalRequest`` when the task begins.
+  let engineRequest: HTTPRequest?
   let mutable: Locked<TaskState>
   private var contextValues: ContextValues {
     mutable.withLock { state in
@@ -33,18 +33,17 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   init(
-    _ request: URLRequest?, upload: Upload? = nil,
-    changingOptions changeOptions: (@Sendable (inout RequestOptions) -> Void)? = nil, of session: SAPURLSession,
+    _ request: URLRequest?, upload: Upload? = nil, as engineRequest: HTTPRequest? = nil, of session: SAPURLSession,
     to delivery: ResultReceiver
   ) {
     originalRequest = request
     self.session = session
     self.upload = upload
-    self.changeOptions = changeOptions
+    self.engineRequest = engineRequest
     mutable = Locked(TaskState(request, delivery))
   }
 
-  /// Values that an app or an observer keeps with the task, also when the request is sent again.
+  /// Values that an app or an observer keeps with the task, even when the request is sent again.
   ///
   /// Any thread may use this property, so the values must be safe to use from any thread, too. A closure that changes
   /// it (`merge`) reads the values before the change. Tasks that an observer makes do not inherit it.

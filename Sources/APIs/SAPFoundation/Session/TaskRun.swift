@@ -79,8 +79,7 @@ struct TaskRun: Sendable {
   /// Returns the engine's request, with the options that let observers and delegate take part in the call.
   private func makeRequest() async throws -> HTTPRequest {
     guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
-    var request = try HTTPRequest(original, body: task.uploadBody(for: original), of: session)
-    task.changeOptions?(&request.options)
+    var request = try task.engineRequest ?? HTTPRequest(original, body: task.uploadBody(for: original), of: session)
     task.mutable.withLock { $0.begunWith = original }
     let handlers = session.eventHandlers
     request.options.listeners = [TaskListener(task: task)] + handlers.compactMap(\.listener)

@@ -1,5 +1,5 @@
-/// A type whose values a ``KeyValueStoreProtocol`` stores: texts, numbers, Booleans, bytes, dates, and an app's own
-/// `Codable` types that conform. (SAP publishes the name, and not its requirements.)
+/// A type of values for a ``KeyValueStoreProtocol``: texts, numbers, Booleans, bytes, dates, and an app's own `Codable`
+/// types that conform. (SAP publishes the name, and not its requirements.)
 public protocol SQLiteDatatypeBridgeable: Codable {}
 
 extension String: SQLiteDatatypeBridgeable {}
@@ -107,7 +107,7 @@ open class SecureKeyValueStore: KeyValueStoreProtocol, DataStoring {
   /// - Throws: ``SecureStorageError/authenticationFailed(message:)`` if the passcode is wrong.
   open func open(with encryptionKey: String) throws { try secureDatabaseStore.open(with: encryptionKey) }
 
-  /// Closes the file, also for the other stores in it.
+  /// Closes the file, even for the other stores in it.
   open func close() { secureDatabaseStore.close() }
 
   // MARK: - Values

@@ -298,7 +298,7 @@ extension ODataBatch {
     return answers
   }
 
-  /// Gives the error of a change set also to those of its requests that the service did not answer: they were undone.
+  /// Gives the error of a change set even to those of its requests that the service did not answer: they were undone.
   private func spread(_ answers: inout [Int: ODataAnswer], in group: Int?) {
     let set = entries.filter { $0.group == group }
     guard let failed = set.compactMap({ answers[$0.id] }).first(where: { $0.head.status.code >= 400 }) else { return }

@@ -161,7 +161,7 @@ extension OnlineODataProvider {
   /// A file, read as it is sent.
   case file(URL)
   /// A stream of this many bytes; nil sends it in chunks. The closure makes a new one each time the request is sent,
-  /// also after a login or a new CSRF token.
+  /// even after a login or a new CSRF token.
   case stream(length: Int64?, @Sendable () -> InputStream?)
 }
 

@@ -15,9 +15,12 @@ public struct ODataQuery: Sendable {
   private var orders: [ODataOrder] = []
   private var properties: [String] = []
   private var expansions: [ODataExpansion] = []
-  private var others: [(v2: String, v4: String, value: String)] = []
+  private var others: [(v2: Option, v4: Option)] = []
   private(set) var tracksChanges = false
   private(set) var pageSize: Int?
+
+  /// An option before it is encoded.
+  private typealias Option = (name: String, value: String)
 
   /// Makes a query for everything.
   public init() {}
@@ -28,8 +31,8 @@ public struct ODataQuery: Sendable {
     return copy
   }
 
-  private func adding(_ v2: String, _ v4: String, _ value: String) -> ODataQuery {
-    changed { $0.others.append((v2, v4, value)) }
+  private func adding(_ option: Option, inV2 other: Option? = nil) -> ODataQuery {
+    changed { $0.others.append((other ?? option, option)) }
   }
 
   /// Only the entities that fulfil the condition, beside those of earlier calls.
@@ -44,49 +47,47 @@ public struct ODataQuery: Sendable {
   /// With these related entities.
   public func expand(_ expansions: ODataExpansion...) -> ODataQuery { changed { $0.expansions += expansions } }
   /// At most this many entities.
-  public func top(_ count: Int) -> ODataQuery { adding("$top", "$top", "\(count)") }
+  public func top(_ count: Int) -> ODataQuery { adding(("$top", "\(count)")) }
   /// Without the first entities.
-  public func skip(_ count: Int) -> ODataQuery { adding("$skip", "$skip", "\(count)") }
+  public func skip(_ count: Int) -> ODataQuery { adding(("$skip", "\(count)")) }
   /// Entities that a text is found in: `$search` in V4, SAP's `search` in V2.
-  public func search(_ text: String) -> ODataQuery { adding("search", "$search", text) }
+  public func search(_ text: String) -> ODataQuery { adding(("$search", text), inV2: ("search", text)) }
   /// With the number of all entities, without regard to `top` and `skip`: ``ODataPage/count``.
-  public func withCount() -> ODataQuery { adding("$inlinecount", "$count", "") }
+  public func withCount() -> ODataQuery { adding(("$count", "true"), inV2: ("$inlinecount", "allpages")) }
   /// With an option of the service's own, which is percent-encoded: `custom("sap-language", "DE")`.
-  public func custom(_ name: String, _ value: String) -> ODataQuery { adding(name, name, value) }
+  public func custom(_ name: String, _ value: String) -> ODataQuery { adding((name, value)) }
   /// Asks for a link to later changes: ``ODataPage/deltaLink`` of the last page. Not every service has it.
   public func trackingChanges() -> ODataQuery { changed { $0.tracksChanges = true } }
   /// Asks for pages of this size (`Prefer: odata.maxpagesize`). The service may choose a smaller one.
   public func pageSize(_ count: Int) -> ODataQuery { changed { $0.pageSize = count } }
-  /// The options by name, before they are encoded.
-  private func options(_ version: ODataVersion) throws(ODataError) -> [(name: String, value: String)] {
-    var options: [(name: String, value: String)] = []
+  /// The options, in the order in which they are sent.
+  private func options(_ version: ODataVersion) throws(ODataError) -> [Option] {
+    var options: [Option] = []
     if let condition { options.append(("$filter", try condition.text(version))) }
     if !orders.isEmpty { options.append(("$orderby", orders.map(\.text).joined(separator: ","))) }
-    var selected = properties
-    if version == .v2 {
-      var inner: [String] = []
-      var isSelective = !properties.isEmpty
-      for expansion in expansions {
-        let names = try expansion.selectionOfV2()
-        if !names.isEmpty { isSelective = true }
-        let isSelected = properties.contains { $0 == expansion.name || $0.hasPrefix(expansion.name + "/") }
-        // V2 omits an expanded entity that `$select` does not name.
-        inner += names.isEmpty && !isSelected ? [expansion.name] : names
-      }
-      if selected.isEmpty { selected = ["*"] }
-      selected = isSelective ? selected + inner : []
-    }
+    let selected = try version == .v2 ? selectionOfV2() : properties
     if !selected.isEmpty { options.append(("$select", selected.joined(separator: ","))) }
     if !expansions.isEmpty {
       var texts: [String] = []
       for expansion in expansions { texts.append(try expansion.text(version)) }
       options.append(("$expand", texts.joined(separator: ",")))
     }
-    for other in others {
-      let name = version == .v2 ? other.v2 : other.v4
-      options.append((name, name == "$inlinecount" ? "allpages" : name == "$count" ? "true" : other.value))
+    return options + others.map { version == .v2 ? $0.v2 : $0.v4 }
+  }
+
+  /// The properties in V2's `$select`, which also has those of the expansions; empty if nothing is selected anywhere.
+  private func selectionOfV2() throws(ODataError) -> [String] {
+    var inner: [String] = []
+    var isSelective = !properties.isEmpty
+    for expansion in expansions {
+      let names = try expansion.selectionOfV2()
+      if !names.isEmpty { isSelective = true }
+      let isSelected = properties.contains { $0 == expansion.name || $0.hasPrefix(expansion.name + "/") }
+      // V2 omits an expanded entity that `$select` does not name.
+      inner += names.isEmpty && !isSelected ? [expansion.name] : names
     }
-    return options
+    guard isSelective else { return [] }
+    return (properties.isEmpty ? ["*"] : properties) + inner
   }
 
   /// The encoded options, `name=value`.

@@ -73,18 +73,18 @@ enum ODataTimeText {
     let seconds = (microseconds / 1_000_000).rounded(.down)
     let time = CivilTime(Date(timeIntervalSince1970: seconds))
     let rest = Int(microseconds - seconds * 1_000_000)
-    return "\(digits(time.year, 4))-\(digits(time.month))-\(digits(time.day))T"
-      + "\(digits(time.hour)):\(digits(time.minute)):\(digits(time.second))"
+    return "\(time.year.digits(4))-\(time.month.digits(2))-\(time.day.digits(2))T"
+      + "\(time.hour.digits(2)):\(time.minute.digits(2)):\(time.second.digits(2))"
       + fraction(Int64(rest) * 1_000_000_000_000)
   }
 
-  static func day(_ day: ODataDay) -> String { "\(digits(day.year, 4))-\(digits(day.month))-\(digits(day.day))" }
+  static func day(_ day: ODataDay) -> String { "\(day.year.digits(4))-\(day.month.digits(2))-\(day.day.digits(2))" }
 
   /// `13:05:00`
   static func timeOfDay(_ time: Duration) -> String {
     let (seconds, rest) = time.components
-    let whole = Int(seconds)
-    return "\(digits(whole / 3600)):\(digits(whole / 60 % 60)):\(digits(whole % 60))" + fraction(rest)
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60)
+    return "\(hour.digits(2)):\(minute.digits(2)):\(second.digits(2))" + fraction(rest)
   }
 
   /// `PT13H5M0S`, with a sign before it if it is negative.
@@ -98,13 +98,13 @@ enum ODataTimeText {
   static func zone(_ offset: Int) -> String {
     let offset = clampedOffset(offset)
     guard offset != 0 else { return "Z" }
-    return (offset < 0 ? "-" : "+") + digits(abs(offset) / 60) + ":" + digits(abs(offset) % 60)
+    return (offset < 0 ? "-" : "+") + (abs(offset) / 60).digits(2) + ":" + (abs(offset) % 60).digits(2)
   }
 
   /// V2's form: milliseconds since 1970, and the offset in minutes if there is one; both are clamped.
   static func ticks(_ date: Date, offset: Int? = nil) -> String {
     let milliseconds = Int64((clampedSeconds(date) * 1000).rounded())
-    let zone = offset.map(clampedOffset).map { ($0 < 0 ? "-" : "+") + digits(abs($0), 4) } ?? ""
+    let zone = offset.map(clampedOffset).map { ($0 < 0 ? "-" : "+") + abs($0).digits(4) } ?? ""
     return "/Date(\(milliseconds)\(zone))/"
   }
 
@@ -161,13 +161,8 @@ enum ODataTimeText {
 
   private static func fraction(_ attoseconds: Int64) -> String {
     guard attoseconds > 0 else { return "" }
-    var places = digits(Int(attoseconds), 18)
+    var places = attoseconds.digits(18)
     while places.hasSuffix("0") { places.removeLast() }
     return "." + places
-  }
-
-  private static func digits(_ number: Int, _ count: Int = 2) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
   }
 }

@@ -200,8 +200,8 @@ extension HTTPSession {
     options.deadline.map { Deadline($0, on: configuration.clock) }
   }
 
-  /// Makes a call and runs it until the head of its response is received. Errors, also of the body, get the call's
-  /// context.
+  /// Makes a call and runs it until the head of its response is received. Errors, including those of the body, get the
+  /// call's context.
   ///
   /// - Parameters:
   ///   - request: the request, with its options in this session.

@@ -13,11 +13,13 @@ extension AttemptLoop {
     }
     if let userAgent = configuration.userAgent { interceptors.append(UserAgentInterceptor(value: userAgent)) }
     interceptors.append(AuthenticationInterceptor(configuration.credentials))
-    interceptors.append(RetryInterceptor(budget: configuration.retryBudget, clock: configuration.clock))
+    interceptors.append(
+      RetryInterceptor(budget: configuration.retryBudget, clock: configuration.clock, now: configuration.now))
     interceptors.append(ExpectationInterceptor())  // prepares once the body is known
     interceptors.append(RedirectInterceptor())  // reviews first: the caller's interceptors see the redirect's target
 
-    var stack = configuration.limits.around(NetworkTransport(base: transport), clock: configuration.clock)
+    var stack = configuration.limits.around(
+      NetworkTransport(base: transport), clock: configuration.clock, now: configuration.now)
     if let cache = configuration.cache {
       stack = CachingTransport(base: stack, cache: cache, clock: configuration.clock)
     }

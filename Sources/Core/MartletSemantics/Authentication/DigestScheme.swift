@@ -26,7 +26,7 @@ package struct DigestChallenge: Sendable, Hashable {
   /// needs the whole body before the first byte is sent.
   package init?(_ challenge: AuthenticationChallenge) {
     let parameters = challenge.parameters
-    guard challenge.isScheme("Digest"), let nonce = parameters["nonce"],
+    guard challenge.isScheme(PasswordScheme.digest.name), let nonce = parameters["nonce"],
       let (algorithm, isSession) = DigestAlgorithm.parse(parameters["algorithm"] ?? "MD5")
     else { return nil }
     let qualities = (parameters["qop"] ?? "").utf8
@@ -169,7 +169,7 @@ package struct DigestAnswer: Sendable, Hashable {
     if let algorithm = challenge.writtenAlgorithm { parameters.append("algorithm=\(algorithm)") }
     parameters.append("response=\"\(response)\"")
     if let opaque = challenge.opaque { parameters.append("opaque=\(QuotedString.quoted(opaque))") }
-    if challenge.hasQualityOfProtection { parameters.append("qop=\(quality), nc=\(Self.eightDigits(count))") }
+    if challenge.hasQualityOfProtection { parameters.append("qop=\(quality), nc=\(count.digits(8, radix: 16))") }
     if challenge.hasQualityOfProtection || challenge.isSession {
       parameters.append("cnonce=\(QuotedString.quoted(clientNonce))")
     }
@@ -206,7 +206,7 @@ package struct DigestAnswer: Sendable, Hashable {
       let request = hashed("\(method):\(target)\(challenge.coversBody ? ":" + bodyHash : "")")
     else { return nil }
     guard challenge.hasQualityOfProtection else { return hashed("\(secret):\(nonce):\(request)") }
-    return hashed("\(secret):\(nonce):\(Self.eightDigits(count)):\(clientNonce):\(quality):\(request)")
+    return hashed("\(secret):\(nonce):\(count.digits(8, radix: 16)):\(clientNonce):\(quality):\(request)")
   }
 
   /// The quality of protection of the answer.
@@ -234,12 +234,6 @@ package struct DigestAnswer: Sendable, Hashable {
     let query = url.query(percentEncoded: true)
     guard method != .options || !path.isEmpty || query != nil else { return "*" }
     return (path.isEmpty ? "/" : path) + (query.map { "?" + $0 } ?? "")
-  }
-
-  /// Returns eight hexadecimal digits.
-  private static func eightDigits(_ count: UInt32) -> String {
-    let digits = String(count, radix: 16)
-    return String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }
 }
 

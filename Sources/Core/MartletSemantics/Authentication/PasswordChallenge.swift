@@ -1,3 +1,19 @@
+/// A scheme by which a client proves that it has a password.
+@nonexhaustive public enum PasswordScheme: Sendable, Hashable {
+  /// The password as plain text (RFC 7617): only as secret as the connection.
+  case basic
+  /// A hash that proves that the client has the password (RFC 7616).
+  case digest
+
+  /// The name of the scheme in a challenge.
+  package var name: String {
+    switch self {
+    case .basic: "Basic"
+    case .digest: "Digest"
+    }
+  }
+}
+
 /// A challenge that can be answered with a user name and a password.
 package enum PasswordChallenge: Sendable, Hashable {
   case basic(realm: String)
@@ -10,6 +26,13 @@ package enum PasswordChallenge: Sendable, Hashable {
     }
   }
 
+  package var scheme: PasswordScheme {
+    switch self {
+    case .basic: .basic
+    case .digest: .digest
+    }
+  }
+
   /// Returns the strongest challenge that can be answered: Digest before Basic, and Digest with the strongest hash
   /// first; nil if there is none.
   ///
@@ -17,14 +40,18 @@ package enum PasswordChallenge: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - challenges: the server's challenges, in its order.
+  ///   - schemes: the only schemes to be answered; both by default. If Digest is the only one, the answer is never
+  ///     Basic, even if the server's Digest challenges cannot be answered.
   ///   - realm: the only realm to be answered; nil means any.
   ///   - knowsBody: whether the body of the request is known, so that an answer can cover it; false by default.
   ///   - supports: whether the system offers a hash.
   package static func strongest(
-    of challenges: [AuthenticationChallenge], realm: String?, knowsBody: Bool = false,
-    supports: (DigestAlgorithm) -> Bool = { _ in true }
+    of challenges: [AuthenticationChallenge], allowing schemes: Set<PasswordScheme> = [.basic, .digest], realm: String?,
+    knowsBody: Bool = false, supports: (DigestAlgorithm) -> Bool = { _ in true }
   ) -> PasswordChallenge? {
-    let usable = challenges.filter { realm == nil || $0.realm == realm }
+    let usable = challenges.filter { challenge in
+      (realm == nil || challenge.realm == realm) && schemes.contains { challenge.isScheme($0.name) }
+    }
     var best: DigestChallenge?
     for challenge in usable.compactMap(DigestChallenge.init)
     where supports(challenge.algorithm) && (knowsBody || !challenge.coversBody) {
@@ -32,7 +59,7 @@ package enum PasswordChallenge: Sendable, Hashable {
       best = challenge
     }
     if let best { return .digest(best) }
-    return usable.first { $0.isScheme("Basic") }.map { .basic(realm: $0.realm ?? "") }
+    return usable.first { $0.isScheme(PasswordScheme.basic.name) }.map { .basic(realm: $0.realm ?? "") }
   }
 }
 

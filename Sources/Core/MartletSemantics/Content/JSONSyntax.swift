@@ -126,8 +126,7 @@ extension JSONSyntax {
       case "\r": result += "\\r"
       case "\t": result += "\\t"
       case "\u{0}"..<" ":
-        let digits = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+        result += "\\u" + scalar.value.digits(4, radix: 16)
       default: result.unicodeScalars.append(scalar)
       }
     }

@@ -61,8 +61,8 @@ package struct CookieList: Sendable {
     set(cookie, at: position, created: position.map { cookies[$0].created } ?? creationTime(for: cookie.created))
   }
 
-  /// Returns the time, or slightly later if other cookies have that creation time, so that the cookies of one response
-  /// are sent in the order in which they were set.
+  /// Returns the time, or a slightly later one if another cookie has it: the cookies of one response are then sent in
+  /// the order in which they were set.
   private func creationTime(for created: Date) -> Date {
     let latest = cookies.lazy.map(\.created).filter { $0 >= created && $0 < created.addingTimeInterval(0.1) }.max()
     return latest?.addingTimeInterval(Self.tick) ?? created

@@ -26,9 +26,9 @@ package struct RequestHeadWriter: Sendable {
     endLine()
   }
 
-  /// Writes the caller's fields unchanged and in order, except `Host`, which was already written, and the fields that
-  /// frame the message: a framing that differs from the transport's would allow request smuggling. Only the `trailers`
-  /// of `TE` is written.
+  /// Writes the caller's fields unchanged and in order, without `Host`, which was already written, and without the
+  /// fields that frame the message: a framing other than the transport's would allow request smuggling. Only the
+  /// `trailers` of `TE` is written.
   package mutating func write(_ fields: HTTPFields) {
     var (hasUpgrade, hasTE, namesUpgrade, namesTE) = (false, false, false, false)
     for (name, value) in fields {

@@ -95,12 +95,6 @@ package struct CivilTime: Sendable, Hashable {
 }
 
 extension Int {
-  /// The decimal digits, with leading zeros up to the width.
-  func padded(to width: Int = 2) -> String {
-    let digits = String(self)
-    return String(repeating: "0", count: Swift.max(0, width - digits.utf8.count)) + digits
-  }
-
   fileprivate func quotientRoundingDown(by divisor: Int) -> Int {
     self >= 0 ? self / divisor : (self + 1) / divisor - 1
   }

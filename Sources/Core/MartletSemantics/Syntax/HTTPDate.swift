@@ -38,8 +38,8 @@ public enum HTTPDate {
     let moment = CivilTime(date)
     let weekday = capitalized(weekdays[moment.weekday].prefix(3))
     let month = capitalized(months[moment.month - 1][...])
-    let time = "\(moment.hour.padded()):\(moment.minute.padded()):\(moment.second.padded())"
-    return "\(weekday), \(moment.day.padded()) \(month) \(moment.year.padded(to: 4)) \(time) GMT"
+    let time = "\(moment.hour.digits(2)):\(moment.minute.digits(2)):\(moment.second.digits(2))"
+    return "\(weekday), \(moment.day.digits(2)) \(month) \(moment.year.digits(4)) \(time) GMT"
   }
 
   private static let weekdays = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]

@@ -15,7 +15,7 @@ package enum HostName {
   /// Returns the canonical text of a host; nil if it is not a valid host.
   ///
   /// - A name is in lower case and A-labels (UTS #46).
-  /// - An IPv4 address is four decimal numbers, also for `127.1`, `0x7f000001` and `2130706433`, as in the URL
+  /// - An IPv4 address is four decimal numbers, even for `127.1`, `0x7f000001` and `2130706433`, as in the URL
   ///   Standard.
   /// - An IPv6 address has the form of RFC 5952, without brackets; a zone (`%eth0`) stays unchanged.
   package static func canonical(_ host: some StringProtocol) -> String? {

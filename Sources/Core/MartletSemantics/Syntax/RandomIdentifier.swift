@@ -1,3 +1,13 @@
+/// An identifier that cannot be guessed.
+package enum RandomIdentifier {
+  /// Returns 128 random bits as 32 hexadecimal digits in lower case.
+  package static func make() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let (high, low): (UInt64, UInt64) = (generator.next(), generator.next())
+    return high.digits(16, radix: 16) + low.digits(16, radix: 16)
+  }
+}
+
 extension UUID {
   /// Returns a random UUID (RFC 9562 §5.4). On Linux, `UUID()` opens, reads and closes a file for each one.
   package static func random() -> UUID {

@@ -7,8 +7,8 @@ package enum Timestamp {
     let whole = (milliseconds / 1000).rounded(.down)
     let time = CivilTime(Date(timeIntervalSince1970: whole))
     let fraction = Int(min(max(milliseconds - whole * 1000, 0), 999))
-    return "\(time.year.padded(to: 4))-\(time.month.padded())-\(time.day.padded())T"
-      + "\(time.hour.padded()):\(time.minute.padded()):\(time.second.padded()).\(fraction.padded(to: 3))Z"
+    return "\(time.year.digits(4))-\(time.month.digits(2))-\(time.day.digits(2))T"
+      + "\(time.hour.digits(2)):\(time.minute.digits(2)):\(time.second.digits(2)).\(fraction.digits(3))Z"
   }
 
   /// Parses a timestamp with or without a fraction of a second, with `Z` or an offset. UTC is assumed if there is no

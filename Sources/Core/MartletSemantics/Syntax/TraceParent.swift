@@ -7,7 +7,8 @@ package struct TraceParent: Sendable, Hashable {
 
   /// Makes a trace from 128 random bits.
   package init(random: (UInt64, UInt64), isSampled: Bool) {
-    traceID = Self.hexadecimal(random.0) + Self.hexadecimal(random == (0, 0) ? 1 : random.1)
+    let low = random == (0, 0) ? 1 : random.1
+    traceID = random.0.digits(16, radix: 16) + low.digits(16, radix: 16)
     self.isSampled = isSampled
   }
 
@@ -44,12 +45,7 @@ package struct TraceParent: Sendable, Hashable {
 
   /// Returns the field value for one request. Each request is a span with a random 64-bit ID.
   package func value(span: UInt64) -> String {
-    "00-\(traceID)-\(Self.hexadecimal(max(1, span)))-\(isSampled ? "01" : "00")"
-  }
-
-  private static func hexadecimal(_ bits: UInt64) -> String {
-    let digits = String(bits, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    "00-\(traceID)-\(max(1, span).digits(16, radix: 16))-\(isSampled ? "01" : "00")"
   }
 }
 

@@ -18,19 +18,6 @@ extension URL {
 /// The segments `.` and `..` of a path (RFC 3986 §5.2.4). A dot may be encoded, as in the URL Standard: `%2e` is a dot
 /// for servers that decode a path before they resolve it.
 package enum DotSegments {
-  /// Whether a segment of the text may be one; it never misses one.
-  static func mayBe(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Bool {
-    var index = start
-    while index + 1 < text.count {
-      if text[index] == UInt8(ascii: "/"), text[index + 1] == UInt8(ascii: ".") || text[index + 1] == UInt8(ascii: "%")
-      {
-        return true
-      }
-      index += 1
-    }
-    return false
-  }
-
   /// Returns the path without dot segments; nil if it has none.
   package static func removed(from path: some StringProtocol) -> String? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }

@@ -125,7 +125,7 @@ extension URL {
 }
 
 extension URL {
-  /// The URL that a WebSocket's handshake is sent to: `ws` becomes `http`, and `wss` `https` (RFC 6455 §3). Nil for any
+  /// The URL that a WebSocket's handshake is sent to: `ws` becomes `http`, and `wss` `https` (RFC 6455 §3). nil for any
   /// other scheme.
   package var ofWebSocketHandshake: URL? {
     guard let scheme else { return nil }

@@ -72,7 +72,7 @@ package struct DeflateAgreement: Sendable, Hashable {
       try agreement.set(name, value, answering: offer)
     }
     // §7.1.2.1 has the server repeat a limit that it accepts. aiohttp leaves out one of 15, which limits nothing, and
-    // others take no notice of any: what they send can be read with the largest window.
+    // other servers ignore all limits: their messages can be read with the largest window.
     return agreement
   }
 

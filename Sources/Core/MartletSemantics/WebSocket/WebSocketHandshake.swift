@@ -36,7 +36,7 @@ package struct WebSocketHandshake: Sendable, Hashable {
     return fields
   }
 
-  /// Why the handshake cannot be sent: a subprotocol is not a token, or is there twice (§4.1). Nil if it can.
+  /// Why the handshake cannot be sent: a subprotocol is not a token, or is there twice (§4.1). nil if it can.
   package var reasonToRefuse: String? {
     for (index, name) in protocols.enumerated() {
       if !Token.isValid(name) { return "the subprotocol '\(name)' is not a token: use letters, digits and hyphens" }

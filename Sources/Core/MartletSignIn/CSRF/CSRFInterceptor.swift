@@ -81,7 +81,7 @@ public final class CSRFInterceptor: Interceptor {
   private let protectedPaths = CSRFProtectedPaths()
   private let states = CallLocal(CallState())
 
-  /// Makes an interceptor with a closure that decides which requests need a token, and from which URL it is fetched.
+  /// Makes an interceptor with a closure that decides which requests need a token, and returns the URL of its fetch.
   ///
   /// - Parameters:
   ///   - options: the protocol's details.
@@ -102,8 +102,8 @@ public final class CSRFInterceptor: Interceptor {
   /// Makes an interceptor for all requests at and below a root URL, from which their tokens are fetched.
   ///
   /// Other requests to its origin get a token when the server requires one. Their paths are remembered, so that later
-  /// requests at and below them get a token from the start: the 100 paths that were used last, each until a renewed
-  /// token is refused there.
+  /// requests at and below them get a token from the start. The last 100 paths are kept, each until a renewed token is
+  /// refused there.
   public convenience init(root: URL, options: CSRFOptions = .init()) {
     self.init(root: root, options: options, partitionLimit: Self.partitionLimit)
   }

@@ -13,6 +13,9 @@ import Darwin
 ///
 /// Any program on the machine can connect, and browsers open connections ahead that may stay silent. No connection
 /// holds up the others, because the thread waits for the next event on any of them.
+///
+/// It is not `MartletServer`'s `LoopbackServer`, because that takes a thread for each connection and links WebSockets,
+/// neither of which a login needs.
 struct LoopbackPort: Sendable {
   /// A connection whose request is not complete.
   private struct Connection: Sendable {

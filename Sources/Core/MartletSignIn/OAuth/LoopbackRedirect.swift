@@ -27,14 +27,14 @@ final class LoopbackRedirect {
   /// Opens a port.
   init() throws(HTTPError) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Self.failure("pipe") }
+    guard pipe(&ends) == 0 else { throw Self.failure("open a pipe") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     running = (ends[0], ends[1])
     do throws(HTTPError) {
       let (listener, port) = try Self.openPort()
       guard let url = URL(string: "http://127.0.0.1:\(port)/callback") else {
         close(listener)
-        throw Self.failure("URL")
+        throw Self.failure("make the URL")
       }
       self.url = url
       self.listener = listener
@@ -86,7 +86,7 @@ final class LoopbackRedirect {
 extension LoopbackRedirect {
   private static func openPort() throws(HTTPError) -> (descriptor: Int32, port: UInt16) {
     let descriptor = socket(AF_INET, streamType, 0)
-    guard descriptor >= 0 else { throw failure("socket") }
+    guard descriptor >= 0 else { throw failure("open a socket") }
     // A program that is started to show the page must not keep the port open.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -101,17 +101,15 @@ extension LoopbackRedirect {
       }
     }
     guard isOpen else {
-      let failure = failure("port")
+      let failure = failure("listen on 127.0.0.1")
       close(descriptor)
       throw failure
     }
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  private static func failure(_ what: String) -> HTTPError {
-    HTTPError(
-      .other, "no \(what) of the loopback interface can be opened for the login: \(String(cString: strerror(errno)))",
-      phase: .preparing)
+  private static func failure(_ action: String) -> HTTPError {
+    HTTPError(.other, "cannot \(action) for the login: \(String(cString: strerror(errno)))", phase: .preparing)
   }
 
   private static func page(_ text: String, _ status: String) -> [UInt8] {

@@ -81,7 +81,7 @@ public struct OAuthClient: Sendable {
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
   public func tokens(for scope: CredentialScope, by login: OAuthLogin) -> TokenSource {
-    TokenSource(for: scope) { try await next(after: $0, by: login) }
+    TokenSource(for: scope, now: session.configuration.now) { try await next(after: $0, by: login) }
   }
 
   /// Returns a source of tokens like ``tokens(for:by:)`` that keeps them between runs of the program: the first token
@@ -113,15 +113,16 @@ public struct OAuthClient: Sendable {
   ) async throws -> TokenSource {
     let stored = StoredToken(in: store, as: key)
     let signOut = SignOutMark()
-    return TokenSource(try await stored.take(), for: scope, signOut: signOut) { old in
+    let now = session.configuration.now
+    return TokenSource(try await stored.take(), for: scope, signOut: signOut, now: now) { old in
       let begun = Call.lastPosition
       // After a sign-out there is no old token.
       let last = old == nil && signOut.last > 0 ? nil : try await stored.replacement()
-      if let last, last.replaces(old) { return stored.took(last) }
+      if let last, last.replaces(old, at: now()) { return stored.took(last) }
       // Separate from the call: Swift 6.3.1 crashes on an inline closure here.
       let other: @Sendable () async throws -> AccessToken? = {
         // Another process may have used the refresh token at the same moment.
-        try await stored.replacement().flatMap { $0.replaces(last ?? old) ? $0 : nil }
+        try await stored.replacement().flatMap { $0.replaces(last ?? old, at: now()) ? $0 : nil }
       }
       let token = try await next(after: last ?? old, by: login, or: other)
       guard !signOut.isAfter(begun) else { return token }
@@ -189,8 +190,8 @@ private final class StoredToken: Sendable {
 
 extension AccessToken {
   /// Whether this token differs from the old one and can be sent. Stored dates are not exact and do not count.
-  fileprivate func replaces(_ old: AccessToken?) -> Bool {
-    value != old?.value && isFresh(at: .now, received: .now)
+  fileprivate func replaces(_ old: AccessToken?, at now: Date) -> Bool {
+    value != old?.value && isFresh(at: now, received: now)
   }
 }
 
@@ -204,7 +205,7 @@ extension OAuthClient {
     if let objection = answer.objection {
       throw HTTPError(.authenticationFailed, "\(tokenEndpoint.redacted): \(objection)", phase: .receiving)
     }
-    return AccessToken(answer, at: .now)
+    return AccessToken(answer, at: session.configuration.now())
   }
 
   /// The error of a response that lacks required members. Its body may contain secrets, and is omitted.

@@ -14,7 +14,7 @@ package struct TokenExchange: Sendable {
     case failed
   }
 
-  /// The request, with the options of ``restrict(_:)``.
+  /// The request, with options that protect the secrets and limit the response to 1 MiB.
   package let request: HTTPRequest
   private let secrets: [String]
 
@@ -38,8 +38,7 @@ package struct TokenExchange: Sendable {
       phase: .preparing)
   }
 
-  /// Sets the options that protect the secrets, and limits the response to 1 MiB.
-  package static func restrict(_ options: inout RequestOptions) {
+  private static func restrict(_ options: inout RequestOptions) {
     options.redirectPolicy = .manual  // A 307 would send the secrets elsewhere.
     options.cachePolicy = .reloadIgnoringCacheData
     options.handlesCookies = false

@@ -23,7 +23,7 @@ package final class AsyncLock: Sendable {
 
   package init() {}
 
-  /// Acquires the lock if no task has it, also if it is closed. Returns whether it was acquired.
+  /// Acquires the lock if no task has it, even if it is closed. Returns whether it was acquired.
   func acquireIfFree() -> Bool {
     state.withLock { state in
       defer { state.isTaken = true }

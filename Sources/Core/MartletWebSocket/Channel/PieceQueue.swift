@@ -2,8 +2,8 @@
 import MartletSemantics
 import Synchronization
 
-/// The pieces that were received and are not read yet, between the task that reads the connection and the task that
-/// receives messages. Its size is limited, so that a fast peer waits for a slow receiver.
+/// The received pieces that are not read yet, between the connection's reader and the task that receives messages. Its
+/// size is limited, so that a fast peer waits for a slow receiver.
 ///
 /// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
 package final class PieceQueue: Sendable {

@@ -26,7 +26,7 @@ final class FrameWriter: Sendable {
   private let frames = AsyncLock()
   private let state = Mutex(State())
   private let masks = Mutex(MaskSource())
-  /// Nil if messages are not compressed.
+  /// nil if messages are not compressed.
   private let deflater: Mutex<MessageDeflater?>
   private let compresses: Bool
 

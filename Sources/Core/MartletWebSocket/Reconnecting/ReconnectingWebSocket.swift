@@ -26,7 +26,7 @@ extension HTTPSession {
     reconnection: Reconnection = .init(),
     opened: @escaping @Sendable (WebSocket) async throws -> Void = { _ in }
   ) -> ReconnectingWebSocket {
-    ReconnectingWebSocket(reconnection, clock: configuration.clock) { [self] in
+    ReconnectingWebSocket(reconnection, clock: configuration.clock, now: configuration.now) { [self] in
       let socket = try await webSocket(for: request, protocols: protocols, options: options)
       do { try await opened(socket) } catch {
         await socket.close(.goingAway)
@@ -105,10 +105,11 @@ public final class ReconnectingWebSocket: Sendable {
     }
   }
 
-  /// Whether another attempt may follow, and the random part of the time before it.
+  /// Whether another attempt may follow, the random part of the time before it, and the time that the server asked for.
   private struct ReconnectDecision {
     var mayReconnect: Bool
     var fraction: Double
+    var asked = Duration.zero
   }
 
   /// The time before an attempt, and the error that makes it necessary.
@@ -123,14 +124,16 @@ public final class ReconnectingWebSocket: Sendable {
 
   private let reconnection: Reconnection
   private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Date
   private let open: @Sendable () async throws -> WebSocket
   private let content: Mutex<Content>
   private let latest = LatestValue(State.idle)
 
   init(
-    _ reconnection: Reconnection, clock: any Clock<Duration>, _ open: @escaping @Sendable () async throws -> WebSocket
+    _ reconnection: Reconnection, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date,
+    _ open: @escaping @Sendable () async throws -> WebSocket
   ) {
-    (self.reconnection, self.clock, self.open) = (reconnection, clock, open)
+    (self.reconnection, self.clock, self.now, self.open) = (reconnection, clock, now, open)
     content = Mutex(Content(rule: ReconnectRule(backoff: reconnection.backoff)))
   }
 
@@ -143,7 +146,7 @@ public final class ReconnectingWebSocket: Sendable {
   /// A slow reader gets only the latest.
   public var states: AsyncStream<State> { latest.values }
 
-  /// The code with which the server closed the last connection: see ``WebSocket/closeCode``. Nil before that.
+  /// The code with which the server closed the last connection: see ``WebSocket/closeCode``. nil before that.
   public var closeCode: WebSocket.CloseCode? { content.withLock { $0.closeFrame }.map(WebSocket.CloseCode.init(of:)) }
 
   /// The reason that the server gave for closing the last connection; nil if there is none.
@@ -287,7 +290,9 @@ public final class ReconnectingWebSocket: Sendable {
   /// Returns the program's decision after a failure. Its closures are called without the lock, because they may use
   /// this object.
   private func decision(after error: HTTPError, _ code: WebSocket.CloseCode?) -> ReconnectDecision {
-    ReconnectDecision(mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random())
+    let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: now())?.bounded }
+    return ReconnectDecision(
+      mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random(), asked: asked ?? .zero)
   }
 
   /// Counts a failure, of an attempt or of a connection. Returns the pause before the next attempt; nil if there will
@@ -300,8 +305,7 @@ public final class ReconnectingWebSocket: Sendable {
       content.rule.failures < reconnection.failureLimit ?? .max
     else { return nil }
     let delay = content.rule.delay(fraction: decision.fraction)
-    let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: .now)?.bounded }
-    return Pause(delay: Swift.max(delay, asked ?? .zero), error: error, age: Stopwatch(clock))
+    return Pause(delay: Swift.max(delay, decision.asked), error: error, age: Stopwatch(clock))
   }
 
   /// Handles the loss of a connection.

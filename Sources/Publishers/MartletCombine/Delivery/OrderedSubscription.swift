@@ -37,7 +37,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
     init(_ downstream: Downstream) { self.downstream = downstream }
   }
 
-  /// Guards all properties, also those of subclasses.
+  /// Guards all properties, including those of subclasses.
   final let lock = Lock()
   /// How many values are requested, without those that were delivered or are in line. Guarded by ``lock``.
   final var demand = Subscribers.Demand.none

@@ -26,7 +26,7 @@ final class Succession<First: Error, Downstream: Subscriber>: Subscription, Cust
   let description: String
   /// Guards all properties.
   private let lock = Lock()
-  /// Nil after the end.
+  /// nil after the end.
   private var contents: Contents?
   /// The current upstream's number. Those before it are no longer listened to.
   private var current = 0

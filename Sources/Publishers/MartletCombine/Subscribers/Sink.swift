@@ -8,7 +8,7 @@ extension Subscribers {
     }
 
     private let lock = Lock()
-    /// Nil after the end.
+    /// nil after the end.
     private var closures: Closures?
     private var subscription: (any Subscription)?
 

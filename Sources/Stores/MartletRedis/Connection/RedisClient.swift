@@ -67,7 +67,7 @@ public final class RedisClient: Sendable {
   /// Sends a command and returns its answer.
   ///
   /// - Parameter limit: how long to wait; the configuration's limit by default.
-  /// - Throws: ``RedisError``, also for an error of the server; `CancellationError`.
+  /// - Throws: ``RedisError``, even for an error of the server; `CancellationError`.
   func send(_ command: RedisCommand, within limit: Duration? = nil) async throws -> RedisReply {
     try await send([command], within: limit)[0].checked()
   }

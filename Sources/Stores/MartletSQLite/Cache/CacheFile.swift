@@ -350,7 +350,7 @@ extension PendingUses.State {
 final class BodiesRead: Sendable {
   private let bodies = Mutex<[(id: CacheEntry.ID, body: CacheTable.Body)]>([])
 
-  /// The maximum number of bytes of a body that is read with its head, in bytes.
+  /// The maximum length of a body that is read with its head, in bytes.
   static let lengthLimit: Int64 = 32 << 10
   /// The number of threads that look up simultaneously on most machines.
   private static let capacity = 16

@@ -3,10 +3,7 @@ import MartletSemantics
 
 extension Checksum {
   /// The checksum as sixteen hexadecimal digits.
-  var text: String {
-    let digits = String(UInt64(bitPattern: value), radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
+  var text: String { UInt64(bitPattern: value).digits(16, radix: 16) }
 
   /// Returns the value of a checksum in sixteen lower-case hexadecimal digits; nil for any other text.
   static func value(ofText digits: some Collection<UInt8>) -> Int64? {

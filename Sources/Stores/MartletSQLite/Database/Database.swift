@@ -219,7 +219,8 @@ actor Writer {
 
   /// Does the work in one transaction.
   ///
-  /// - Throws: also if the file was replaced during the transaction, which SQLite does not notice.
+  /// - Throws: an error of the work or of SQLite; ``SQLiteFailure/fileMoved`` if the file was replaced during the
+  ///   transaction, which SQLite does not notice.
   func transaction<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
     let connection = try connected()
     let result = try connection.transaction { try work(connection) }

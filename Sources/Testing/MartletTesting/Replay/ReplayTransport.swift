@@ -194,7 +194,9 @@ struct RecordedResponse: Sendable {
     for header in recorded.headers {
       // `:status` is not a field, and some browsers write all lines of Set-Cookie as one value with line breaks.
       guard let name = try? FieldName(header.name) else { continue }
-      for line in header.value.split(separator: "\n") { fields.appendReceived(name, String(line)) }
+      // CR LF is one character, which differs from LF, but two scalars.
+      let lines = header.value.unicodeScalars.split { $0 == "\n" || $0 == "\r" }
+      for line in lines { fields.appendReceived(name, String(line)) }
       if header.value.isEmpty { fields.appendReceived(name, "") }
     }
     if !isOwn { fields.remove(.contentEncoding) }

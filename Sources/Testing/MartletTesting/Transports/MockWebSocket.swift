@@ -18,7 +18,7 @@ public final class MockWebSocket: Sendable {
   ///   type.
   public func send(_ message: WebSocket.Message) async throws { try await channel.deliver(message) }
 
-  /// Waits for the next message of the client. Nil after the client closed the WebSocket.
+  /// Waits for the next message of the client. nil after the client closed the WebSocket.
   public func receive() async throws -> WebSocket.Message? {
     try await channel.receiving.acquire()
     defer { channel.receiving.release() }

@@ -23,8 +23,8 @@ protocol ConnectionDriver: AnyObject {
   func continueUpload(of transfer: Transfer)
   /// The reader of a transfer wants more.
   func resumeReading(for transfer: Transfer)
-  /// Gives up a transfer, which has ended or was cancelled.
-  func abandon(_ transfer: Transfer)
+  /// Frees the place of a transfer that has ended before its response was complete.
+  func release(_ transfer: Transfer)
   /// Reacts to a transfer that got no bytes in time: the connection may be dead.
   func checkLiveness(after transfer: Transfer)
   /// Ends every transfer with this error: the connection has failed and was closed.
@@ -51,7 +51,7 @@ struct OpenedConnection {
 final class Connection {
   let id: Int
   let key: ConnectionKey
-  let network: Network
+  let transport: TransportState
   let socket: LayeredSocket
   /// Speaks HTTP, or carries the bytes of an upgrade; nil once the connection is closed.
   private(set) var driver: (any ConnectionDriver)?
@@ -73,22 +73,22 @@ final class Connection {
   var isKnownQuiet = false
   /// A note for the listeners of its first request.
   private var note: String?
-  /// Whether the network knows that there are bytes to send.
+  /// Whether the transport knows that there are bytes to send.
   private var hasOutput = false
 
-  init(_ opened: OpenedConnection, _ id: Int, to key: ConnectionKey, on network: Network) throws(HTTPError) {
+  init(_ opened: OpenedConnection, _ id: Int, to key: ConnectionKey, on transport: TransportState) throws(HTTPError) {
     self.id = id
     self.key = key
-    self.network = network
+    self.transport = transport
     socket = opened.socket
     facts = opened.facts
     note = opened.note
-    acknowledgementTimeout = network.options.acknowledgementTimeout
+    acknowledgementTimeout = transport.options.acknowledgementTimeout
     driver = facts.version == .http2 ? try HTTP2Driver(self) : HTTP1Driver(self)
   }
 
   var peer: String { key.peer }
-  var loop: EventLoop { network.loop }
+  var loop: EventLoop { transport.loop }
 }
 
 // MARK: - Use
@@ -96,7 +96,7 @@ final class Connection {
 extension Connection {
   /// Sends a request.
   func start(_ transfer: Transfer) {
-    guard let driver else { return network.sendElsewhere(transfer) }
+    guard let driver else { return transport.sendElsewhere(transfer) }
     if facts.secured != nil, facts.tls == nil, transfer.exchange.settings.events.contains(.metrics) {
       facts.tls = socket.innermost?.description
     }
@@ -114,7 +114,7 @@ extension Connection {
   /// timeouts applies.
   private func adjustAcknowledgement(to transfer: Transfer) {
     let patience = max(
-      network.options.acknowledgementTimeout, transfer.exchange.settings.response ?? Self.silenceLimit)
+      transport.options.acknowledgementTimeout, transfer.exchange.settings.response ?? Self.silenceLimit)
     guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {
       return
     }
@@ -143,7 +143,7 @@ extension Connection {
   func noteOutput() {
     guard !hasOutput, !isClosed else { return }
     hasOutput = true
-    network.noteOutput(of: self)
+    transport.noteOutput(of: self)
   }
 
   /// Sends the bytes that were collected in this turn.
@@ -157,7 +157,7 @@ extension Connection {
     lastDuration = loop.now - lastStart
     isReading = true
     isIdle = true
-    network.pool.released(self)
+    transport.pool.released(self)
   }
 
   /// Whether bytes are received. Otherwise the peer has to wait.
@@ -198,7 +198,7 @@ extension Connection {
 
   /// Closes the connection after giving the peer the chance to read these bytes.
   func close(afterSending last: SendBuffer) {
-    if let (socket, unsent) = socket.giveAway(after: last) { network.linger(socket, of: id, sending: unsent) }
+    if let (socket, unsent) = socket.giveAway(after: last) { transport.linger(socket, of: id, sending: unsent) }
     close()
   }
 
@@ -209,7 +209,7 @@ extension Connection {
     isClosed = true
     socket.close()
     self.driver = nil
-    network.closed(id)
+    transport.closed(id)
     driver?.fail(error)
   }
 }

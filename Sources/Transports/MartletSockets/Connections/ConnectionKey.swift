@@ -5,9 +5,7 @@ import MartletSemantics
 /// The properties that a connection must share with a request that uses it. Everything else is the same for all
 /// connections of a transport.
 struct ConnectionKey: PoolKey {
-  /// The origin that the connection leads to; nil for a connection to a proxy that forwards http requests to any
-  /// origin.
-  let origin: Origin?
+  let end: End
   let route: ProxyRoute
   /// The versions of HTTP that the connection may speak.
   var versions: Versions
@@ -15,6 +13,13 @@ struct ConnectionKey: PoolKey {
   let identity: Int
   /// How networks treat its packets; nil to leave that to the system.
   var serviceClass: ServiceClass?
+
+  /// Where the requests of the connection go.
+  enum End: Hashable, Sendable {
+    case origin(Origin)
+    /// A proxy, which forwards http requests to any origin.
+    case proxy(ProxyServer)
+  }
 
   enum Versions: Hashable, Sendable {
     case http1
@@ -34,12 +39,12 @@ struct ConnectionKey: PoolKey {
   ) {
     self.route = route
     self.identity = origin.isSecure ? identity : 0
-    guard needsTunnel || !route.sendsToProxy(for: origin) else {
-      self.origin = nil
+    if !needsTunnel, let proxy = route.forwarder(for: origin) {
+      end = .proxy(proxy)
       self.versions = .http1
       return
     }
-    self.origin = origin
+    end = .origin(origin)
     self.versions =
       switch versions {
       case .automatic: origin.isSecure ? .negotiated : .http1
@@ -48,11 +53,27 @@ struct ConnectionKey: PoolKey {
       }
   }
 
-  /// Host and port of the origin, or of the proxy if there is no origin.
-  var host: String { origin.map { "\($0.host):\($0.port)" } ?? route.server.map { "\($0.host):\($0.port)" } ?? "" }
+  /// The origin of all requests; nil if a proxy forwards them to any origin.
+  var origin: Origin? { if case .origin(let origin) = end { origin } else { nil } }
 
-  /// The host and port, for messages: of the origin, or of a proxy that forwards requests.
+  /// The host and port of the end.
+  var host: String {
+    switch end {
+    case .origin(let origin): "\(origin.host):\(origin.port)"
+    case .proxy(let proxy): "\(proxy.host):\(proxy.port)"
+    }
+  }
+
+  /// The host and port of the end, for messages.
   var peer: String { origin?.authority ?? host }
+
+  /// The host and port to which the socket is connected: those of the proxy, or of the origin if there is none.
+  var firstHop: (host: String, port: Int) {
+    switch (end, route.server) {
+    case (.proxy(let proxy), _), (.origin, let proxy?): (proxy.host, proxy.port)
+    case (.origin(let origin), nil): (origin.host, origin.port)
+    }
+  }
 
   var mayMultiplex: Bool { versions != .http1 }
 

@@ -8,7 +8,7 @@ import MartletSemantics
 final class ConnectionOpening {
   let id: Int
   let key: ConnectionKey
-  let network: Network
+  let transport: TransportState
   /// The facts about the connection that are known so far.
   private(set) var facts = ConnectionFacts()
 
@@ -47,23 +47,23 @@ final class ConnectionOpening {
     case over
   }
 
-  init(_ id: Int, to key: ConnectionKey, on network: Network) {
+  init(_ id: Int, to key: ConnectionKey, on transport: TransportState) {
     self.id = id
     self.key = key
-    self.network = network
+    self.transport = transport
   }
 
   private var peer: String { key.peer }
-  private var loop: EventLoop { network.loop }
+  private var loop: EventLoop { transport.loop }
 }
 
 // MARK: - The socket
 
 extension ConnectionOpening {
-  /// Begins to connect, and reports the result to the network.
+  /// Begins to connect, and reports the result to the transport.
   func open() {
     facts.started = loop.now
-    if let limit = network.configuration.connectTimeout {
+    if let limit = transport.configuration.connectTimeout {
       loop.set(connectTimer, to: loop.now &+ max(1, limit.nanoseconds))
     }
     if case .socks5(_, resolvesNames: false) = key.route, let origin = key.origin {
@@ -75,16 +75,13 @@ extension ConnectionOpening {
 
   /// Opens a socket to the proxy, or to the origin if there is none.
   private func connect() {
-    guard let end = key.route.server.map({ ($0.host, $0.port) }) ?? key.origin.map({ ($0.host, $0.port) }) else {
-      return
-    }
     socket?.close()
     socket = nil
-    let race = SocketRace(to: peer, from: network.options.localAddress, key.serviceClass, on: loop) { [weak self] in
+    let race = SocketRace(to: peer, from: transport.options.localAddress, key.serviceClass, on: loop) { [weak self] in
       self?.connected($0)
     }
     stage = .connecting(race)
-    lookUp(end.0, port: end.1)
+    lookUp(key.firstHop.host, port: key.firstHop.port)
   }
 
   /// Continues the handshake with a proxy over another socket.
@@ -94,7 +91,7 @@ extension ConnectionOpening {
   }
 
   private func lookUp(_ host: String, port: Int) {
-    switch network.addresses(of: host, port: port, for: id) {
+    switch transport.addresses(of: host, port: port, for: id) {
     case .known(let addresses): resolved(addresses)
     case .pending(let pending): lookUp = pending
     }
@@ -121,7 +118,7 @@ extension ConnectionOpening {
   private func allowed(_ addresses: Result<[SocketAddress], HTTPError>) -> Result<[SocketAddress], HTTPError> {
     addresses.flatMap { addresses in
       Result { () throws(HTTPError) in
-        try network.options.addressRules.allowed(addresses, of: key.origin?.host ?? key.host)
+        try transport.options.addressRules.allowed(addresses, of: key.origin?.host ?? key.host)
       }
     }
   }
@@ -137,11 +134,11 @@ extension ConnectionOpening {
       facts.remotePort = address.port
       facts.localPort = socket.localPort
       note = race.serviceClassRefusal.map { "\(peer): the system refused connection.serviceClass: \($0)" }
-      self.socket = LayeredSocket(socket, network.receiveMemory, owner: self)
-      self.socket?.limitAcknowledgement(to: network.options.acknowledgementTimeout)
+      self.socket = LayeredSocket(socket, transport.receiveMemory, owner: self)
+      self.socket?.limitAcknowledgement(to: transport.options.acknowledgementTimeout)
       guard case .http(_, isTLS: true) = key.route else { return reachedProxy() }
       stage = .securingProxy
-      secure { () throws(HTTPError) in try network.makeProxySession(for: key) }
+      secure { () throws(HTTPError) in try transport.makeProxySession(for: key) }
     }
   }
 }
@@ -164,11 +161,11 @@ extension ConnectionOpening {
   /// Begins the handshake with a proxy. If the proxy needs a token, the caller is asked for it first, which may take a
   /// long time.
   private func begin(_ tunnel: Tunnel) throws(HTTPError) {
-    guard let origin = key.origin, let (server, tokens) = try tunnel.neededTokens(network.authentications) else {
+    guard let origin = key.origin, let (server, tokens) = try tunnel.neededTokens(transport.authentications) else {
       return try begin(tunnel, token: nil)
     }
     stage = .askingForToken(tunnel)
-    question = Task.detached { [id, jobs = network.jobs] in
+    question = Task.detached { [id, jobs = transport.jobs] in
       let token: Result<String, HTTPError>
       do throws(HTTPError) { token = .success(try await server.token(by: tokens, for: origin)) } catch {
         token = .failure(error)
@@ -179,7 +176,7 @@ extension ConnectionOpening {
 
   private func begin(_ tunnel: Tunnel, token: String?) throws(HTTPError) {
     var tunnel = tunnel
-    let greeting = try tunnel.begin(network.authentications, token: token)
+    let greeting = try tunnel.begin(transport.authentications, token: token)
     stage = .tunneling(tunnel)
     send(handshake: greeting)
   }
@@ -203,21 +200,21 @@ extension ConnectionOpening {
   /// Continues once the connection reaches the origin, or a proxy that forwards requests.
   private func reachedOrigin() {
     guard let origin = key.origin, origin.isSecure else { return use(key.versions == .http2 ? .http2 : .http1_1) }
-    let identity = network.identity(of: key)
+    let identity = transport.identity(of: key)
     guard let identity, identity.asksForOrigins else { return secure(origin, with: identity?.ready) }
     stage = .choosingIdentity
-    question = Task.detached { [id, jobs = network.jobs] in
+    question = Task.detached { [id, jobs = transport.jobs] in
       let context: Result<TLSContext, HTTPError>
       do throws(HTTPError) { context = .success(try await identity.context(for: origin)) } catch {
         context = .failure(error)
       }
-      jobs.submit { $0.pool.opening(id)?.choseIdentity(context) }
+      jobs.submit { $0.pool.opening(id)?.choseIdentity(context, for: origin) }
     }
   }
 
   /// Continues with the caller's TLS settings.
-  private func choseIdentity(_ context: Result<TLSContext, HTTPError>) {
-    guard case .choosingIdentity = stage, let origin = key.origin else { return }
+  private func choseIdentity(_ context: Result<TLSContext, HTTPError>, for origin: Origin) {
+    guard case .choosingIdentity = stage else { return }
     question = nil
     switch context {
     case .success(let context): secure(origin, with: context)
@@ -227,7 +224,7 @@ extension ConnectionOpening {
 
   private func secure(_ origin: Origin, with context: TLSContext?) {
     stage = .securing
-    secure { () throws(HTTPError) in try network.makeSession(for: key, to: origin, with: context) }
+    secure { () throws(HTTPError) in try transport.makeSession(for: key, to: origin, with: context) }
   }
 
   private func secure(_ make: () throws(HTTPError) -> TLSSession) {
@@ -252,10 +249,10 @@ extension ConnectionOpening {
     facts.opened = loop.now
     do throws(HTTPError) {
       let opened = OpenedConnection(socket: socket, facts: facts, note: note)
-      let connection = try Connection(opened, id, to: key, on: network)
+      let connection = try Connection(opened, id, to: key, on: transport)
       stage = .over
       socket.owner = connection
-      network.opened(connection)
+      transport.opened(connection)
     } catch { fail(error) }
   }
 }
@@ -264,7 +261,7 @@ extension ConnectionOpening {
 
 extension ConnectionOpening: LayeredSocketHandler {
   func run(_ step: HandshakeStep) {
-    network.options.handshakeThreads.submit { [id, jobs = network.jobs] in
+    transport.options.handshakeThreads.submit { [id, jobs = transport.jobs] in
       if step.run() { jobs.submit { $0.pool.opening(id)?.ended(step) } }
     }
   }
@@ -280,7 +277,7 @@ extension ConnectionOpening: LayeredSocketHandler {
     var refusal = session.refusedChain
     refusal?.underlying = nil  // the certificates, which the check receives
     let check = ServerCheck(certificates: session.certificates, refusal: refusal, canBeAccepted: refusal != nil)
-    network.verified(self, check)
+    transport.verified(self, check)
   }
 
   func layerFailed(_ session: TLSSession, _ error: HTTPError) {
@@ -301,7 +298,7 @@ extension ConnectionOpening: LayeredSocketHandler {
     guard case .tunneling(var tunnel) = stage else { return }
     var position = 0
     do throws(HTTPError) {
-      let step = try tunnel.receive(bytes, from: &position, network.authentications)
+      let step = try tunnel.receive(bytes, from: &position, transport.authentications)
       stage = .tunneling(tunnel)
       switch step {
       case .needsMore: break
@@ -325,7 +322,7 @@ extension ConnectionOpening: LayeredSocketHandler {
 
 extension ConnectionOpening {
   private func tookTooLong() {
-    let limit = network.configuration.connectTimeout ?? .zero
+    let limit = transport.configuration.connectTimeout ?? .zero
     if case .connecting(let race) = stage { return fail(race.timeout(after: limit), isUnreachable: true) }
     if case .tunneling(let tunnel) = stage, let refusal = tunnel.refusal { return fail(refusal) }
     var message = "\(peer): the connection was not ready within \(Quantity.text(limit))"
@@ -359,19 +356,19 @@ extension ConnectionOpening {
     if isUnreachable { failure.proxy = key.route.server }
     failure.lacksDescriptor = lacksDescriptor
     release()
-    network.failedToOpen(self, failure)
+    transport.failedToOpen(self, failure)
   }
 
   /// Ends the opening, because no request needs the connection any more.
   func close() {
     if case .over = stage { return }
     release()
-    network.closed(id)
+    transport.closed(id)
   }
 
   private func release() {
     loop.set(connectTimer, to: .max)
-    if let lookUp { network.resolver.cancel(lookUp) }
+    if let lookUp { transport.resolver.cancel(lookUp) }
     if case .connecting(let race) = stage { race.cancel() }
     question?.cancel()
     stage = .over

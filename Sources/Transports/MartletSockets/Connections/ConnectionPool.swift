@@ -36,10 +36,10 @@ final class ConnectionPool {
   private typealias Action = PoolState<ConnectionKey>.Action
 
   /// Its owner, to which the connections report; set directly after `init`, because each needs the other.
-  unowned var network: Network?
+  unowned var transport: TransportState?
   private let loop: EventLoop
   private let configuration: ConnectionConfiguration
-  // SAFETY: as for `Network`.
+  // SAFETY: as for `TransportState`.
   @exclusivity(unchecked) private var state: PoolState<ConnectionKey>
   @exclusivity(unchecked) private var connections = NumberTable<PooledConnection>()
   /// The transfers that wait for a connection, by their number.
@@ -77,7 +77,12 @@ final class ConnectionPool {
   var statistics: [Origin: PoolStatistics] {
     var numbers: [Origin: PoolStatistics] = [:]
     for (key, statistics) in state.statistics {
-      guard let origin = key.origin ?? key.route.server?.origin(isSecure: key.route.isSecure) else { continue }
+      let origin =
+        switch key.end {
+        case .origin(let origin): origin
+        case .proxy(let proxy): proxy.origin(isSecure: key.route.isSecure)
+        }
+      guard let origin else { continue }
       numbers[origin] = (numbers[origin] ?? PoolStatistics()) + statistics
     }
     return numbers
@@ -101,7 +106,7 @@ extension ConnectionPool {
     if startImmediately(transfer) { return }
     lastNumber += 1
     let number = lastNumber
-    transfer.waiter = number
+    transfer.indices.waiter = number
     waiting[number] = transfer
     perform(
       state.request(
@@ -135,12 +140,14 @@ extension ConnectionPool {
 
   /// Ends the wait of a transfer that no longer needs a connection, if it waits for one.
   func withdraw(_ transfer: Transfer) {
-    if let number = transfer.waiter, waiting.take(number) != nil { perform(state.cancelled(number, now: loop.now)) }
+    if let number = transfer.indices.waiter, waiting.take(number) != nil {
+      perform(state.cancelled(number, now: loop.now))
+    }
   }
 
   private func endWait(of waiter: Int) -> Transfer? {
     guard let transfer = waiting.take(waiter) else { return nil }
-    transfer.waiter = nil
+    transfer.indices.waiter = nil
     return transfer
   }
 }
@@ -151,7 +158,7 @@ extension ConnectionPool {
   /// Returns why a transfer has no connection yet, and the phase of a connection that is being opened. Records the
   /// known facts about that connection.
   func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
-    guard let waiter = transfer.waiter, !state.isQueued(waiter),
+    guard let waiter = transfer.indices.waiter, !state.isQueued(waiter),
       let opening = firstOpening(for: transfer.key)
     else {
       return (.queued, "all of \(exhausted(for: transfer.key)) were in use")
@@ -244,7 +251,7 @@ extension ConnectionPool {
       return loop.set(descriptorTimer, to: loop.now &+ 1_000_000_000)
     }
     let (waiter, actions) = state.failed(opening.id, now: loop.now)
-    if let transfer = waiter.flatMap(endWait) { opening.network.fail(transfer, failure) }
+    if let transfer = waiter.flatMap(endWait) { opening.transport.fail(transfer, failure) }
     perform(actions)
   }
 
@@ -275,7 +282,7 @@ extension ConnectionPool {
   /// Resumes a suspended connection that has proved to be alive.
   func resume(_ connection: Connection) { perform(state.resume(connection.id, now: loop.now)) }
 
-  /// Removes a connection that was closed, also before it was open.
+  /// Removes a connection that was closed, even before it was open.
   func closed(_ connection: Int) {
     guard connections.take(connection) != nil else { return }
     perform(state.closed(connection, now: loop.now))
@@ -345,16 +352,16 @@ extension ConnectionPool {
       if let connection = openConnection(connection) {
         connection.start(transfer)
       } else {
-        transfer.network.enqueue(transfer)
+        transfer.transport.enqueue(transfer)
       }
     case .open(let id, let key):
-      guard let network else { preconditionFailure("the pool has no network") }
-      let opening = ConnectionOpening(id, to: key, on: network)
+      guard let transport else { preconditionFailure("the pool has no transport") }
+      let opening = ConnectionOpening(id, to: key, on: transport)
       connections[id] = .opening(opening)
       opening.open()
     case .close(let connection): connections.take(connection)?.close()
     case .refuse(let waiter):
-      let error = HTTPError(.shutDown, Network.shutDownMessage, phase: .queued)
+      let error = HTTPError(.shutDown, TransportState.shutDownMessage, phase: .queued)
       if let transfer = endWait(of: waiter) { transfer.fail(error) }
     }
   }

@@ -8,11 +8,13 @@ import MartletSemantics
 final class HTTP1Driver: ConnectionDriver {
   private let connection: Connection  // It releases its driver when it is closed.
   private var transfer: Transfer?
-  // SAFETY: as for `Network`.
+  // SAFETY: as for `TransportState`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
   @exclusivity(unchecked) private var state = HTTP1ConnectionState()
   /// Whether the request has a body of which parts are still to be taken.
   private var hasMoreBody = false
+  /// The part of the request's body that is being sent, if it is long.
+  private var chunk = UploadChunk()
   /// Bytes to send before the current chunk of the request's body.
   private var outgoing = SendBuffer()
   @exclusivity(unchecked) private var turnLimit = TurnLimit()
@@ -23,7 +25,7 @@ final class HTTP1Driver: ConnectionDriver {
 
   init(_ connection: Connection) { self.connection = connection }
 
-  private var loop: EventLoop { connection.network.loop }
+  private var loop: EventLoop { connection.transport.loop }
 }
 
 // MARK: - The request
@@ -39,11 +41,11 @@ extension HTTP1Driver {
     // The server may have closed the connection while the caller's check ran.
     let wasOpen = transfer.timing.reusedConnection || connection.facts.secured.map { $0 < loop.now } ?? false
     guard !transfer.timing.reusedConnection || connection.staysUsable() else {
-      return connection.network.sendAgain(transfer, because: .unusable)
+      return connection.transport.sendAgain(transfer, because: .unusable)
     }
     guard state.beginRequest(closesAfterwards: head.closesConnection, wasOpen: wasOpen) else {
       connection.close()
-      return connection.network.sendElsewhere(transfer)
+      return connection.transport.sendElsewhere(transfer)
     }
     self.transfer = transfer
     parser = HTTP1ResponseParser(
@@ -64,8 +66,8 @@ extension HTTP1Driver {
     (turnLimit, sentCount) = (TurnLimit(), 0)
     while true {
       let hasMore = collect(for: transfer)
-      guard flush(isFollowed: !transfer.chunk.isSent) else { return }
-      if !transfer.chunk.isSent {
+      guard flush(isFollowed: !chunk.isSent) else { return }
+      if !chunk.isSent {
         guard sendChunk(of: transfer) else { return }
       } else if !hasMore {
         break
@@ -88,10 +90,10 @@ extension HTTP1Driver {
   /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
-    while hasMoreBody, transfer.chunk.isSent, outgoing.count <= Self.copiedChunk {
+    while hasMoreBody, chunk.isSent, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.head.framing == .unknownLength
-      if isChunked, !transfer.chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
-      transfer.chunk = UploadChunk()
+      if isChunked, !chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
+      chunk = UploadChunk()
       switch transfer.nextChunk() {
       case .nothingYet: return false
       case .end(let trailers):
@@ -100,12 +102,12 @@ extension HTTP1Driver {
       case .chunk(let data):
         if data.count > Self.copiedChunk {
           if isChunked { outgoing.append(ChunkedWriter.prefix(of: data.count)) }
-          transfer.chunk = UploadChunk(data)
+          chunk = UploadChunk(data)
         } else {
           data.withUnsafeBytes { isChunked ? ChunkedWriter.append($0, to: &outgoing) : outgoing.append($0) }
           transfer.noteSent(data.count)
         }
-        if !isChunked, transfer.hasTakenBody { hasMoreBody = false }
+        if !isChunked, transfer.upload.isTaken { hasMoreBody = false }
       }
     }
     return hasMoreBody
@@ -126,15 +128,15 @@ extension HTTP1Driver {
 
   /// Sends a long chunk without copying it. Returns whether all of it was sent.
   private func sendChunk(of transfer: Transfer) -> Bool {
-    let sent = transfer.chunk.withUnsentBytes { connection.send($0) }
+    let sent = chunk.withUnsentBytes { connection.send($0) }
     guard let sent else {
       sendingFailed()
       return false
     }
-    transfer.chunk.markSent(sent)
+    chunk.markSent(sent)
     sentCount += sent
     transfer.noteSent(sent)
-    return transfer.chunk.isSent
+    return chunk.isSent
   }
 
   /// Handles a server that takes no more of the request. It may have sent a response before, which is still received.
@@ -149,8 +151,9 @@ extension HTTP1Driver {
 
   private func stopUpload() {
     hasMoreBody = false
+    chunk = UploadChunk()
     if !outgoing.isEmpty { outgoing = SendBuffer() }
-    transfer?.stopUpload()
+    transfer?.upload.stop()
   }
 }
 
@@ -165,7 +168,7 @@ extension HTTP1Driver {
     var position = 0
     do throws(HTTP1Failure) {
       while let event = try parser?.next(in: bytes.bytes, from: &position) {
-        guard take(event, of: bytes, for: transfer) else { return abandon(transfer) }
+        guard take(event, of: bytes, for: transfer) else { return release(transfer) }
         if case .end = event { return end(followedBy: UnsafeRawBufferPointer(rebasing: bytes[position...])) }
       }
     } catch {
@@ -239,7 +242,7 @@ extension HTTP1Driver {
     stopUpload()
     let upgrade = transfer?.exchange.upgrade
     if action == .reuse, let seconds = parser?.idleSeconds {
-      connection.network.pool.limitIdling(of: connection, to: seconds)
+      connection.transport.pool.limitIdling(of: connection, to: seconds)
     }
     transfer = nil
     parser = nil
@@ -271,8 +274,8 @@ extension HTTP1Driver {
     connection.close()
     guard let transfer else { return }
     switch loss {
-    case .unsent: connection.network.sendElsewhere(transfer)
-    case .stale: connection.network.handleStaleConnection(of: transfer)
+    case .unsent: connection.transport.sendElsewhere(transfer)
+    case .stale: connection.transport.handleStaleConnection(of: transfer)
     case .unknown:
       let failure = failure ?? HTTP1Failure(.connectionLost, "the connection was lost", phase: transfer.phase)
       transfer.fail(failure.error(of: transfer.exchange.peer))
@@ -299,14 +302,13 @@ extension HTTP1Driver {
   /// when the request began are probably dead too.
   func checkLiveness(after transfer: Transfer) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
-    connection.network.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)
+    connection.transport.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)
   }
 
-  func abandon(_ transfer: Transfer) {
+  func release(_ transfer: Transfer) {
     guard transfer === self.transfer else { return }
     self.transfer = nil
     connection.close()
-    transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
   }
 
   func fail(_ error: HTTPError) {

@@ -10,7 +10,7 @@ final class HTTP2Driver: ConnectionDriver {
   private var places = Places()
   /// Frames that wait to be sent.
   private var outgoing = SendBuffer()
-  /// The requests that have failed and may be sent again. The network gets them when no call to the session is in
+  /// The requests that have failed and may be sent again. The transport gets them when no call to the session is in
   /// progress.
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
   private var probe = Probe.none
@@ -52,12 +52,12 @@ final class HTTP2Driver: ConnectionDriver {
   init(_ connection: Connection) throws(HTTPError) {
     self.connection = connection
     var settings = HTTP2Settings()
-    settings.streamWindow = max(Exchange.minimumReadAhead, connection.network.configuration.readAhead)
+    settings.streamWindow = max(Exchange.minimumReadAhead, connection.transport.configuration.readAhead)
     session = try HTTP2Session(peer: connection.peer, settings: settings)
     connection.noteOutput()
   }
 
-  var network: Network { connection.network }
+  var transport: TransportState { connection.transport }
 }
 
 // MARK: - The requests
@@ -66,7 +66,7 @@ extension HTTP2Driver {
   func start(_ transfer: Transfer) {
     places.add()
     let isReused = transfer.timing.reusedConnection && places.streams.isEmpty
-    guard isProbed || isReused && silence >= network.options.silenceLimit else { return submit(transfer) }
+    guard isProbed || isReused && silence >= transport.options.silenceLimit else { return submit(transfer) }
     sendProbe()
     places.held.append(transfer)
   }
@@ -91,8 +91,8 @@ extension HTTP2Driver {
       transfer.wrote(head.lines)
     } catch {
       // The session takes no more requests.
-      network.pool.drain(connection)
-      network.sendElsewhere(transfer)
+      transport.pool.drain(connection)
+      transport.sendElsewhere(transfer)
     }
     connection.noteOutput()
   }
@@ -146,9 +146,11 @@ extension HTTP2Driver {
 
   func resumeReading(for transfer: Transfer) { stream(of: transfer)?.giveBackWindow() }
 
-  private func stream(of transfer: Transfer) -> HTTP2RequestStream? { transfer.streamID.flatMap { places.streams[$0] } }
+  private func stream(of transfer: Transfer) -> HTTP2RequestStream? {
+    transfer.indices.stream.flatMap { places.streams[$0] }
+  }
 
-  func abandon(_ transfer: Transfer) {
+  func release(_ transfer: Transfer) {
     if let index = places.held.firstIndex(where: { $0 === transfer }) {
       places.held.remove(at: index)
     } else if let stream = stream(of: transfer) {
@@ -157,7 +159,6 @@ extension HTTP2Driver {
     } else {
       return
     }
-    transfer.fail(HTTPError(wrapping: CancellationError()))  // does nothing if it has ended
     connection.noteOutput()
   }
 }
@@ -167,7 +168,7 @@ extension HTTP2Driver {
 extension HTTP2Driver {
   /// How long nothing has arrived.
   private var silence: UInt64 {
-    let (now, last) = (network.loop.now, session.lastReceived ?? connection.facts.opened)
+    let (now, last) = (transport.loop.now, session.lastReceived ?? connection.facts.opened)
     return now > last ? now - last : 0
   }
 
@@ -175,7 +176,7 @@ extension HTTP2Driver {
 
   /// Tests the connection, unless other requests have just received something over it.
   func checkLiveness(after transfer: Transfer) {
-    let waited = network.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
+    let waited = transport.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
     if silence >= waited / 2 { sendProbe() }
   }
 
@@ -184,7 +185,7 @@ extension HTTP2Driver {
     guard !isProbed else { return }
     probe = .holdsRequests
     session.ping()
-    network.loop.set(probeTimer, to: network.loop.now &+ network.options.probePatience)
+    transport.loop.set(probeTimer, to: transport.loop.now &+ transport.options.probePatience)
     connection.noteOutput()
   }
 
@@ -194,8 +195,8 @@ extension HTTP2Driver {
     case .none: return
     case .holdsRequests:
       probe = .isSuspended
-      network.loop.set(probeTimer, to: network.loop.now &+ network.options.probeTimeout)
-      network.pool.suspend(connection)
+      transport.loop.set(probeTimer, to: transport.loop.now &+ transport.options.probeTimeout)
+      transport.pool.suspend(connection)
       sendHeldElsewhere()
     case .isSuspended:
       let message = "\(connection.peer): the connection is dead: the server did not even answer a PING"
@@ -206,7 +207,7 @@ extension HTTP2Driver {
   private func probeSucceeded() {
     let wasSuspended = if case .isSuspended = probe { true } else { false }
     endProbe()
-    if wasSuspended { network.pool.resume(connection) }
+    if wasSuspended { transport.pool.resume(connection) }
     submitHeld()
   }
 
@@ -218,7 +219,7 @@ extension HTTP2Driver {
 
   private func endProbe() {
     probe = .none
-    network.loop.set(probeTimer, to: .max)
+    transport.loop.set(probeTimer, to: .max)
   }
 
   /// Moves the held requests, of which nothing was sent, to other connections.
@@ -226,7 +227,7 @@ extension HTTP2Driver {
     let transfers = places.held
     places.held = []
     releasePlaces()  // first: if the connection drains, the pool closes it and has room for another one
-    for transfer in transfers { network.sendElsewhere(transfer) }
+    for transfer in transfers { transport.sendElsewhere(transfer) }
   }
 }
 
@@ -237,7 +238,7 @@ extension HTTP2Driver {
     do throws(HTTPError) {
       var rest = bytes
       while !rest.isEmpty {
-        try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: network.loop.now)
+        try session.receive(UnsafeRawBufferPointer(rebasing: rest.prefix(Self.pieceSize)), now: transport.loop.now)
         rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(Self.pieceSize))
         // Replies are sent early, so that a peer that reads never gets more than this number at the end of the turn.
         if session.replyCount >= Self.heldReplyLimit {
@@ -273,14 +274,14 @@ extension HTTP2Driver {
     report()
   }
 
-  /// Reports the changes to the network.
+  /// Reports the changes to the transport.
   private func report() {
     if session.hasNewCapacity {
       session.hasNewCapacity = false
       if session.isDraining {
-        network.pool.drain(connection)
+        transport.pool.drain(connection)
       } else {
-        network.pool.changed(connection, capacity: session.streamLimit)
+        transport.pool.changed(connection, capacity: session.streamLimit)
       }
       if session.hasSettings, !isProbed { submitHeld() }
     }
@@ -294,26 +295,26 @@ extension HTTP2Driver {
 
   /// Returns the free places to the pool, which may give them to other requests at once. No call to the session may be
   /// in progress: the pool may also close the connection.
-  private func releasePlaces() { while places.removeFree() { network.pool.released(connection) } }
+  private func releasePlaces() { while places.removeFree() { transport.pool.released(connection) } }
 
   private func reportFailures() {
     let again = failed
     failed = []
-    for (transfer, failure) in again { network.failed(transfer, failure, isClosing: session.isDraining) }
+    for (transfer, failure) in again { transport.handleFailure(failure, of: transfer, isClosing: session.isDraining) }
   }
 }
 
 // MARK: - Called by the streams
 
 extension HTTP2Driver {
-  var loop: EventLoop { network.loop }
+  var loop: EventLoop { transport.loop }
 
   func consumed(_ count: Int, of stream: Int32) {
     session.consumed(count, of: stream)
     connection.noteOutput()
   }
 
-  func reset(_ stream: HTTP2RequestStream) { abandon(stream.transfer) }
+  func reset(_ stream: HTTP2RequestStream) { release(stream.transfer) }
 
   func ended(_ stream: HTTP2RequestStream, _ failure: HTTP2Failure? = nil) {
     places.streams[Int(stream.id)] = nil

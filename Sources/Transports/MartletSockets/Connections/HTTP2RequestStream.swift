@@ -9,6 +9,8 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   private unowned let driver: HTTP2Driver
   /// How many received bytes still occupy the window.
   private var unread = 0
+  /// The part of the request's body that is being sent.
+  private var chunk = UploadChunk()
 
   init(_ transfer: Transfer, of driver: HTTP2Driver) {
     self.transfer = transfer
@@ -18,7 +20,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   /// Notes the stream of the request.
   func begin(_ id: Int32) {
     self.id = id
-    transfer.streamID = Int(id)
+    transfer.indices.stream = Int(id)
   }
 
   func received(informational head: [UInt8], status: Int) {
@@ -72,13 +74,13 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
     guard !transfer.holdsBody, transfer.exchange.upgrade == nil else { return .later }
     var count = 0
     while count < room.count {
-      let copied = transfer.copyChunk(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      let copied = chunk.copy(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
+      if copied > 0 { transfer.noteSent(copied) }
       count += copied
-      if transfer.hasSentBody { return .end(count) }
-      if copied > 0 { continue }
+      guard chunk.isSent else { continue }
+      if transfer.upload.isTaken { return .end(count) }
       switch transfer.nextChunk() {
-      case .chunk(let data):
-        transfer.chunk = UploadChunk(data)
+      case .chunk(let data): chunk = UploadChunk(data)
       case .nothingYet: return count > 0 ? .bytes(count) : .later
       case .end(let trailers):
         guard !trailers.isEmpty else { return .end(count) }

@@ -128,7 +128,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     driver.resume(id)
   }
 
-  private func linger() { driver.loop.set(timer, to: driver.loop.now &+ driver.network.options.lingeringTime) }
+  private func linger() { driver.loop.set(timer, to: driver.loop.now &+ driver.transport.options.lingeringTime) }
 
   /// Whether nothing is missing but the end of this direction, once all written bytes are on their way: the user has
   /// left without an end of its own, and the server has ended its direction.

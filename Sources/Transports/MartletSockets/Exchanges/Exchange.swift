@@ -126,10 +126,10 @@ extension HTTPRequest {
   }
 }
 
-/// An exchange and the jobs of its loop, for the tasks that read the response and produce the request's body.
-struct RunningExchange: TransferControl {
+/// How the tasks that read the response and produce the request's body reach the loop's transfer.
+struct LoopTransferControl: TransferControl {
   let exchange: Exchange
-  let jobs: JobQueue<Network>
+  let jobs: JobQueue<TransportState>
 
   var signals: SignalQueue<TransferSignal> { exchange.signals }
 
@@ -139,12 +139,12 @@ struct RunningExchange: TransferControl {
 
   func cancel() { onLoop { $0.cancel() } }
 
-  func fail(_ error: HTTPError) { onLoop { $0.network.abort($0, error) } }
+  func fail(_ error: HTTPError) { onLoop { $0.transport.end($0, with: error) } }
 
   /// Runs an action on the loop's thread, unless the exchange has ended.
   private func onLoop(_ action: @escaping @Sendable (Transfer) -> Void) {
-    jobs.submit { [exchange] network in
-      if let transfer = exchange.transfer.get(on: network.loop) { action(transfer) }
+    jobs.submit { [exchange] transport in
+      if let transfer = exchange.transfer.get(on: transport.loop) { action(transfer) }
     }
   }
 }

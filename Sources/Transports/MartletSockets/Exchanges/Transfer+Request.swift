@@ -4,46 +4,6 @@ import MartletSemantics
 
 // The request's side of a transfer: what a connection sends of it, and how it is sent again.
 
-/// How much of a request's body was sent.
-struct UploadProgress {
-  /// How many bytes were taken from the body's source.
-  var taken: Int64 = 0
-  var sent: Int64 = 0
-  /// How many of the sent bytes were reported to the call's listeners.
-  var reported: Int64 = 0
-  /// Whether the body's source was stopped, so that the request cannot be sent again.
-  var isStopped = false
-}
-
-/// A chunk that is being sent: of a request's body, or of the output of an upgraded connection.
-struct UploadChunk {
-  private(set) var bytes = Data()
-  private var offset = 0
-
-  init() {}
-
-  init(_ bytes: Data) { self.bytes = bytes }
-
-  var isSent: Bool { offset == bytes.count }
-
-  /// Copies unsent bytes, which then count as sent. Returns how many.
-  mutating func copy(into room: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(room.count, bytes.count - offset)
-    guard count > 0 else { return 0 }
-    let start = bytes.startIndex + offset
-    bytes.copyBytes(to: room, from: start..<(start + count))
-    offset += count
-    return count
-  }
-
-  /// Passes the unsent bytes to the closure.
-  func withUnsentBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
-  }
-
-  mutating func markSent(_ count: Int) { offset += count }
-}
-
 /// The connections that could not serve a request.
 struct ConnectionFailures {
   /// Why a request gets another connection.
@@ -76,58 +36,18 @@ struct ConnectionFailures {
 }
 
 extension Transfer {
-  /// Returns the next part of the request's body and counts its bytes as taken.
-  func nextChunk() -> UploadQueue.Next {
-    if holdsBody { return .nothingYet }
-    switch exchange.upload {
-    case .none: return .end(trailers: [:])
-    case .bytes(let data):
-      guard uploaded.taken == 0 else { return .end(trailers: [:]) }
-      uploaded.taken = Int64(data.count)
-      return .chunk(data)
-    case .queue(let queue):
-      let next = queue.next()
-      if case .chunk(let data) = next { uploaded.taken += Int64(data.count) }
-      return next
-    }
-  }
-
-  /// Copies unsent bytes of ``chunk``. Returns how many.
-  func copyChunk(into room: UnsafeMutableRawBufferPointer) -> Int {
-    let count = chunk.copy(into: room)
-    if count > 0 { noteSent(count) }
-    return count
-  }
-
-  /// Whether all bytes of a body of known length were taken from their source, even if the source has not reported its
-  /// end. False if trailers follow.
-  var hasTakenBody: Bool { exchange.bodyLength == uploaded.taken && !exchange.request.body.hasTrailers }
-
-  /// Whether all of these bytes were also sent.
-  var hasSentBody: Bool { hasTakenBody && chunk.isSent }
+  /// Returns the next part of the request's body; nothing yet while it is held.
+  func nextChunk() -> UploadQueue.Next { holdsBody ? .nothingYet : upload.next() }
 
   /// Notes that bytes of the request's body were sent.
   func noteSent(_ count: Int) {
-    uploaded.sent += Int64(count)
-    lastActivity = network.loop.now
+    upload.sent += Int64(count)
+    lastActivity = transport.loop.now
     if exchange.settings.events.contains(.progress) { markDirty() }
   }
 
-  /// Stops the request's body: the server does not need it.
-  func stopUpload() {
-    chunk = UploadChunk()
-    guard case .queue(let queue) = exchange.upload else { return }
-    queue.close()
-    uploaded.isStopped = true
-  }
-
-  /// Whether the request can still be sent from its beginning.
-  var canBeginAgain: Bool {
-    if case .queue = exchange.upload { uploaded.taken == 0 && !uploaded.isStopped } else { true }
-  }
-
   /// Whether the request may move to another connection after it was not sent or not processed on this one.
-  var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.unsentLimit }
+  var mayGoElsewhere: Bool { upload.canBeginAgain && failures.unsent < Self.unsentLimit }
 
   /// Whether it may also be sent again after the server has reported that it did not process the request.
   var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
@@ -148,7 +68,7 @@ extension Transfer {
   func resumeWait(answered: Bool) {
     if answered { isAsking = false }
     guard !isEnded else { return }
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     watchSilence()
   }
 

@@ -14,9 +14,9 @@ extension Transfer {
   private static let discardTime: UInt64 = 1_000_000_000
 
   func watchSilence() {
-    guard !isEnded else { return network.loop.set(self, to: .max) }
+    guard !isEnded else { return transport.loop.set(self, to: .max) }
     let due = timeout.map { lastActivity + $0 } ?? .max
-    network.loop.set(self, to: min(due, nextPing ?? .max))
+    transport.loop.set(self, to: min(due, nextPing ?? .max))
   }
 
   /// When to test the connection next with a PING, which only HTTP/2 has; nil for never.
@@ -28,7 +28,7 @@ extension Transfer {
   /// Checks the silence when the timeout may be over.
   func checkSilence() {
     guard !isEnded, !isPaused, !isAsking else { return }  // The answer sets the timer again.
-    let now = network.loop.now
+    let now = transport.loop.now
     if let nextPing, nextPing <= now {
       lastPing = now
       connection?.driver?.checkLiveness(after: self)
@@ -37,14 +37,14 @@ extension Transfer {
     // Silence does not count while the reader is not waiting for more.
     let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
-    guard due <= now else { return network.loop.set(self, to: min(due, nextPing ?? .max)) }
+    guard due <= now else { return transport.loop.set(self, to: min(due, nextPing ?? .max)) }
     connection?.driver?.checkLiveness(after: self)
     let limit = Quantity.text(.nanoseconds(Int64(clamping: timeout)))
     let (phase, reason) =
       connection == nil
-      ? network.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
+      ? transport.pool.reasonOfWait(of: self) : (phase, "no data was received while \(phase.rawValue)")
     let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
-    network.abort(self, HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
+    transport.end(self, with: HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 }
 #endif

@@ -9,13 +9,10 @@ import MartletSemantics
 /// another allocation. The timer stops when the transfer ends.
 final class Transfer: HeapTimer {
   let exchange: Exchange
-  let network: Network
+  let transport: TransportState
   /// The connection that sends the request; nil while it waits for one.
   private(set) var connection: Connection?
-  /// The number of its stream on the connection; nil over HTTP/1.
-  var streamID: Int?
-  /// Its number while it waits for a connection.
-  var waiter: Int?
+  var indices = Indices()
   /// The key of the connection that it uses or waits for.
   var key: ConnectionKey
   /// The current phase, for errors.
@@ -26,33 +23,41 @@ final class Transfer: HeapTimer {
   /// Whether the connection does not read because the reader is slow; no timeout applies then.
   private(set) var isPaused = false
   var failures = ConnectionFailures()
-  var uploaded = UploadProgress()
-  var chunk = UploadChunk()
+  // SAFETY: as for `TransportState`.
+  @exclusivity(unchecked) var upload: RequestUpload
   /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
   private var hold: HeapTimer?
-  // SAFETY: as for `Network`.
   @exclusivity(unchecked) private(set) var timing: TransferTiming
 
-  /// Its place among the network's transfers.
-  var index = 0
   var lastActivity: UInt64
   /// When the connection was last tested because of ``Exchange/Settings/ping``.
   var lastPing: UInt64 = 0
   /// Whether the reading task is still answering a question: that time does not count as the server's silence.
   var isAsking = false
-  // SAFETY: as for `Network`.
+  // SAFETY: as for `TransportState`.
   @exclusivity(unchecked) private(set) var body = BodyProgress()
   @exclusivity(unchecked) private var buffer: BodyBuffer
   @exclusivity(unchecked) private var undelivered = UndeliveredSignals()
   private var isDirty = false
 
-  init(_ exchange: Exchange, on network: Network) {
+  /// Where those that keep it find it. Each of them writes its own index.
+  struct Indices {
+    /// Its index among the transport's transfers.
+    var transfer = 0
+    /// Its number in the pool while it waits for a connection.
+    var waiter: Int?
+    /// The number of its stream on the connection; nil over HTTP/1.
+    var stream: Int?
+  }
+
+  init(_ exchange: Exchange, on transport: TransportState) {
     self.exchange = exchange
     key = exchange.destination.key
-    self.network = network
-    lastActivity = network.loop.now
-    timing = TransferTiming(start: network.loop.now)
-    buffer = BodyBuffer(network.chunks)
+    upload = RequestUpload(of: exchange)
+    self.transport = transport
+    lastActivity = transport.loop.now
+    timing = TransferTiming(start: transport.loop.now)
+    buffer = BodyBuffer(transport.chunks)
     super.init()
     watchSilence()
   }
@@ -73,7 +78,7 @@ extension Transfer {
     phase = .sending
     noteConnection(connection.facts)
     timing.reusedConnection = isReused
-    timing.requestStart = network.loop.now
+    timing.requestStart = transport.loop.now
     if let time = exchange.settings.expectation { holdBody(for: time) }
   }
 
@@ -88,7 +93,7 @@ extension Transfer {
 
   private func holdBody(for time: UInt64) {
     let hold = HeapTimer { [weak self] in self?.releaseBody() }
-    network.loop.set(hold, to: network.loop.now &+ time)
+    transport.loop.set(hold, to: transport.loop.now &+ time)
     self.hold = hold
   }
 
@@ -99,19 +104,18 @@ extension Transfer {
     connection?.driver?.continueUpload(of: self)
   }
 
-  private func stopHoldTimer() { if let hold { network.loop.set(hold, to: .max) } }
+  private func stopHoldTimer() { if let hold { transport.loop.set(hold, to: .max) } }
 
   /// Prepares for another connection; nothing of a response was received.
   func beginAgain(because cause: ConnectionFailures.Cause) {
     stopHoldTimer()
     hold = nil
     connection = nil
-    streamID = nil
+    indices.stream = nil
     phase = .resolving
     timing = TransferTiming(start: timing.start)
     failures.add(cause)
-    chunk = UploadChunk()
-    (uploaded.taken, uploaded.sent) = (0, 0)
+    upload.beginAgain()
   }
 }
 
@@ -119,7 +123,7 @@ extension Transfer {
 
 extension Transfer {
   /// Notes that the response has begun.
-  func noteFirstByte() { if timing.firstByte == nil { timing.firstByte = network.loop.now } }
+  func noteFirstByte() { if timing.firstByte == nil { timing.firstByte = transport.loop.now } }
 
   /// Counts received bytes of heads and trailers.
   func count(headBytes: Int) { timing.headerBytesReceived += Int64(headBytes) }
@@ -146,19 +150,21 @@ extension Transfer {
     reportSent()
     undelivered.head = lines
     markDirty()
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     watchSilence()
   }
 
-  /// Takes bytes of the body. Returns false if the transfer cannot go on: the connection has to give it up.
+  /// Takes bytes of the body. Returns false if the transfer has ended before its response: its connection has to be
+  /// released.
   func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
     body.received += Int64(bytes.count)
     // Discarded bytes do not extend the time in which they have to arrive.
     if let budget = body.discarding {
       body.discarding = budget - bytes.count
-      return budget >= bytes.count
+      if budget < bytes.count { fail(HTTPError(wrapping: CancellationError())) }
+      return !isEnded
     }
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     markDirty()
     if takesOver(bytes) { return true }
     var rest = bytes
@@ -179,7 +185,7 @@ extension Transfer {
     guard !buffer.isAllocated, bytes.count >= Self.smallestTakenOver else { return false }
     let length = size(for: bytes.count)
     if let length, !BodyBuffer.usesChunk(bodySize: length) { return false }
-    let memory = network.receiveMemory
+    let memory = transport.receiveMemory
     guard memory.hasRoom(after: bytes, for: (length ?? bytes.count) - bytes.count),
       let chunk = memory.giveAway()
     else { return false }
@@ -214,7 +220,7 @@ extension Transfer {
     guard count > 0 else { return buffer.count == 0 ? buffer.release() : () }
     buffer.addFilled(count)
     body.received += Int64(count)
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     markDirty()
   }
 
@@ -249,7 +255,7 @@ extension Transfer {
   func resumeReading() {
     guard isPaused else { return }
     isPaused = false
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     watchSilence()
     connection?.driver?.resumeReading(for: self)
   }
@@ -268,7 +274,7 @@ extension Transfer {
 extension Transfer {
   /// Ends the transfer, whose reader has stopped. A short rest of the body is still received, so that the connection
   /// can be reused.
-  func cancel() { if !startDiscarding() { network.abort(self, HTTPError(wrapping: CancellationError())) } }
+  func cancel() { if !startDiscarding() { transport.end(self, with: HTTPError(wrapping: CancellationError())) } }
 
   /// Begins to discard the rest of the body. Returns false if its length is too large or unknown, or if the request has
   /// a body.
@@ -276,7 +282,7 @@ extension Transfer {
     guard hasHead, !exchange.upload.hasBody, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
     body.discarding = Self.discardLimit
-    lastActivity = network.loop.now
+    lastActivity = transport.loop.now
     buffer.release()
     watchSilence()
     resumeReading()
@@ -289,7 +295,7 @@ extension Transfer {
   private func finish(_ last: consuming TransferSignal) {
     guard !isEnded else { return }
     isEnded = true
-    network.loop.set(self, to: .max)
+    transport.loop.set(self, to: .max)
     stopHoldTimer()
     reportSent()
     flushBuffer()
@@ -297,15 +303,15 @@ extension Transfer {
     undelivered.last = last.measured(metrics)
     if case .queue(let queue) = exchange.upload { queue.close() }
     connection = nil
-    network.ended(self)
+    transport.forget(self)
     markDirty()
   }
 
   /// How long each completed phase took; nil if no listener receives it.
   var metrics: TransferMetrics? {
     guard exchange.settings.events.contains(.metrics) else { return nil }
-    var metrics = timing.metrics(until: network.loop.now)
-    metrics.bytesSent = uploaded.sent
+    var metrics = timing.metrics(until: transport.loop.now)
+    metrics.bytesSent = upload.sent
     metrics.bytesReceived = body.received
     return metrics
   }
@@ -347,9 +353,9 @@ extension Transfer {
   private static let waitedBodyLimit: Int64 = 256 << 10
 
   private func reportSent() {
-    guard exchange.settings.events.contains(.progress), uploaded.sent != uploaded.reported else { return }
-    uploaded.reported = uploaded.sent
-    undelivered.signals.append(.sent(uploaded.sent))
+    guard exchange.settings.events.contains(.progress), upload.sent != upload.reported else { return }
+    upload.reported = upload.sent
+    undelivered.signals.append(.sent(upload.sent))
   }
 
   func add(_ signal: TransferSignal) {
@@ -378,7 +384,7 @@ extension Transfer {
   func markDirty() {
     if isDirty { return }
     isDirty = true
-    network.dirty.append(self)
+    transport.turn.transfers.append(self)
   }
 }
 #endif

@@ -22,7 +22,7 @@ struct SteadyTime {
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
   private(set) var now: UInt64
-  // SAFETY: as for `Network`.
+  // SAFETY: as for `TransportState`.
   @exclusivity(unchecked) private var time = SteadyTime()
   private let epoll: Int32
   @exclusivity(unchecked) private var timers = TimerHeap()

@@ -56,7 +56,8 @@ struct ProxyAuthentication: Sendable {
   ///   - credentials: user name and password, or a source of tokens; nil if there are none: then nothing is ever sent.
   ///   - makeClientNonce: makes a random text; 128 random bits by default.
   init(
-    _ credentials: ProxyCredentials?, makeClientNonce: @escaping @Sendable () -> String = Self.randomText
+    _ credentials: ProxyCredentials?,
+    makeClientNonce: @escaping @Sendable () -> String = { RandomIdentifier.make() }
   ) {
     self.credentials = credentials
     self.makeClientNonce = makeClientNonce
@@ -161,17 +162,11 @@ struct ProxyAuthentication: Sendable {
     case nil: return nil
     case .tokens(let tokens): return challenges.contains { $0.isScheme(tokens.scheme) } ? .token : nil
     case .password(_, let schemes):
-      let allowed = challenges.filter { challenge in
-        (challenge.isScheme("Basic") && schemes.contains(.basic))
-          || (challenge.isScheme("Digest") && schemes.contains(.digest))
+      let strongest = PasswordChallenge.strongest(of: challenges, allowing: schemes, realm: nil) {
+        MessageDigest.hash($0, Data()) != nil
       }
-      let strongest = PasswordChallenge.strongest(of: allowed, realm: nil) { MessageDigest.hash($0, Data()) != nil }
       return strongest.map { .password($0) }
     }
-  }
-
-  private static let randomText: @Sendable () -> String = {
-    Data((0..<16).map { _ in UInt8.random(in: 0...255) }).hexadecimal
   }
 }
 

@@ -21,9 +21,11 @@ enum ProxyRoute: Sendable, Hashable {
   /// Whether the connection to the proxy uses TLS.
   var isSecure: Bool { if case .http(_, isTLS: true) = self { true } else { false } }
 
-  /// Whether requests go to the proxy itself, with the absolute URL as their target (RFC 9112 §3.2.2), and not through
-  /// a tunnel.
-  func sendsToProxy(for origin: Origin) -> Bool { if case .http = self { !origin.isSecure } else { false } }
+  /// The proxy that gets requests for an origin itself, with the absolute URL as their target (RFC 9112 §3.2.2); nil if
+  /// there is none, or if requests go through a tunnel.
+  func forwarder(for origin: Origin) -> ProxyServer? {
+    if case .http(let server, _) = self, !origin.isSecure { server } else { nil }
+  }
 }
 
 /// The proxy settings of a transport: which requests use which proxy. Made once, from ``Proxy`` and the environment.

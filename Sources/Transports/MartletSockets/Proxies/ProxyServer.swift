@@ -50,7 +50,7 @@ struct ProxyServer: Sendable, Hashable {
 /// The credentials that identify a client to a proxy.
 enum ProxyCredentials: Sendable, Hashable {
   /// A user name and a password, and the schemes by which they may be sent to an HTTP proxy.
-  case password(Credential, schemes: Set<Proxy.Scheme>)
+  case password(Credential, schemes: Set<PasswordScheme>)
   /// The source of a token for each request to an HTTP proxy.
   case tokens(any ProxyTokens)
 

@@ -27,7 +27,7 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !bytes.isEmpty, !hasInputEnded else { return }
     if !hasAnswer {
-      isAnswering = connection.loop.now &- lastSending < connection.network.options.blockingWait
+      isAnswering = connection.loop.now &- lastSending < connection.transport.options.blockingWait
     }
     hasAnswer = true
     upgrade.input.push(.bytes(Data(bytes)))
@@ -115,9 +115,9 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   func close(sendingRest: Bool) { connection.close() }
 
   // It belongs to one user: no request gets it.
-  func start(_ transfer: Transfer) { connection.network.sendElsewhere(transfer) }
+  func start(_ transfer: Transfer) { connection.transport.sendElsewhere(transfer) }
   func continueUpload(of transfer: Transfer) {}
   func resumeReading(for transfer: Transfer) {}
-  func abandon(_ transfer: Transfer) {}
+  func release(_ transfer: Transfer) {}
 }
 #endif

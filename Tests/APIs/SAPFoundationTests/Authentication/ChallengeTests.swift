@@ -134,16 +134,16 @@ struct ChallengeTests {
     for _ in 0..<2 { #expect(await session.outcome(of: server.url("/")).text == "welcome") }
   }
 
-  @Test func ifTheStrongestSchemeIsRejectedTheNextIsAskedAbout() async throws {
-    let server = try LoopbackServer { request in
+  @Test(arguments: [
+    [#"Digest realm="office", nonce="n", qop="auth""#, #"Basic realm="office""#],
+    [#"Digest realm="office", nonce="n", qop="auth", Basic realm="office""#],
+  ])
+  func ifTheStrongestSchemeIsRejectedTheNextIsAskedAbout(_ lines: [String]) async throws {
+    var challenges = HTTPFields()
+    for line in lines { challenges.append(line, for: .wwwAuthenticate) }
+    let server = try LoopbackServer { [challenges] request in
       request.fields[.authorization]?.hasPrefix("Basic") == true
-        ? .text("welcome")
-        : .status(
-          .unauthorized,
-          fields: [
-            .wwwAuthenticate: #"Digest realm="office", nonce="n", qop="auth""#,
-            .wwwAuthenticate: #"Basic realm="office""#,
-          ])
+        ? .text("welcome") : .status(.unauthorized, fields: challenges)
     }
     let methods = Mutex<[String]>([])
     let probe = ObserverProbe { probe in
@@ -156,6 +156,22 @@ struct ChallengeTests {
 
     #expect(await SAPURLSession.uncached(probe).outcome(of: server.url("/")).text == "welcome")
     #expect(methods.withLock { $0 } == [NSURLAuthenticationMethodHTTPDigest, NSURLAuthenticationMethodHTTPBasic])
+  }
+
+  @Test func aRejectedSchemeIsNotAskedAboutAgain() async throws {
+    let server = try LoopbackServer { _ in
+      .status(
+        .unauthorized,
+        fields: [
+          .wwwAuthenticate: #"Digest realm="office", nonce="n", algorithm=X"#,
+          .wwwAuthenticate: #"Basic realm="office""#,
+        ])
+    }
+    let probe = ObserverProbe { $0.onChallenge = { _ in .rejectProtectionSpace } }
+
+    #expect(await SAPURLSession.uncached(probe).outcome(of: server.url("/")).status == 401)
+    #expect(probe.log.filter { $0.hasPrefix("challenge") } == ["challenge 0"])
+    #expect(server.requests.count == 1)
   }
 
   @Test func aDigestIsComputed() async throws {

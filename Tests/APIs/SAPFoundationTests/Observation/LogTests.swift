@@ -53,6 +53,45 @@ struct LogTests {
     #expect(log.lines.value.contains { $0.contains("\(server.port)/again") })
   }
 
+  @Test func aSinkMayWaitForAThreadThatChangesTheCookies() async throws {
+    struct Failure: Error { let id = UUID() }
+    final class Broken: CodableStoring {
+      let failure = Failure()
+      func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? { nil }
+      func put<T: Codable>(_ value: T, for key: String) throws { throw failure }
+      func remove(for key: String) throws {}
+    }
+    struct Sink: LogSink {
+      let text: String
+      let storage: SAPHTTPCookieStorage
+      let isFree = Shared<Bool?>(nil)
+
+      func write(_ line: String, at level: LogLevel) {
+        guard line.contains(text) else { return LogCollector.shared.write(line, at: level) }
+        let isOver = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          storage.removeCookies(since: .distantPast)
+          isOver.signal()
+        }
+        let isFree = isOver.wait(timeout: .now() + 20) == .success
+        self.isFree.change { $0 = isFree }
+      }
+    }
+    let store = Broken()
+    let storage = SAPHTTPCookieStorage(persistentStorage: store, options: .persistSessionCookies)
+    let cookie = HTTPCookie(properties: [.name: "a", .value: "1", .domain: "example.com", .path: "/"])
+    let sink = Sink(text: store.failure.id.uuidString, storage: storage)
+    let loggers = SAPURLSession.logSink
+    SAPURLSession.logSink = sink
+
+    storage.setCookie(try #require(cookie))
+
+    await sink.isFree.wait { $0 != nil }  // Another session may write the line, on its thread.
+    SAPURLSession.logSink = loggers
+    #expect(sink.isFree.value == true)
+    #expect(storage.cookies?.isEmpty == true)
+  }
+
   @Test func aPartHasALoggerOfItsOwn() {
     let part = "Part\(UInt64.random(in: 0 ... .max))"
     SessionLog.write(.debug, part, "heard")

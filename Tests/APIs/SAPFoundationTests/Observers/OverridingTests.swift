@@ -370,7 +370,7 @@ struct ConnectivityTests {
     task.resume()
     if waits {
       for count in [2, 1, 1] {
-        try await clock.sleepers(count)  // at first also the watch for observers that do not answer
+        try await clock.sleepers(count)  // at first with the watch for observers that do not answer
         clock.advance(by: .seconds(30))
       }
       task.cancel()

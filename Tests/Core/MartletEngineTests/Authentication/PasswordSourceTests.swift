@@ -91,6 +91,24 @@ struct PasswordSourceTests {
     #expect(server.schemes == ["Basic", "Digest", "Digest"])
   }
 
+  @Test(arguments: [
+    "Basic realm=r", "Digest realm=r, nonce=n, algorithm=X, Basic realm=r", "Digest realm=r, Basic realm=r",
+    "Digest realm=r, nonce=n, qop=auth-int, Basic realm=r",
+  ])
+  func whereOnlyDigestIsAllowedThePasswordItselfIsNeverSent(_ challenges: String) async throws {
+    let transport = RecordingTransport(
+      around: MockTransport { _ in .status(.unauthorized, fields: [.wwwAuthenticate: challenges]) })
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      PasswordSource(Self.right, for: Self.scope, schemes: [.digest], offer: .preemptive)
+    ]
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    let body = RequestBody.stream { AsyncStream<Data> { $0.finish() } }
+
+    #expect(try await session.data(for: HTTPRequest(.post, origin, body: body)).1.status == .unauthorized)
+    #expect(transport.records.map { $0.request.fields[.authorization] } == [nil])
+  }
+
   @Test func aRefusedPreemptivePasswordIsSentOnce() async throws {
     let server = PasswordServer(.basic)
     let session = server.session(PasswordSource(Self.wrong, for: Self.scope, offer: .preemptive))

@@ -130,6 +130,49 @@ struct AttemptLoopTests {
     #expect(source.isCancelled)
   }
 
+  @Test func aReplacementInMemoryCancelsTheBodyOfTheResponse() async throws {
+    let source = WatchedSource(["never read"])
+    let transport = TestTransport { _ in HTTPResponse(body: ResponseBody(from: source), url: origin) }
+    let replacing = TestInterceptor(review: { _, _ in .replace(.text("other")) })
+
+    let (data, _) = try await session(transport, [replacing]).data(for: HTTPRequest(.get, origin))
+
+    #expect(source.isCancelled)
+    #expect(String(decoding: data, as: UTF8.self) == "other")
+  }
+
+  /// A body that reads another one.
+  private struct WrappingSource: BodySource {
+    let base: any BodySource
+
+    func next() async throws -> Data? { try await base.next() }
+  }
+
+  @Test(arguments: [true, false])
+  func aReplacementThatReadsTheBodyOfTheResponseDoesNotCancelIt(_ wraps: Bool) async throws {
+    let source = WatchedSource(["whole"])
+    let transport = TestTransport { _ in HTTPResponse(body: ResponseBody(from: source), url: origin) }
+    let seen = Mutex<[Bool]>([])
+    let interceptors = [
+      TestInterceptor(review: { _, _ in
+        seen.withLock { $0.append(source.isCancelled) }
+        return .accept
+      }),
+      TestInterceptor(review: { outcome, _ in
+        var response = try outcome.get()
+        response.fields["X-Reviewed"] = "yes"
+        if wraps { response.body = ResponseBody(from: WrappingSource(base: source)) }
+        return .replace(response)
+      }),
+    ]
+
+    let (data, response) = try await session(transport, interceptors).data(for: HTTPRequest(.get, origin))
+
+    #expect(seen.withLock { $0 } == [false])
+    #expect(response.fields["X-Reviewed"] == "yes")
+    #expect(String(decoding: data, as: UTF8.self) == "whole")
+  }
+
   @Test func everyResendCountsTowardsOneLimit() async throws {
     let sends = Mutex(0)
     let transport = TestTransport { _ in

@@ -1,5 +1,6 @@
 import CallDoubles
 import MartletSemantics
+import MartletSockets
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -144,6 +145,46 @@ struct CallDeadlineTests {
     let gate = CallGate()
     #expect(ClosableTransport(AwareTransport { _, _ in .text("hello") }, gate).endsAtDeadline)
     #expect(!ClosableTransport(CallTransport { _, _ in .text("hello") }, gate).endsAtDeadline)
+  }
+
+  private func configurationWithAllLayers() -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.limits.concurrency = ConcurrencyLimit(10)
+    configuration.limits.rate = RateLimit(100, per: .seconds(1))
+    configuration.limits.circuitBreaker = CircuitBreaker()
+    configuration.limits.hedging = Hedging()
+    configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
+    configuration.options.decompressionRatioLimit = 1000
+    configuration.options.deadline = .seconds(60)
+    configuration.listeners = [EventHandler(.all) { _, _ in }]
+    return configuration
+  }
+
+  /// Otherwise each call with a deadline would cost a task for its transport and one for its body.
+  @Test func everyLayerAroundSocketsEndsAtTheDeadline() async throws {
+    let coded = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA=="))  // gzip of "hello"
+    let server = try LoopbackServer { _ in
+      .data(coded).with(.contentEncoding, "gzip").with(.cacheControl, "max-age=60").with(.setCookie, "a=1")
+    }
+    let bodies = Log<Bool>()
+    var configuration = configurationWithAllLayers()
+    configuration.interceptors = [
+      TestInterceptor(review: { outcome, _ in
+        let body = try outcome.get().body
+        bodies.append(Deadline.ends(body.source))
+        return .accept
+      })
+    ]
+    let transport = SocketTransport()
+    #expect(AttemptLoop(to: transport, configuration).transportEndsAtDeadline)
+
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    for source in [HTTPResponse.Source.network, .cache] {
+      let (data, response) = try await session.data(for: HTTPRequest(.get, server.url("/")))
+      #expect(data == Data("hello".utf8))
+      #expect(response.source == source)
+    }
+    #expect(bodies.entries == [true, true])
   }
 
   @Test func theDeadlineEndsTheWaitForABody() async throws {

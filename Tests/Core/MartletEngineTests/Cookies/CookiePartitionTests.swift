@@ -70,6 +70,20 @@ struct CookiePartitionTests {
     #expect(try await jar.partition(name).cookies(for: home).map(\.value) == ["late"])
   }
 
+  /// Otherwise the line of every later request would be made again.
+  @Test(arguments: ["", "anna"])
+  func aSignOutThatRemovesNothingChangesNothing(_ name: String) async throws {
+    let store = MemoryCookieStore()
+    let jar = CookieJar(store: store)
+    try await jar.partition("ben").store(setCookie: ["id=1"], for: home)
+    let before = store.revision
+
+    try await jar.removePartition(name)
+
+    #expect(store.revision == before)
+    #expect(try await jar.partition("ben").allCookies().map(\.value) == ["1"])
+  }
+
   @Test func aSignOutConcernsTheCallsOfItsPartition() async throws {
     let call = Call()
     let head = ResponseHead(status: .ok, fields: [.setCookie: "id=late"])

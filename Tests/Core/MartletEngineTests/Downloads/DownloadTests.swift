@@ -56,6 +56,23 @@ struct DownloadTests {
     #expect(names.isEmpty)
   }
 
+  /// A year of two digits is the latest one that is at most 50 years in the future. In 1999, that is 1970, and the date
+  /// is a validator.
+  @Test func theCenturyOfAValidatorFollowsFromTheSessionsTime() async throws {
+    var configuration = SessionConfiguration()
+    configuration.now = { Date(timeIntervalSince1970: 946_000_000) }
+    let half = MockResponse(
+      fields: [.lastModified: "Thursday, 01-Jan-70 00:00:00 GMT", .date: "Fri, 24 Dec 1999 01:46:40 GMT"]
+    ) { ResponseBody(length: 10, from: WatchedSource(["half"])) }
+    let session = HTTPSession(transport: ScriptedTransport(half), configuration: configuration)
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.resumableDownload(for: HTTPRequest(.get, origin), to: folder.file("file"))
+    }
+
+    #expect(error?.resumption?.byteCount == 4)
+  }
+
   @Test func aStatusThatIsNoSuccessWritesNoFile() async throws {
     let response = try await session(WatchedSource(["not here"]), status: .notFound)
       .download(for: HTTPRequest(.get, origin), to: folder.file("file"), expecting: .any)

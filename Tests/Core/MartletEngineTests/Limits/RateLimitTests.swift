@@ -229,6 +229,15 @@ struct RateLimitTests {
     #expect(try await late.value.1.status == .ok)
   }
 
+  @Test func aRetryAfterDateIsMeasuredByTheSessionsTime() async throws {
+    let now = Date(timeIntervalSince1970: 1_000_000_000)
+    let later = HTTPDate.format(now.addingTimeInterval(30))
+    let busy = MockResponse(status: .tooManyRequests, fields: ["Retry-After": later])
+    let session = session(.ofServers, ScriptedTransport(busy)) { $0.now = { now } }
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    #expect(log.lines.contains("limit: http://a.example: the server wants no requests for 30 s"))
+  }
+
   @Test func aPauseIsLimitedAndNeedNotBeObeyed() async throws {
     let busy = MockResponse(status: .tooManyRequests, fields: ["Retry-After": "999999"])
     let first = session(.ofServers, ScriptedTransport(busy))

@@ -103,6 +103,21 @@ struct LogListenerTests {
       ])
   }
 
+  @Test(
+    arguments: [
+      (.resend(HTTPRequest(.get, origin), after: .zero, reason: "busy", failure: nil), "again: busy"),
+      (.resend(HTTPRequest(.get, origin), after: .seconds(2), reason: "busy", failure: nil), "again in 2 s: busy"),
+      (.cached(.stale), "the response comes from the cache, and is stale"),
+    ] as [(Event, String)])
+  func aLineHasTheWordsOfTheEventsDescription(_ event: Event, _ words: String) {
+    let lines = Lines()
+
+    Call(listeners: [LogListener(to: lines)]).emit(event)
+
+    #expect("\(event)" == words)
+    #expect(lines.texts == ["debug \(words)"])
+  }
+
   @Test func theLineContainsTheTransportsMeasurements() async {
     let transport = MeasuredTransport()
     let request = HTTPRequest(.post, origin, body: .data(Data(count: 1234)))

@@ -223,6 +223,18 @@ struct RetryTests {
     #expect(try await call.value == .ok)
   }
 
+  @Test func aRetryAfterDateIsMeasuredByTheSessionsTime() async throws {
+    let now = Date(timeIntervalSince1970: 1_000_000_000)
+    let later = HTTPDate.format(now.addingTimeInterval(30))
+    let transport = ScriptedTransport(.status(.serviceUnavailable, fields: [.retryAfter: later]), .text("never"))
+    var policy = policy(1)
+    policy.retryAfterLimit = .seconds(10)
+    let session = session(transport, policy) { $0.now = { now } }
+    let (_, response) = try await session.data(for: HTTPRequest(.get, origin))
+    #expect(response.status == .serviceUnavailable)
+    #expect(notes.first?.contains("the server asks to wait 30 s, more than the limit of 10 s") == true)
+  }
+
   @Test func theLastAttemptOfACallIsDeliveredAndNotAnError() async throws {
     let transport = MockTransport { _ in .status(.serviceUnavailable) }
     let session = session(transport, policy(100)) { $0.attemptLimit = 3 }

@@ -68,6 +68,57 @@ struct SignalQueueTests {
     #expect(queue.waitingSince == nil)
   }
 
+  /// A state of a queue, before a signal is added.
+  enum Before: CaseIterable, Sendable {
+    case empty, unreadBytes, unreadProgress, full, emptyAndPaused, stopped, awaited, awaitedAndPaused
+  }
+
+  /// Brings a queue into a state, calls the closure with it, and returns what the reader and the sender see afterwards.
+  private func views(of before: Before, _ add: (SignalQueue<Signal>) -> Void) async throws -> [String] {
+    let isWaiting = Gate()
+    let queue = SignalQueue<Signal>(
+      highWater: 100,
+      clock: {
+        isWaiting.open()
+        return 1
+      })
+    switch before {
+    case .empty, .emptyAndPaused, .awaited, .awaitedAndPaused: break
+    case .unreadBytes: queue.push([.chunk(30)])
+    case .unreadProgress: queue.push([.sent(1)])
+    case .full: queue.push([.chunk(60), .chunk(40)])
+    case .stopped: queue.stop(Stopped())
+    }
+    var reader: Task<SignalQueue<Signal>.Pulled, any Error>?
+    if before == .awaited || before == .awaitedAndPaused {
+      reader = Task { try await queue.next() }
+      try await isWaiting.wait()
+    }
+    if [.full, .emptyAndPaused, .awaitedAndPaused].contains(before) { #expect(queue.pauseIfFull(adding: 100)) }
+
+    add(queue)
+
+    var views = ["paused: \(queue.isPaused), waiting: \(queue.waitingSince != nil)"]
+    if let reader {
+      let pulled = try await reader.value
+      views.append("\(pulled)")
+    }
+    do {
+      while let pulled = try queue.nextIfReady() { views.append("\(pulled)") }
+    } catch { views.append("\(error)") }
+    views.append("paused: \(queue.isPaused), free: \((0...100).first { queue.pauseIfFull(adding: $0) } ?? -1)")
+    return views
+  }
+
+  @Test(arguments: Before.allCases)
+  func aSignalAloneHasTheSameEffectAsInAnArray(_ before: Before) async throws {
+    for signal in [Signal.sent(2), .chunk(0), .chunk(1), .chunk(26), .chunk(200)] {
+      let alone = try await views(of: before) { $0.push(signal) }
+      let inArray = try await views(of: before) { $0.push([signal]) }
+      #expect(alone == inArray, "\(signal)")
+    }
+  }
+
   @Test func unreadProgressIsReplacedByALaterOne() async throws {
     let queue = SignalQueue<Signal>(highWater: 100)
 

@@ -50,6 +50,19 @@ struct PasswordChallengeTests {
     #expect(strongest("Digest realm=a, nonce=n, Basic realm=b", realm: "c") == nil)
   }
 
+  @Test(
+    arguments: [
+      ("Digest realm=a, nonce=n, Basic realm=b", [.digest], .digest), ("Digest realm=a, Basic realm=b", [.digest], nil),
+      ("Digest realm=a, nonce=n, algorithm=X, Basic realm=b", [.digest], nil),
+      (#"Digest realm=a, nonce=n, qop="auth-int", Basic realm=b"#, [.digest], nil),
+      ("Digest realm=a, nonce=n, Basic realm=b", [.basic], .basic), ("Digest realm=a, nonce=n", [.basic], nil),
+      ("Digest realm=a, nonce=n, Basic realm=b", [], nil),
+    ] as [(String, Set<PasswordScheme>, PasswordScheme?)])
+  func onlyAllowedSchemesAreAnswered(_ line: String, _ schemes: Set<PasswordScheme>, expected: PasswordScheme?) {
+    let challenges = AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line])
+    #expect(PasswordChallenge.strongest(of: challenges, allowing: schemes, realm: nil)?.scheme == expected)
+  }
+
   @Test func aChallengeWithAnUnavailableHashIsSkipped() {
     let line = "Digest nonce=a, algorithm=MD5, Basic realm=r"
     let challenges = AuthenticationChallenge.challenges(in: [.wwwAuthenticate: line])

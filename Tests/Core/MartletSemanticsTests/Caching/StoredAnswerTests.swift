@@ -42,7 +42,7 @@ struct StoredAnswerTests {
       "the tag decides before the date", [.eTag: "\"a\"", .lastModified: moment(-100)],
       [.ifNoneMatch: "\"b\"", .ifModifiedSince: moment(0)], 200),
     Row(
-      "and also where the date is older", [.eTag: "\"a\"", .lastModified: moment(-100)],
+      "the tag decides even where the date is older", [.eTag: "\"a\"", .lastModified: moment(-100)],
       [.ifNoneMatch: "\"a\"", .ifModifiedSince: moment(-500)], 304),
     Row("a range", [:], [.range: "bytes=2-4"], 206),
     Row("a range beyond the end", [:], [.range: "bytes=10-"], 416),

@@ -13,6 +13,13 @@ struct RandomIdentifierTests {
     #expect(Set(texts.map { Array($0)[19] }) == ["8", "9", "a", "b"])
   }
 
+  @Test func anIdentifierHas128RandomBits() {
+    let texts = (0..<1000).map { _ in RandomIdentifier.make() }
+    for text in texts { #expect(text.wholeMatch(of: /[0-9a-f]{32}/) != nil) }
+    #expect(Set(texts).count == 1000)
+    for position in 0..<32 { #expect(Set(texts.map { Array($0)[position] }).count == 16) }
+  }
+
   @Test func theTextIsThatOfFoundationInLowerCase() {
     for _ in 0..<100 {
       let identifier = UUID.random()

@@ -72,6 +72,19 @@ struct OAuthClientTests {
     #expect(server.received.count == 1)
   }
 
+  @Test func lifetimeOfATokenIsMeasuredByTheTimeOfTheClientsSession() async throws {
+    let server = try OAuthServer { _, count in OAuthServer.token("\(count)", seconds: 3600) }
+    let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }
+    let now = Awaitable(Date(timeIntervalSince1970: 1_000_000_000))
+    let client = server.client(now: { now.value })
+    let session = session(client.tokens(for: .origin(of: api.url), by: .clientCredentials()))
+
+    for (seconds, token) in [(0, "0"), (3500, "0"), (100, "1")] as [(TimeInterval, String)] {
+      now.update { $0 += seconds }
+      #expect(try await session.text(for: HTTPRequest(.get, api.url)).0 == "Bearer \(token)")
+    }
+  }
+
   @Test func requestsGetTheTokenOfTheClient() async throws {
     let server = try OAuthServer { _, count in OAuthServer.token("\(count)") }
     let accepted = Awaitable("0")
@@ -114,6 +127,21 @@ struct OAuthClientTests {
     let store = MemoryKeyValueStore()
     let tokens = try await server.client().tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
     try store.set(JSONEncoder().encode(AccessToken("other")), for: "oauth-token")
+
+    #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
+    #expect(server.received.isEmpty)
+  }
+
+  /// The token would have expired long ago by the system's time.
+  @Test func tokenOfAnotherProcessIsFreshByTheTimeOfTheClientsSession() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("own") }
+    let api = try api { "other" }
+    let store = MemoryKeyValueStore()
+    let now = Date(timeIntervalSince1970: 1_000_000_000)
+    let tokens = try await server.client(now: { now })
+      .tokens(for: .origin(of: api.url), by: .clientCredentials(), keptIn: store)
+    try store.set(
+      JSONEncoder().encode(AccessToken("other", expires: now.addingTimeInterval(3600))), for: "oauth-token")
 
     #expect(try await session(tokens).data(for: HTTPRequest(.get, api.url)).1.status == .ok)
     #expect(server.received.isEmpty)

@@ -29,11 +29,12 @@ final class OAuthServer: Sendable {
   /// The forms so far, with the path and the `Authorization` of their requests.
   var received: [Form] { forms.all }
 
-  func client(_ authentication: OAuthClient.Authentication = .none, clock: any Clock<Duration> = ContinuousClock())
-    -> OAuthClient
-  {
+  func client(
+    _ authentication: OAuthClient.Authentication = .none, clock: any Clock<Duration> = ContinuousClock(),
+    now: @escaping @Sendable () -> Date = { .now }
+  ) -> OAuthClient {
     var configuration = SessionConfiguration()
-    configuration.clock = clock
+    (configuration.clock, configuration.now) = (clock, now)
     return OAuthClient(
       id: "app", tokenEndpoint: server.url("/token"), authentication: authentication,
       session: HTTPSession(transport: SocketTransport(), configuration: configuration))

@@ -38,6 +38,12 @@ struct ForeignArchiveTests {
     #expect(response.fields.count == 4)
   }
 
+  @Test(arguments: [#"a=1\nb=2"#, #"a=1\r\nb=2"#, #"a=1\r\nb=2\r\n"#])
+  func eachLineBreakDividesCookies(value: String) async throws {
+    let replay = try replay(#""status": 200, "headers": [{"name": "set-cookie", "value": "\#(value)"}]"#)
+    #expect(try await ask(replay).networkHead?.fields[values: .setCookie] == ["a=1", "b=2"])
+  }
+
   @Test(arguments: [
     (#""status": 200, "content": {"size": 5, "mimeType": "text/plain"}"#, "left out: 5 bytes"),
     (#""status": 200, "content": {"size": 5, "text": "é", "encoding": "base64"}"#, "invalid base64"),

@@ -82,6 +82,19 @@ struct MisbehaviourTests {
     #expect(ContinuousClock.now - start >= .milliseconds(40))
   }
 
+  @Test(arguments: [
+    Reply.text("hello").delayed(by: .seconds(Int64.max)), Reply.text("hello").dripped(2, every: .seconds(Int64.max)),
+  ])
+  func aPauseWithoutEndIsOverWhenTheClientDisconnects(reply: Reply) async throws {
+    let client = try ConnectedServer { _ in reply }
+    try client.get("/")
+    _ = try await client.server.request(1)
+
+    client.client.close()
+
+    #expect(try await client.server.end(ofConnection: 1) == .client)
+  }
+
   @Test func aTruncatedBodyEndsBeforeItsLength() async throws {
     let client = try ConnectedServer { _ in .text("hello").truncated(after: 3) }
     try client.get("/")

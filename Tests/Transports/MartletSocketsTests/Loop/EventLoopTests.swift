@@ -42,23 +42,27 @@ struct EventLoopTests {
   }
 
   /// Runs a loop on a thread until a job stops it.
+  ///
+  /// - Returns: a gate that opens when the loop has stopped.
   private func start(
     _ queue: JobQueue<Context>, lending loan: LoopLoan<Context>? = nil,
     finishTurn: @escaping @Sendable (Context) -> Void = { _ in }
-  ) throws -> Gate {
-    let isOver = Gate()
-    let context = LoopBound<Context?>(nil)
-    let started = Gate()
+  ) async throws -> Gate {
+    let (hasStarted, isOver) = (Gate(), Gate())
     let failure = Mutex<(any Error)?>(nil)
     Thread.detachNewThread {
       do {
-        let own = try Context(queue)
-        context.set(own, on: own.loop)
-        started.open()
-        own.loop.run(queue, in: own, lending: { _ in loan }, finishTurn: finishTurn)
-      } catch { failure.withLock { $0 = error } }
+        let context = try Context(queue)
+        hasStarted.open()
+        context.loop.run(queue, in: context, lending: { _ in loan }, finishTurn: finishTurn)
+      } catch {
+        failure.withLock { $0 = error }
+        hasStarted.open()
+      }
       isOver.open()
     }
+    try await hasStarted.wait()
+    if let error = failure.withLock({ $0 }) { throw error }
     return isOver
   }
 
@@ -71,7 +75,7 @@ struct EventLoopTests {
   @Test func theTimeIsThatOfTheClockWhileOtherThreadsBorrowTheLoop() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
     let loan = LoopLoan<Context>()
-    let isOver = try start(queue, lending: loan)
+    let isOver = try await start(queue, lending: loan)
     queue.submit { $0.tick() }
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
@@ -93,7 +97,7 @@ struct EventLoopTests {
 
   @Test func jobsOfManyThreadsAreDoneInTheirOrder() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue)
+    let isOver = try await start(queue)
     let log = Log<(Int, Int)>()
     await withTaskGroup(of: Void.self) { group in
       for sender in 0..<8 {
@@ -110,7 +114,7 @@ struct EventLoopTests {
   /// The loop sleeps between the jobs, because each is submitted after the one before it was done.
   @Test func aJobWakesASleepingLoop() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue)
+    let isOver = try await start(queue)
     for _ in 0..<500 {
       let isDone = Gate()
       queue.submit { _ in isDone.open() }
@@ -122,12 +126,20 @@ struct EventLoopTests {
 
   @Test func aTimerEndsAWait() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue)
+    let isOver = try await start(queue)
+    let times = Log<(due: UInt64, now: UInt64)>()
     queue.submit { context in
       let loop = context.loop
-      loop.set(HeapTimer { [unowned loop] in loop.stop() }, to: loop.now + 20_000_000)
+      let due = loop.now + 20_000_000
+      let timer = HeapTimer { [unowned loop] in
+        times.append((due, loop.now))
+        loop.stop()
+      }
+      loop.set(timer, to: due)
     }
     try await isOver.wait()
+    let (due, now) = try #require(times.entries.first)
+    #expect(now >= due)
   }
 
   @Test func aLoopThatCannotWatchItsWakeUpIsAnError() {
@@ -138,7 +150,7 @@ struct EventLoopTests {
   /// else happens.
   @Test func aTurnFollowsAtOnceWhenASocketCannotBeWatched() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue) { context in
+    let isOver = try await start(queue) { context in
       guard context.handlers.first?.count == 1 else { return }
       for socket in context.sockets { socket.close() }
       context.loop.stop()
@@ -165,7 +177,7 @@ struct EventLoopTests {
     for pair in pairs { try #require(send(pair[1], [1], 1, 0) == 1) }
     defer { for pair in pairs { close(pair[1]) } }
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let isOver = try start(queue)
+    let isOver = try await start(queue)
     let counts = Mutex<[Int]>([])
     queue.submit { context in
       context.sockets = pairs.map { Socket(owning: $0[0], on: context.loop) }

@@ -14,7 +14,7 @@ struct ProxyAuthenticationTests {
   private let get = (method: HTTPMethod.get, target: "http://a.example/x?y")
   private let basic = "Basic YW5uYTpzZWNyZXQ="
 
-  private func make(_ schemes: Set<Proxy.Scheme> = [.basic, .digest]) -> ProxyAuthentication {
+  private func make(_ schemes: Set<PasswordScheme> = [.basic, .digest]) -> ProxyAuthentication {
     let count = Counter()
     return ProxyAuthentication(anna(schemes)) { "client\(count.next() == 1 ? "" : "\(count.value)")" }
   }
@@ -102,7 +102,7 @@ struct ProxyAuthenticationTests {
   @Test func onlyAllowedSchemesAreAnsweredAndTheStrongestFirst() throws {
     let both: HTTPFields = [.proxyAuthenticate: "Basic realm=\"x\", Digest realm=\"x\", nonce=\"n\", qop=\"auth\""]
     let none: HTTPFields = [.proxyAuthenticate: "Negotiate, Bearer realm=\"x\""]
-    func answer(_ schemes: Set<Proxy.Scheme>, _ fields: HTTPFields) throws -> String? {
+    func answer(_ schemes: Set<PasswordScheme>, _ fields: HTTPFields) throws -> String? {
       var proxy = make(schemes), progress = Progress()
       _ = try proxy.authorization(for: get, &progress)
       guard proxy.answers(fields, &progress) else { return nil }

@@ -108,7 +108,7 @@ struct ProxyRouteTests {
   }
 
   @Test func credentialsOfTheEnvironmentAreSentByBasicOnly() throws {
-    func schemes(_ text: String, _ proxy: Proxy) throws -> Set<Proxy.Scheme>? {
+    func schemes(_ text: String, _ proxy: Proxy) throws -> Set<PasswordScheme>? {
       let origin = try #require(Origin(url("http://a.example/")))
       let server = try ProxySettings(proxy, environment: ["http_proxy": text]).route(to: origin).server
       return if case .password(_, let schemes) = server?.credentials { schemes } else { nil }
@@ -134,10 +134,10 @@ struct ProxyRouteTests {
   @Test func onlyPlainRequestsGoToTheProxyItself() throws {
     let plain = try #require(Origin(url("http://a/"))), secure = try #require(Origin(url("https://a/")))
     let server = ProxyServer(host: "p", port: 1, credentials: nil, source: .setting)
-    #expect(ProxyRoute.http(server, isTLS: true).sendsToProxy(for: plain))
-    #expect(!ProxyRoute.http(server, isTLS: true).sendsToProxy(for: secure))
-    #expect(!ProxyRoute.socks5(server, resolvesNames: true).sendsToProxy(for: plain))
-    #expect(!ProxyRoute.direct.sendsToProxy(for: plain))
+    #expect(ProxyRoute.http(server, isTLS: true).forwarder(for: plain) == server)
+    #expect(ProxyRoute.http(server, isTLS: true).forwarder(for: secure) == nil)
+    #expect(ProxyRoute.socks5(server, resolvesNames: true).forwarder(for: plain) == nil)
+    #expect(ProxyRoute.direct.forwarder(for: plain) == nil)
   }
 
   @Test func noDescriptionShowsCredentials() throws {

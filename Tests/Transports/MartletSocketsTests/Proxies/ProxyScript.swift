@@ -13,7 +13,7 @@ func testProxy(_ credentials: ProxyCredentials? = nil) -> ProxyServer {
 }
 
 /// The user of the tests.
-func anna(_ schemes: Set<Proxy.Scheme> = [.basic, .digest]) -> ProxyCredentials {
+func anna(_ schemes: Set<PasswordScheme> = [.basic, .digest]) -> ProxyCredentials {
   .password(Credential(user: "anna", password: "secret"), schemes: schemes)
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 import TestServers
 import Testing
 
-/// Each option of a request has the same effect over HTTP/1.1 and HTTP/2, and also if it is an option of the session.
+/// Each option of a request has the same effect over HTTP/1.1 and HTTP/2, even if it is an option of the session.
 ///
 /// Every row runs a second time without its option, and must then end differently: a row cannot pass if the option is
 /// ignored.

@@ -184,6 +184,8 @@ struct SettingsMatrixTests {
       "serviceClass",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
       "silenceLimit", "probePatience", "probeTimeout", "acknowledgementTimeout",
+      // that of streams that are left, which HTTP2TunnelEndTests changes
+      "lingeringTime",
       // which HandshakeTests changes
       "handshakeThreads",
     ]

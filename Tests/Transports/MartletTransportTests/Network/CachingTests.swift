@@ -1,3 +1,4 @@
+import CallDoubles
 import MartletEngine
 import MartletSemantics
 import MartletSockets

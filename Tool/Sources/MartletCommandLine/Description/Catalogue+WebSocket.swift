@@ -4,8 +4,9 @@ extension Catalogue {
     name: .ws, summary: "opens a WebSocket, and sends and shows messages", arguments: "URL [ITEM …] [@FILE …]",
     discussion: """
       Sends each line of standard input as a message, and shows each message that arrives on a line. Files
-      (@FILE) are sent first, each as one message: a binary one if it is not text. Binary messages that arrive
-      are written unchanged, without a line break; a terminal shows their size.
+      (@FILE) are sent first, each as one message: a binary one if it is not text. A line or a file has 64 MiB
+      at most. Binary messages that arrive are written unchanged, without a line break; a terminal shows their
+      size.
 
       The end of the input of a terminal (Ctrl-D) closes the WebSocket. After the end of a file or a pipe the
       messages of the server are shown until it closes the WebSocket, or until there are --count of them.

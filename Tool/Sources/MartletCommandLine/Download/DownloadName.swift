@@ -28,7 +28,7 @@ enum DownloadName {
     return checked(String(validating: FieldOctets.bytes(plain), as: UTF8.self) ?? plain)
   }
 
-  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2), also in ISO-8859-1, which RFC 5987 allowed. Nil if it is
+  /// Decodes `UTF-8'en'na%C3%AFve.txt` (RFC 8187 §3.2), even in ISO-8859-1, which RFC 5987 allowed. nil if it is
   /// malformed or in another charset: `filename` is then the better name.
   private static func extended(_ value: String) -> String? {
     let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)

@@ -64,16 +64,11 @@ struct EventLines: EventListener {
   /// characters elsewhere.
   private static func escaped(_ line: String) -> String {
     guard line.unicodeScalars.contains(where: isEscaped) else { return line }
-    return line.unicodeScalars.map { isEscaped($0) ? "\\u" + hexadecimal($0) : String($0) }.joined()
+    return line.unicodeScalars.map { isEscaped($0) ? "\\u" + $0.value.digits(4, radix: 16) : String($0) }.joined()
   }
 
   private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
     (0x7F...0x9F).contains(scalar.value) || scalar.changesDirection
-  }
-
-  private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
-    let digits = String(scalar.value, radix: 16)
-    return String(repeating: "0", count: 4 - digits.count) + digits
   }
 
   private func named(_ name: String, _ members: [(String, String)]) -> [(String, String)] {
@@ -112,7 +107,6 @@ struct EventLines: EventListener {
     let microseconds = Int64((duration.inMilliseconds * 1000).rounded())
     let rest = microseconds % 1000
     guard rest > 0 else { return "\(microseconds / 1000)" }
-    let digits = String(rest)
-    return "\(microseconds / 1000)." + String(repeating: "0", count: 3 - digits.count) + digits
+    return "\(microseconds / 1000).\(rest.digits(3))"
   }
 }

@@ -71,7 +71,6 @@ extension FirstCallMeter.Measurements {
   static func seconds(_ duration: Duration) -> String {
     let microseconds = max(
       0, duration.components.seconds * 1_000_000 + duration.components.attoseconds / 1_000_000_000_000)
-    let fraction = String(microseconds % 1_000_000)
-    return "\(microseconds / 1_000_000)." + String(repeating: "0", count: 6 - fraction.count) + fraction
+    return "\(microseconds / 1_000_000).\((microseconds % 1_000_000).digits(6))"
   }
 }

@@ -78,11 +78,7 @@ final class Story: EventListener {
         + text.response(head).lines.map { "< \($0)" }
         + EventWords.cookies(set: head).map { "* \($0)" }
     case .metrics(let metrics): return ["* \(phases(metrics))"]
-    case .resend(_, let delay, let reason, _):
-      return ["* \(EventWords.resend(after: delay, because: reason))".printable]
-    case .cookieRefused(let refusal): return ["* \(refusal)".printable]
-    case .cached(let source): return ["* \(EventWords.origin(of: source))"]
-    case .limit, .note, .message: return ["* \(event)".printable]
+    case .resend, .cookieRefused, .cached, .limit, .note, .message: return ["* \(event)".printable]
     case .progress(let progress):
       if progress.direction == .received { call.received = progress.completed }
       return []
@@ -94,7 +90,7 @@ final class Story: EventListener {
   private static func sent(_ head: String) -> [String] { head.lines.map { "> \($0)" } }
 
   private static func phases(_ metrics: TransferMetrics) -> String {
-    var parts = Phases(metrics).filter { $0.length > .zero }.map { "\($0.name) \(Quantity.text($0.length))" }
+    var parts = Phases(metrics).texts
     if let version = metrics.version { parts.append("\(version)") }
     if let address = metrics.remoteAddress {
       parts.append(
@@ -106,7 +102,7 @@ final class Story: EventListener {
 
   private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
     if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
-    if let error { return "* failed with \(error.kind): \(error.message)".printable }
+    if let error { return "* \(EventWords.failure(error))".printable }
     var parts = [call.status.map { "\($0)" } ?? "no response"]
     if call.number > 1 { parts.append("\(call.number) attempts") }
     parts.append("a body of \(Quantity.text(call.received))")

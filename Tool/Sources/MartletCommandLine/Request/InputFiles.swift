@@ -9,7 +9,7 @@ struct InputFiles: Sendable {
   let folder: URL
   /// The descriptor of standard input.
   let input: Int32
-  /// The maximum number of bytes of a file that becomes part of a body or a field.
+  /// The maximum number of bytes of a file that becomes a message, or part of a body or a field.
   static let textLimit: Int64 = 64 << 20
 
   func url(_ path: String) -> URL { URL(filePath: path, relativeTo: folder).absoluteURL }
@@ -28,28 +28,29 @@ struct InputFiles: Sendable {
   /// The text in a file, or in standard input for `-`.
   func contents(of path: String) throws(UsageError) -> String {
     if path != "-" { try check(path) }
-    guard let text = String(validating: try bytes(of: path), as: UTF8.self) else {
+    let bytes = try bytes(of: path, remedy: "send it with name@\(path) and --form, or as the body with @")
+    guard let text = String(validating: bytes, as: UTF8.self) else {
       throw UsageError("'\(path)' is not text in UTF-8: send it with name@\(path) and --form, or as the body with @")
     }
     return text
   }
 
   /// Reads a file of at most ``textLimit`` bytes. A device may have no end.
-  private func bytes(of path: String) throws(UsageError) -> Data {
+  ///
+  /// - Parameter remedy: what to do with a larger file.
+  func bytes(of path: String, remedy: String) throws(UsageError) -> Data {
     let descriptor = open(path == "-" ? "/dev/fd/\(input)" : url(path).path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
     defer { close(descriptor) }
+    let chunks = DescriptorChunks(descriptor: descriptor, name: "'\(path)'")
     var result = Data()
-    var piece = [UInt8](repeating: 0, count: 256 << 10)
     while true {
-      let count = read(descriptor, &piece, piece.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
-      guard count > 0 else { return result }
-      result += piece.prefix(count)
-      guard result.count <= Self.textLimit else {
-        throw UsageError("'\(path)' has more than 64 MiB: send it with name@\(path) and --form, or as the body with @")
+      switch chunks.read() {
+      case .success(let chunk) where chunk.isEmpty: return result
+      case .success(let chunk): result.append(chunk)
+      case .failure(let error): throw UsageError(error.message)
       }
+      guard result.count <= Self.textLimit else { throw UsageError("'\(path)' has more than 64 MiB: \(remedy)") }
     }
   }
 
@@ -76,7 +77,7 @@ struct InputFiles: Sendable {
     var status = stat()
     let isFile = fstat(input, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     let rest = isFile ? Int64(status.st_size) - Int64(max(0, lseek(input, 0, SEEK_CUR))) : nil
-    return .singleUse(length: rest.map { max(0, $0) }, DescriptorChunks(descriptor: input))
+    return .singleUse(length: rest.map { max(0, $0) }, standardInputChunks)
   }
 }
 
@@ -85,7 +86,9 @@ extension InputFiles {
   var isTerminal: Bool { isatty(input) == 1 }
 
   /// The lines of standard input, without their ends. They arrive as they are written; a read may wait forever.
-  var lines: InputLines { InputLines(chunks: DescriptorChunks(descriptor: input)) }
+  var lines: InputLines { InputLines(chunks: standardInputChunks) }
+
+  private var standardInputChunks: DescriptorChunks { DescriptorChunks(descriptor: input, name: "standard input") }
 }
 
 /// The lines of a descriptor, as bytes.
@@ -105,17 +108,20 @@ struct InputLines: AsyncSequence, AsyncIteratorProtocol {
         splitter.append(chunk)
       }
     } catch let error as LineSplitter.LineTooLong {
-      throw UsageError("line \(error.number) of standard input has more than 64 MiB: send it as a file, with @file")
+      throw UsageError("line \(error.number) of standard input has more than 64 MiB: send shorter lines")
     }
   }
 }
 
-/// The bytes of a descriptor. A read may wait forever, so it has its own thread.
+/// The bytes of a descriptor.
 private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
   let descriptor: Int32
+  /// What errors call it.
+  let name: String
 
   func makeAsyncIterator() -> Self { self }
 
+  /// Returns the bytes of one ``read()``, which may wait forever and so has its own thread; nil at the end.
   func next() async throws -> Data? {
     let result: Result<Data, HTTPError> = await withCheckedContinuation { continuation in
       DispatchQueue.global().async { continuation.resume(returning: read()) }
@@ -124,7 +130,8 @@ private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable 
     return data.isEmpty ? nil : data
   }
 
-  private func read() -> Result<Data, HTTPError> {
+  /// Blocks until there are bytes, and returns them; none at the end.
+  func read() -> Result<Data, HTTPError> {
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     while true {
       let count = Glibc.read(descriptor, &bytes, bytes.count)
@@ -134,7 +141,9 @@ private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable 
       case EAGAIN:  // another process has made the descriptor non-blocking
         var waited = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         poll(&waited, 1, -1)
-      default: return .failure(HTTPError(.file, "standard input cannot be read", phase: .sending))
+      default:
+        let reason = String(cString: strerror(errno))
+        return .failure(HTTPError(.file, "\(name) cannot be read: \(reason)", phase: .sending))
       }
     }
   }

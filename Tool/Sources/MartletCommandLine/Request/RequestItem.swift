@@ -30,7 +30,7 @@ enum RequestItem: Sendable, Hashable {
     http://localhost:8080/a.
 
     An item is a part of the request. The first separator in it decides; a backslash before one makes it a plain
-    character, also in the value: handle=\\@ada sends @ada.
+    character, even in the value: handle=\\@ada sends @ada.
       name==value     a pair of the query         Name:value    a field of the head; 'Name:' leaves one out
       name=value      text in the body            Name:@file    a field with the content of a file
       name=@file      text from a file            Name;         a field without a value

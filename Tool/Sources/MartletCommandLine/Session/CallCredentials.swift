@@ -52,13 +52,14 @@ enum CallCredentials: Sendable, Codable, Hashable {
     }
   }
 
-  /// The source of the credentials for an origin. Basic is sent at once, Digest after a challenge.
+  /// The source of the credentials for an origin. Basic is sent at once. Digest is sent after a challenge, and Basic is
+  /// not allowed then: a server cannot get the password itself.
   func source(for scope: CredentialScope) -> any CredentialSource {
     switch self {
     case .basic(let user, let password):
       PasswordSource(Credential(user: user, password: password), for: scope, offer: .preemptive)
     case .digest(let user, let password):
-      DigestOnly(passwords: PasswordSource(Credential(user: user, password: password), for: scope))
+      PasswordSource(Credential(user: user, password: password), for: scope, schemes: [.digest])
     case .bearer(let token): TokenSource(AccessToken(token), for: scope)
     case .aws(let keys):
       AWSSignatureSource(keys.credentials, region: keys.region, service: keys.service, for: scope)
@@ -107,27 +108,4 @@ struct AWSKeys: Sendable, Codable, Hashable {
   }
 
   var credentials: AWSCredentials { AWSCredentials(accessKeyID: keyID, secretAccessKey: key, sessionToken: token) }
-}
-
-/// Answers only Digest challenges, so that a server cannot ask for the password itself.
-private struct DigestOnly: CredentialSource {
-  let passwords: PasswordSource
-
-  var scope: CredentialScope { passwords.scope }
-
-  func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    try await passwords.authorize(request, in: call)
-  }
-
-  func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
-    guard rejection.challenges.contains(where: { ASCII.equalIgnoringCase($0.scheme, "digest") }) else {
-      call.emit(.note("the server does not offer Digest, so the password is not sent"))
-      return false
-    }
-    return try await passwords.authenticate(after: rejection, in: call)
-  }
-
-  func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {
-    try passwords.didReceive(response, to: request, in: call)
-  }
 }

@@ -1,7 +1,5 @@
 import MartletEngine
-import MartletSQLite
 import MartletSemantics
-import MartletSignIn
 
 /// The options that decide how the transport connects.
 struct ConnectionFlags {

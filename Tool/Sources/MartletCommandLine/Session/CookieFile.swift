@@ -7,7 +7,7 @@ struct CookieFile: Sendable {
   /// The cookies that were read.
   let cookies: [Cookie]
 
-  /// Reads the file; there are no cookies if it does not exist. Nil without the option.
+  /// Reads the file; there are no cookies if it does not exist. nil without the option.
   init?(_ arguments: ParsedArguments, _ surroundings: Surroundings) async throws {
     guard let file = try OwnFile(.cookies, .cookies, arguments, surroundings) else { return nil }
     self.file = file

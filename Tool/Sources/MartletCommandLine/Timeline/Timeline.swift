@@ -1,5 +1,4 @@
 import MartletEngine
-import MartletObservation
 import MartletSemantics
 import Synchronization
 
@@ -107,11 +106,10 @@ final class TimelineRecorder: EventListener {
       attempt.responseFields = redaction.redacted(head.fields)
       attempt.headTime = time
     case .metrics(let metrics): attempt.metrics = metrics
-    case .resend(_, let delay, let reason, _):
+    case .resend:
       attempt.end = time
-      attempt.notes.append(EventWords.resend(after: delay, because: reason))
-    case .cookieRefused(let refusal): attempt.notes.append("\(refusal)")
-    case .cached, .limit, .note: attempt.notes.append("\(event)")
+      attempt.notes.append("\(event)")
+    case .cookieRefused, .cached, .limit, .note: attempt.notes.append("\(event)")
     case .finished(let error): (attempt.end, attempt.failure) = (time, error?.phase)
     case .started, .attempt, .informational, .bytes, .message, .cookiesStored, .cacheDecision: break
     }

@@ -70,7 +70,8 @@ struct WebSocketCommand {
   /// - Throws: an error of the input.
   private func send(to socket: WebSocket) async throws {
     for file in files {
-      guard await send(try Data(contentsOf: surroundings.file(file)), to: socket) else { return }
+      let message = try surroundings.inputFiles.bytes(of: file, remedy: "divide it into several files")
+      guard await send(message, to: socket) else { return }
     }
     guard !arguments.has(.ignoreStandardInput) else { return }
     for try await line in surroundings.inputFiles.lines { guard await send(line, to: socket) else { return } }

@@ -38,10 +38,12 @@ package struct StateStore: Sendable {
     change { $0.slideshows[name] = state }
   }
 
-  /// The last port of the demo service: with the same port, its cached responses are found again. nil if the file has
-  /// none or cannot be read; a damaged file stays in its place.
+  /// The last port of the demo service: with the same port, its cached responses are found again. nil if there is no
+  /// file, or the file has none.
+  ///
+  /// - Throws: the reason why the file cannot be read; a damaged file stays in its place.
   package var demoPort: Int? {
-    (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(Document.self, from: $0) }?.demoPort
+    get throws { try data().map { try JSONDecoder().decode(Document.self, from: $0) }?.demoPort }
   }
 
   /// Remembers the port of the demo service.
@@ -70,14 +72,13 @@ package struct StateStore: Sendable {
 
   /// Returns the file's content; nil if it must not be replaced.
   private func read() -> (Document?, warning: Explanation?) {
-    let data: Data
-    do { data = try Data(contentsOf: file) } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-      return (Document(), nil)
-    } catch {
+    let data: Data?
+    do { data = try self.data() } catch {
       let sentence =
         "The file with favourites and title cannot be read, and nothing is saved: choose another with --state."
       return (nil, Explanation(sentence, details: "\(file.path): \(error)"))
     }
+    guard let data else { return (Document(), nil) }
     if let document = try? JSONDecoder().decode(Document.self, from: data) { return (document, nil) }
     let aside = placeForDamaged()
     do { try FileManager.default.moveItem(at: file, to: aside) } catch {
@@ -86,6 +87,13 @@ package struct StateStore: Sendable {
     }
     let sentence = "The file with favourites and title was damaged: it was set aside, and a new one is begun."
     return (Document(), Explanation(sentence, details: "\(file.path) is now \(aside.lastPathComponent)"))
+  }
+
+  /// Returns the file's bytes; nil if there is no file.
+  private func data() throws -> Data? {
+    do { return try Data(contentsOf: file) } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+      return nil
+    }
   }
 
   /// The first free place for a damaged file.

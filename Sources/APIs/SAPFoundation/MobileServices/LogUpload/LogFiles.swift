@@ -1,8 +1,10 @@
+import MartletSemantics
+
 /// The files of log lines that were not uploaded yet, in one folder, bounded in size, number and age.
 ///
 /// A file is written by one object only, which holds a lock on it (`flock`). So files of other processes of the app are
-/// uploaded when they are complete, and never while they are written. A name begins with the time at which the file was
-/// made, so that the order of names is that of the lines.
+/// uploaded when they are complete, and never while they are written. A name begins with the time of the file's
+/// creation, so that the order of names is that of the lines.
 package final class LogFiles: Sendable {
   package struct Limits: Sendable, Hashable {
     /// The size at which a file is complete, in bytes.
@@ -110,9 +112,9 @@ private final class LogFileWriter {
 
   private func begin(at date: Date) {
     lastNumber += 1
-    let time = Self.padded(Int(date.timeIntervalSince1970 * 1_000), 15)
+    let time = Int(date.timeIntervalSince1970 * 1_000).digits(15)
     // Another process may begin a file in the same millisecond.
-    let name = "\(time)-\(Self.padded(lastNumber, 6))-\(UInt32.random(in: 0 ... .max)).log"
+    let name = "\(time)-\(lastNumber.digits(6))-\(UInt32.random(in: 0 ... .max)).log"
     let file = folder.appending(path: name)
     let unlocked = file.appendingPathExtension("new")
     size = 0
@@ -122,10 +124,5 @@ private final class LogFileWriter {
       (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // Others see it only with its lock.
     else { return }
     current = handle
-  }
-
-  private static func padded(_ number: Int, _ count: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, count - digits.count)) + digits
   }
 }

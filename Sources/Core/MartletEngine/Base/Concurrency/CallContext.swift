@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The calls for which the current code runs. Requests that an interceptor, an observer or a token renewal makes carry
-/// them, so that such a request never waits for a call that waits for it.
+/// The calls for which the current code runs. The requests of an interceptor, an observer or a token renewal carry
+/// them, so that none of these waits for a call that waits for it.
 ///
 /// The context is a task-local value. Everything that such code awaits inherits it, and so does every `Task { }` that
 /// it starts. Code that continues on a dispatch queue or in a `Task.detached { }` has to pass it on:

@@ -1,9 +1,9 @@
 /// Values by key, bounded by count and total cost: the least recently used are removed first. Values that are in use
 /// stay, so that the limits may be exceeded by their number and cost.
 ///
-/// Every operation takes constant time, except that one which removes several values depends on their number, one that
-/// passes over values in use depends on the number of those, and `keys`, `values` and `removeAll(where:)` look at all
-/// values. Using a value looks its key up once: the order of use is a list of places in an array.
+/// Every operation takes constant time, with three exceptions. Removing several values takes time for each of them,
+/// passing over values in use for each of those. `keys`, `values` and `removeAll(where:)` look at all values. Using a
+/// value looks its key up once: the order of use is a list of places in an array.
 package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The maximum total cost.
   package let costLimit: Int

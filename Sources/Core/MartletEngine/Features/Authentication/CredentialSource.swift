@@ -26,8 +26,8 @@ public import MartletSemantics
 /// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
 /// request is sent again. If none does, the caller gets the 401.
 ///
-/// **Requests that are left alone.** A request that already has an `Authorization` field, or whose
-/// ``RequestOptions/usesCredentials`` is false, is sent unchanged, and the caller handles its 401.
+/// **Unchanged requests.** A request with an `Authorization` field, or with a false ``RequestOptions/usesCredentials``,
+/// is sent unchanged, and the caller handles its 401.
 ///
 /// **Bodies.** A request whose body can be read only once (``RequestBody/singleUse(length:_:)``) is not sent again if
 /// the transport has begun to read the body: its caller gets the 401. The sources are still called, so that the next
@@ -119,6 +119,14 @@ public struct Rejection: Sendable {
     self.response = response
     self.origin = origin
   }
+
+  /// Makes a rejection from another, without the challenges of a scheme.
+  package init(_ rejection: Rejection, without scheme: PasswordScheme) {
+    challenges = rejection.challenges.filter { !$0.isScheme(scheme.name) }
+    request = rejection.request
+    response = rejection.response
+    origin = rejection.origin
+  }
 }
 
 /// The origins to which the credentials of a ``CredentialSource`` may be sent.
@@ -129,7 +137,7 @@ public struct CredentialScope: Sendable {
 
   private init(_ predicate: @escaping @Sendable (Origin) -> Bool) { self.predicate = predicate }
 
-  /// All origins. Use it only for sources that decide themselves which origins they trust, such as one that asks the
+  /// All origins. Use it only for a source that has its own rule for trusted origins, for example one that asks the
   /// user.
   public static let any = CredentialScope { _ in true }
 

@@ -21,14 +21,16 @@ import Synchronization
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
 /// ``HTTPError/Kind/authenticationFailed``.
 ///
-/// Basic sends the password itself, so it is only as secret as the connection: use a scope of https origins.
+/// Basic sends the password itself, so it is only as secret as the connection: use a scope of https origins, or allow
+/// only ``PasswordScheme/digest``.
 public final class PasswordSource: CredentialSource {
   /// When the password is sent for the first time.
   @nonexhaustive public enum Offer: Sendable, Hashable {
     /// After the server has asked for it: the first request is answered with 401 and sent again.
     case onChallenge
     /// With the first request to an origin, by Basic. For servers that do not send challenges, and for bodies that can
-    /// be read only once. A server that prefers Digest receives the password itself too.
+    /// be read only once. A server that prefers Digest receives the password itself too. If Basic is not among the
+    /// source's schemes, this is the same as ``onChallenge``.
     case preemptive
   }
 
@@ -36,19 +38,24 @@ public final class PasswordSource: CredentialSource {
   public typealias Asking = @Sendable (PasswordSource.Question) async throws -> Credential?
 
   public let scope: CredentialScope
-  private let realm: String?
-  private let offer: Offer
+  private let terms: Terms
   private let lookup: PasswordLookup
   private let accepted: AcceptedPasswords
   private let progress = CallLocal(PasswordProgress())
 
+  /// Which challenges may be answered, and when a password is sent without one.
+  private struct Terms: Sendable {
+    var realm: String?
+    var schemes: Set<PasswordScheme> = [.basic, .digest]
+    var offer = Offer.onChallenge
+  }
+
   private init(
-    _ scope: CredentialScope, realm: String? = nil, offer: Offer = .onChallenge, lookup: PasswordLookup,
+    _ scope: CredentialScope, _ terms: Terms = Terms(), lookup: PasswordLookup,
     accepted: AcceptedPasswords = AcceptedPasswords()
   ) {
     self.scope = scope
-    self.realm = realm
-    self.offer = offer
+    self.terms = terms
     self.lookup = lookup
     self.accepted = accepted
   }
@@ -59,11 +66,14 @@ public final class PasswordSource: CredentialSource {
   ///   - credential: the user name and the password.
   ///   - scope: the origins to which they may be sent.
   ///   - realm: the only realm to which they may be sent; nil, the default, means every realm of these origins.
+  ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic the password
+  ///     itself is never sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
   ///   - offer: when they are sent for the first time; after a challenge by default.
   public convenience init(
-    _ credential: Credential, for scope: CredentialScope, realm: String? = nil, offer: Offer = .onChallenge
+    _ credential: Credential, for scope: CredentialScope, realm: String? = nil,
+    schemes: Set<PasswordScheme> = [.basic, .digest], offer: Offer = .onChallenge
   ) {
-    self.init(scope, realm: realm, offer: offer, lookup: .fixed(credential))
+    self.init(scope, Terms(realm: realm, schemes: schemes, offer: offer), lookup: .fixed(credential))
   }
 
   /// Makes a source that gets credentials from a closure, which may ask the user or a keychain.
@@ -86,9 +96,14 @@ public final class PasswordSource: CredentialSource {
   /// - Parameters:
   ///   - scope: the origins for which the closure is called.
   ///   - realm: the only realm for which it is called; nil, the default, means every realm.
+  ///   - schemes: the only schemes for which it is called; Basic and Digest by default. Without Basic the password
+  ///     itself is never sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
   ///   - ask: returns the credential.
-  public convenience init(for scope: CredentialScope, realm: String? = nil, asking ask: @escaping Asking) {
-    self.init(scope, realm: realm, lookup: .asking(AskedPasswords(ask)))
+  public convenience init(
+    for scope: CredentialScope, realm: String? = nil, schemes: Set<PasswordScheme> = [.basic, .digest],
+    asking ask: @escaping Asking
+  ) {
+    self.init(scope, Terms(realm: realm, schemes: schemes), lookup: .asking(AskedPasswords(ask)))
   }
 
   /// Makes a source with the credentials of a ``Netrc``.
@@ -97,9 +112,14 @@ public final class PasswordSource: CredentialSource {
   ///   - netrc: the credentials; `try .file()` reads the user's own file.
   ///   - scope: the origins to which they may be sent; by default all origins whose host has an entry. An entry
   ///     `default` is for every host, so limit the scope if there is one.
+  ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic no password
+  ///     itself is ever sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
   ///   - offer: when they are sent for the first time; after a challenge by default.
-  public convenience init(_ netrc: Netrc, for scope: CredentialScope = .any, offer: Offer = .onChallenge) {
-    self.init(scope, offer: offer, lookup: .netrc(netrc))
+  public convenience init(
+    _ netrc: Netrc, for scope: CredentialScope = .any, schemes: Set<PasswordScheme> = [.basic, .digest],
+    offer: Offer = .onChallenge
+  ) {
+    self.init(scope, Terms(schemes: schemes, offer: offer), lookup: .netrc(netrc))
   }
 
   /// Returns a credential for one call, or nil if there is none.
@@ -147,10 +167,12 @@ public final class PasswordSource: CredentialSource {
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
     var progress = call[progress]
     defer { call[self.progress] = progress }
-    let challenge = PasswordChallenge.strongest(
-      of: rejection.challenges, realm: realm, knowsBody: rejection.request.body.bytes != nil
-    ) { MessageDigest.hash($0, Data()) != nil }
-    guard let challenge else { return false }
+    guard let challenge = challenge(of: rejection, allowing: terms.schemes) else {
+      if let forbidden = self.challenge(of: rejection, allowing: [.basic, .digest]) {
+        call.emit(.note("no password is sent: the server asks for \(forbidden.scheme.name), which is not allowed"))
+      }
+      return false
+    }
     let space = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
     let refused = progress.refusal(by: challenge, in: rejection)
     let generation = accepted.memory.withLock { memory in
@@ -162,11 +184,19 @@ public final class PasswordSource: CredentialSource {
       return adopt(challenge, answer, rejection, &progress, generation)
     }
     let question = PasswordSource.Question(
-      space: space, failureCount: progress.failures, sendsPassword: challenge == .basic(realm: challenge.realm),
+      space: space, failureCount: progress.failures, sendsPassword: challenge.scheme == .basic,
       refused: refused.credential)
     let answer = try await lookup.credential(for: question, in: call)
     guard let answer, answer.credential != refused.credential else { return false }
     return adopt(challenge, answer, rejection, &progress, generation)
+  }
+
+  /// Returns the strongest challenge of these schemes that the source can answer.
+  private func challenge(of rejection: Rejection, allowing schemes: Set<PasswordScheme>) -> PasswordChallenge? {
+    PasswordChallenge.strongest(
+      of: rejection.challenges, allowing: schemes, realm: terms.realm,
+      knowsBody: rejection.request.body.bytes != nil
+    ) { MessageDigest.hash($0, Data()) != nil }
   }
 
   public func didReceive(_ response: ResponseHead, to request: HTTPRequest, in call: Call) throws {
@@ -189,7 +219,7 @@ public final class PasswordSource: CredentialSource {
     _ challenge: PasswordChallenge, _ answer: PasswordAnswer, _ rejection: Rejection,
     _ progress: inout PasswordProgress, _ generation: Int
   ) -> Bool {
-    let nonce = Self.clientNonce()
+    let nonce = RandomIdentifier.make()
     let isCurrent = accepted.memory.withLock { memory in
       guard memory.generation == generation else { return false }
       memory.adopt(challenge, with: answer.credential, for: rejection.request.url, clientNonce: nonce)
@@ -203,7 +233,7 @@ public final class PasswordSource: CredentialSource {
   }
 
   private func preemptiveAnswer(for origin: Origin, _ progress: PasswordProgress) -> PasswordMemory.Answer? {
-    guard offer == .preemptive, progress.failures == 0 else { return nil }
+    guard terms.offer == .preemptive, terms.schemes.contains(.basic), progress.failures == 0 else { return nil }
     return lookup.storedCredential(for: origin).map { .basic($0) }
   }
 
@@ -216,11 +246,6 @@ public final class PasswordSource: CredentialSource {
     } catch {
       throw HTTPError(.authenticationFailed, error.description, phase: .preparing)
     }
-  }
-
-  /// Returns 128 random bits.
-  private static func clientNonce() -> String {
-    Data((0..<16).map { _ in UInt8.random(in: 0...255) }).hexadecimal
   }
 }
 

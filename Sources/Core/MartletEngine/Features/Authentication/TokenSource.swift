@@ -102,9 +102,10 @@ public final class TokenSource: ImmediateCredentialSource {
 
   /// - Parameter signOut: set when the user signs out.
   package convenience init(
-    _ token: AccessToken?, for scope: CredentialScope, signOut: SignOutMark, refresh: @escaping Refresh
+    _ token: AccessToken?, for scope: CredentialScope, signOut: SignOutMark, now: @escaping @Sendable () -> Date,
+    refresh: @escaping Refresh
   ) {
-    self.init(token, scope, { .now }, refresh, signOut)
+    self.init(token, scope, now, refresh, signOut)
   }
 
   /// Replaces the token: with a new one after a login, or with nil after a sign-out.

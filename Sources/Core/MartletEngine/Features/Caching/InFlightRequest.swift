@@ -148,9 +148,9 @@ final class InFlightRequest: Sendable {
   /// Returns how the stored response may be used instead of the error; nil if it may not, or if the request is sent
   /// again.
   func staleUse(of entry: CacheEntry, after error: HTTPError) -> StaleFallback.Use? {
-    guard error.isUnreachable, !RetryInterceptor.replaces(request, after: error, in: call) else { return nil }
-    return StaleFallback.use(
-      of: entry.response, for: request.head, policy: policy, after: .unreachable, at: cache.now())
+    let now = cache.now()
+    guard error.isUnreachable, !RetryInterceptor.replaces(request, after: error, in: call, at: now) else { return nil }
+    return StaleFallback.use(of: entry.response, for: request.head, policy: policy, after: .unreachable, at: now)
   }
 
   // MARK: - Other requests

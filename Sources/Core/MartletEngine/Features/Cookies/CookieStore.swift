@@ -65,7 +65,7 @@ package protocol ImmediateCookieStore: CookieStore {
 }
 
 /// The state of a store's cookies.
-package enum CookieRevision {
+package enum CookieRevision: Equatable {
   /// There are no cookies.
   case empty
   /// There are cookies. The number grows with every change.
@@ -87,12 +87,13 @@ package struct CookieSnapshot: Sendable {
   /// Returns the cookies of a site.
   package subscript(site: String) -> [Cookie] { sites[site] ?? [] }
 
-  /// Changes the cookies of a site.
+  /// Changes the cookies of a site. The revision stays if the closure changes nothing.
   package mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
-    var cookies = sites[site] ?? []
-    count -= cookies.count
+    let before = self[site]
+    var cookies = before
     let result = change(&cookies)
-    count += cookies.count
+    guard cookies != before else { return result }
+    count += cookies.count - before.count
     number += 1
     sites[site] = cookies.isEmpty ? nil : cookies
     return result

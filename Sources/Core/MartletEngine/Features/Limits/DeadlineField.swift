@@ -1,6 +1,6 @@
 public import MartletSemantics
 
-/// A field that tells a server how much time a call has left, so that it need not begin work that no client waits for.
+/// A field that tells a server how much time a call has left, so that it need not begin work after the client has gone.
 ///
 /// ```swift
 /// configuration.limits.deadlineField = DeadlineField("X-Request-Timeout-Ms")
@@ -44,9 +44,7 @@ public struct DeadlineField: Sendable, Hashable {
     let milliseconds = max(1, Int64(time.bounded.inMilliseconds))
     switch format {
     case .milliseconds: return "\(milliseconds)"
-    case .seconds:
-      let fraction = String(milliseconds % 1000)
-      return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.utf8.count) + fraction
+    case .seconds: return "\(milliseconds / 1000).\((milliseconds % 1000).digits(3))"
     case .grpc: return milliseconds < 100_000_000 ? "\(milliseconds)m" : "\(min(99_999_999, milliseconds / 1000))S"
     }
   }

@@ -57,10 +57,10 @@ struct HedgingTransport: TransportLayer {
     if let delay = origins.delay(for: origin) {
       return try await race(request, to: origin, after: delay, in: call)
     }
-    let sending = HedgedSending(clock)
-    let part = call.part(reportingTo: HeldEvents(for: call, holds: false), sending: sending)
+    let sendingClock = SendingClock(clock)
+    let part = call.part(reportingTo: HeldEvents(for: call, holds: false), measuredBy: sendingClock)
     let response = try await base.send(request, in: part)
-    origins.add(sending.elapsed, of: origin)
+    origins.add(sendingClock.elapsed, of: origin)
     return response
   }
 
@@ -163,14 +163,14 @@ private final class HedgeRace: Sendable {
       let latencies = runs.indices.compactMap { index -> Duration? in
         if case .failure = winner.outcome { return nil }
         // An overtaken second request started late, so its time so far means nothing.
-        return runs[index].latency ?? (index == 0 ? runs[index].sending.elapsed : nil)
+        return runs[index].latency ?? (index == 0 ? runs[index].clock.elapsed : nil)
       }
       return End(winner: winner.index, outcome: winner.outcome, count: runs.count, latencies: latencies)
     }
   }
 
   private struct Run {
-    let sending: HedgedSending
+    let clock: SendingClock
     let events: HeldEvents?
     var task: Task<Void, Never>?
     /// nil while it is running.
@@ -194,15 +194,15 @@ private final class HedgeRace: Sendable {
   func start() {
     let index = state.withLock { $0.runs.count }
     let events = HeldEvents(for: call, holds: index > 0)
-    let sending = HedgedSending(clock)
+    let sendingClock = SendingClock(clock)
     let isNeeded = state.withLock { state in
       guard state.winner == nil else { return false }
       for run in state.runs { run.events?.hold() }
-      state.runs.append(Run(sending: sending, events: events))
+      state.runs.append(Run(clock: sendingClock, events: events))
       return true
     }
     guard isNeeded else { return }
-    let part = call.part(reportingTo: events, sending: sending)
+    let part = call.part(reportingTo: events, measuredBy: sendingClock)
     let task = Task { [base, request] in
       do { finish(index, .success(try await base.send(request, in: part))) } catch {
         finish(index, .failure(HTTPError(wrapping: error)))
@@ -218,12 +218,8 @@ private final class HedgeRace: Sendable {
   /// Waits like ``end()``, but returns nil if that takes longer than this time after the first request was sent.
   func firstEnd(within time: Duration) async throws -> End? {
     let waiter = OneShot<End?>()
-    let (end, first) = state.withLock { state in
-      state.waiter = { waiter.answer(.success($0)) }
-      return (state.end, state.runs[0].sending)
-    }
-    if let end { return end }
-    first.whenSent { [weak self, clock] in
+    if let end = end(orLater: { waiter.answer(.success($0)) }) { return end }
+    state.withLock { $0.runs[0].clock }.whenSent { [weak self, clock] in
       self?.set(Alarm(after: time, on: clock) { waiter.answer(.success(nil)) })
     }
     defer { set(nil) }
@@ -233,12 +229,16 @@ private final class HedgeRace: Sendable {
   /// Waits until the race is decided, by a response that counts or because all requests have ended.
   func end() async throws -> End {
     let waiter = OneShot<End>()
-    let end = state.withLock { state in
-      state.waiter = { waiter.answer(.success($0)) }
+    if let end = end(orLater: { waiter.answer(.success($0)) }) { return end }
+    return try await call.wait(for: waiter)
+  }
+
+  /// Returns the end if the race is decided; otherwise passes it to the closure later.
+  private func end(orLater waiter: @escaping @Sendable (End) -> Void) -> End? {
+    state.withLock { state in
+      state.waiter = waiter
       return state.end
     }
-    if let end { return end }
-    return try await call.wait(for: waiter)
   }
 
   private func set(_ alarm: Alarm?) {
@@ -271,7 +271,7 @@ private final class HedgeRace: Sendable {
     typealias Action = @Sendable () -> Void
     let (wake, others, dropped) = state.withLock { state -> (Action?, [Task<Void, Never>], Outcome?) in
       guard state.winner == nil, !state.isCancelled else { return (nil, [], outcome) }
-      if case .success = outcome { state.runs[index].latency = state.runs[index].sending.elapsed }
+      if case .success = outcome { state.runs[index].latency = state.runs[index].clock.elapsed }
       state.runs[index].task = nil
       let dropped: Outcome?
       if let kept = state.kept.take() {

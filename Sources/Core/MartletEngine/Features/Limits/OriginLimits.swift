@@ -32,24 +32,26 @@ public struct OriginLimits: Sendable {
   public init() {}
 
   /// Returns a transport that applies the limits to the requests of this one.
-  func around(_ network: any Transport, clock: any Clock<Duration>) -> any Transport {
+  func around(
+    _ network: any Transport, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date
+  ) -> any Transport {
     var stack = network
     if let deadlineField { stack = DeadlineFieldTransport(base: stack, field: deadlineField) }
-    if hedging != nil { stack = HedgedSendingTransport(base: stack) }
+    if hedging != nil { stack = SendingClockTransport(base: stack) }
     if let concurrency { stack = ConcurrencyTransport(base: stack, slots: OriginSlots(concurrency, clock)) }
-    if let rate { stack = RateTransport(base: stack, rate, clock: clock) }
+    if let rate { stack = RateTransport(base: stack, rate, clock: clock, now: now) }
     if let circuitBreaker { stack = CircuitTransport(base: stack, circuitBreaker, clock: clock) }
     if let hedging { stack = HedgingTransport(base: stack, hedging, clock: clock) }
     return stack
   }
 }
 
-/// Notes when a request has passed the other limits, which are above it.
-private struct HedgedSendingTransport: TransportLayer {
+/// Starts the clock of a request that has passed the other limits, which are above it.
+private struct SendingClockTransport: TransportLayer {
   let base: any Transport
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    call.sending?.begin()
+    call.sendingClock?.begin()
     return try await base.send(request, in: call)
   }
 }

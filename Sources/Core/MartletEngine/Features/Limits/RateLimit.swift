@@ -70,9 +70,7 @@ struct RateTransport: TransportLayer {
   private let queue: RateQueue
   private let now: @Sendable () -> Date
 
-  init(
-    base: any Transport, _ limit: RateLimit, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date = { .now }
-  ) {
+  init(base: any Transport, _ limit: RateLimit, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date) {
     self.base = base
     self.limit = limit
     self.now = now

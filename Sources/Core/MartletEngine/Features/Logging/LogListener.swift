@@ -62,18 +62,15 @@ public struct LogListener: EventListener {
     kept.summary.withLock { $0.update(event) }
     switch event {
     case .attempt(let number, let request):
-      log(.debug, call, "attempt \(number): \(request.method) \(redaction.redacted(request.url))")
+      log(.debug, call, EventWords.attempt(number, request, redaction))
     case .sending(let head):
       log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
     case .response(let head, _): log(.trace, call, "response: \(head.status), \(shown(head.fields))")
-    case .metrics(let metrics): log(.trace, call, "measured: \(metrics)")
+    case .metrics: log(.trace, call, "\(event)")
     case .message(let message): log(.trace, call, shown(message))
     case .informational(let head): log(.debug, call, "\(head.status)")
-    case .resend(_, let delay, let reason, _):
-      log(.debug, call, delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)")
-    case .cookieRefused(let refusal): log(.debug, call, "\(refusal)")
-    case .limit(let limit): log(limit.level, call, "\(limit)")
-    case .cached, .note: log(.debug, call, "\(event)")
+    case .resend, .cookieRefused, .cached, .note: log(.debug, call, "\(event)")
+    case .limit(let limit): log(limit.level, call, "\(event)")
     case .finished:
       let summary = kept.summary.withLock { $0 }
       log(summary.level, call, summary.line(redaction), isEnd: true)
@@ -217,7 +214,7 @@ struct CallSummary: Sendable {
   func line(_ redaction: Redaction) -> String {
     var parts: [String] = []
     if let status { parts.append("\(status)") }
-    if let error { parts.append(error.isCancelled ? "cancelled" : "failed with \(error.kind): \(error.message)") }
+    if let error { parts.append(error.isCancelled ? "cancelled" : EventWords.failure(error)) }
     if attempts > 1 { parts.append("\(attempts) attempts") }
     if messages.sent + messages.received > 0 { parts.append("\(messages.sent + messages.received) messages") }
     let out = (metrics?.bytesSent ?? sent) + messages.sentBytes

@@ -41,9 +41,7 @@ struct RetryInterceptor: ImmediateInterceptor {
   /// - Parameters:
   ///   - clock: measures the time for the budget.
   ///   - now: returns the date, for a `Retry-After` with a date.
-  init(
-    budget: RetryBudget, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date = { Date.now }
-  ) {
+  init(budget: RetryBudget, clock: any Clock<Duration>, now: @escaping @Sendable () -> Date) {
     self.budget = SharedBudget(budget, clock)
     self.now = now
   }
@@ -77,11 +75,13 @@ struct RetryInterceptor: ImmediateInterceptor {
   }
 
   /// Whether a request that failed will be sent again at once, on another connection.
-  static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call) -> Bool {
+  ///
+  /// - Parameter now: the current time.
+  static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call, at now: Date) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
     let facts = facts(of: request, sentAs: request.head, in: call)
-    let decision = policy.rule.decide(cause, for: facts, now: .now, fraction: 0)
+    let decision = policy.rule.decide(cause, for: facts, now: now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 

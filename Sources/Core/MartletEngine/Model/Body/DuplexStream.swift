@@ -12,7 +12,7 @@ package protocol DuplexStream: AnyObject, Sendable {
   ///
   /// - Parameter missing: how many more bytes the reader is known to need, so that a waiting thread is not woken for
   ///   only some of them. 0 if it needs none, or does not know.
-  /// - Throws: ``HTTPError`` of kind `connectionLost`, also if TLS ends without `close_notify`; `CancellationError`
+  /// - Throws: ``HTTPError`` of kind `connectionLost`, even if TLS ends without `close_notify`; `CancellationError`
   ///   after ``close()``.
   func read(missing: Int) async throws -> Data?
 
@@ -38,7 +38,7 @@ package protocol DuplexStream: AnyObject, Sendable {
   var isShared: Bool { get }
 
   /// The executor of the thread that receives the bytes, for a task that does little with them: it then gets them
-  /// without a change of threads. Nil if there is none.
+  /// without a change of threads. nil if there is none.
   var executor: (any TaskExecutor)? { get }
 
   /// Runs an action when the session that opened the stream begins to shut down; at once if it already has.

@@ -67,7 +67,7 @@ extension MessageChannel {
 
 /// The actions that run when something is closed, each once: see ``MessageChannel/whenClosed(_:)``.
 package final class ClosingActions: Sendable {
-  /// Nil after it was closed.
+  /// nil after it was closed.
   private let actions = Mutex<[@Sendable () -> Void]?>([])
 
   package init() {}

@@ -8,7 +8,7 @@ import Synchronization
 /// let data = try await response.body.collect(upTo: 1 << 20)   // in memory, with a limit
 /// ```
 ///
-/// Only a small buffer is read ahead, so that a slow reader slows the sender down (back-pressure). Reading a body twice
+/// Only a small buffer is read ahead, so that a slow reader slows the sender down (backpressure). Reading a body twice
 /// is an error of kind ``HTTPError/Kind/bodyAlreadyRead``. If a body is released before its end, its connection is
 /// closed.
 public struct ResponseBody: AsyncSequence, Sendable {

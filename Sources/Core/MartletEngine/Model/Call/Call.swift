@@ -13,10 +13,10 @@ public final class Call: Work {
   package let askedURL: URL?
   /// The purpose of the call, and what the caller does with the response.
   package let use: Use
-  /// The call that this one is a part of; see ``part(reportingTo:sending:)``.
+  /// The call that this one is a part of; see ``part(reportingTo:measuredBy:)``.
   private let whole: Call?
-  /// The time since a limited request was sent; nil if the call is no part of another one.
-  let sending: HedgedSending?
+  /// Measures the time since the request was sent; nil if the call is no part of another one.
+  let sendingClock: SendingClock?
   /// The calls for which the code runs that made this call.
   private let parentContext: ParentContext
   private let reporter: EventReporter
@@ -37,7 +37,7 @@ public final class Call: Work {
     deadline: Deadline?
   ) {
     self.runner = runner
-    (whole, sending) = (nil, nil)
+    (whole, sendingClock) = (nil, nil)
     parentContext = ParentContext(.current)
     self.use = use
     askedURL = (use.askedURL ?? asked?.url)?.replacingUserInformation(with: nil)
@@ -51,12 +51,12 @@ public final class Call: Work {
     reporter = EventReporter(listeners)
   }
 
-  private init(partOf whole: Call, reportingTo listener: (any EventListener)?, sending: HedgedSending) {
+  private init(partOf whole: Call, reportingTo listener: (any EventListener)?, measuredBy clock: SendingClock) {
     (runner, id, use) = (whole.runner, whole.id, whole.use)
     (label, askedURL, responseTimeout) = (whole.label, whole.askedURL, whole.responseTimeout)
     deadline = Mutex(nil)
     hasDeadline = whole.hasDeadline
-    (self.whole, self.sending) = (whole.root, sending)
+    (self.whole, sendingClock) = (whole.root, clock)
     parentContext = ParentContext(whole.parent)
     reporter = EventReporter(listener.map { [$0] } ?? [])
     attempt.store(whole.currentAttempt, ordering: .relaxed)
@@ -67,9 +67,9 @@ public final class Call: Work {
   ///
   /// - Parameters:
   ///   - listener: the listener; nil for none.
-  ///   - sending: measures the time since the request was sent.
-  func part(reportingTo listener: (any EventListener)?, sending: HedgedSending) -> Call {
-    Call(partOf: self, reportingTo: listener, sending: sending)
+  ///   - clock: measures the time since the request was sent.
+  func part(reportingTo listener: (any EventListener)?, measuredBy clock: SendingClock) -> Call {
+    Call(partOf: self, reportingTo: listener, measuredBy: clock)
   }
 
   /// The call that has the values, the deadline and the end: this one, unless it is a part.
@@ -233,7 +233,7 @@ protocol CallRunner: AnyObject, Sendable {
 }
 
 /// A value that an interceptor or a transport keeps for each call, for example whether it has already sent the request
-/// again, or an identifier that is the same for all attempts.
+/// again, or an identifier common to all attempts.
 ///
 /// The owner keeps the local as a property. Only it can access the values, which are released with their calls.
 ///

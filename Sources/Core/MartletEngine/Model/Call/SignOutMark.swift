@@ -4,8 +4,8 @@ import Synchronization
 /// previous user and must not store anything.
 ///
 /// Code that stores data of one user has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a
-/// sign-out it first sets the mark and then removes everything. It checks the mark in the same lock or transaction in
-/// which it stores, so that a response that arrives after the sign-out is discarded, however late it is.
+/// sign-out it first sets the mark and then removes everything. It checks the mark and stores within one lock or
+/// transaction, so that a response after the sign-out is discarded, however late it arrives.
 package final class SignOutMark: Sendable {
   private let position = Atomic<UInt64>(0)
 

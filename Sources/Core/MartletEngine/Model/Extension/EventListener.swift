@@ -187,11 +187,11 @@ extension Event: CustomStringConvertible {
     case .message(let message): "\(message)"
     case .response(let head, let url): "response from \(url.redacted): \(head)"
     case .metrics(let metrics): "measured: \(metrics)"
-    case .resend(_, let delay, let reason, _): "again after \(Quantity.text(delay)): \(reason)"
+    case .resend(_, let delay, let reason, _): EventWords.resend(after: delay, because: reason)
     case .cookieRefused(let refusal): "\(refusal)"
     case .cookiesStored(let names): "stored cookies: \(names.joined(separator: ", "))"
     case .cacheDecision(let decision): "\(decision)"
-    case .cached(let source): "the response comes from the cache: \(source.rawValue)"
+    case .cached(let source): EventWords.origin(of: source)
     case .limit(let limit): "\(limit)"
     case .note(let text): text
     case .finished(let error): error.map { "finished: \($0)" } ?? "finished"

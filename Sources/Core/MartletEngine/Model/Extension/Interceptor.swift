@@ -108,6 +108,17 @@ public struct Attempt: Sendable {
   /// Accepts the outcome; the next interceptor reviews it.
   case accept
   /// Replaces the outcome with this response; the next interceptor reviews it.
+  ///
+  /// ```swift
+  /// func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
+  ///   guard case .success(let response) = outcome, response.status == .notFound else { return .accept }
+  ///   return .replace(HTTPResponse(body: ResponseBody(Data("[]".utf8)), url: response.url))
+  /// }
+  /// ```
+  ///
+  /// If the bytes of the new body are in memory, as here, the old body is cancelled. Any other new body may read from
+  /// the old one, so the old one is not cancelled, and its transfer ends when nothing refers to it any more. To end the
+  /// transfer at once, call ``ResponseBody/cancel()`` of an old body that is not needed.
   case replace(HTTPResponse)
   /// Discards the outcome, and sends this request after the delay.
   ///

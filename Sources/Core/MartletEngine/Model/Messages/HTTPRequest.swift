@@ -25,7 +25,7 @@ public struct HTTPRequest: Sendable {
     _modify { yield &sharedOptions.value }
   }
   /// Why this attempt's request must not be sent over the network: its credentials could not be obtained. Only a stored
-  /// response may answer it. Nil if it may be sent.
+  /// response may answer it. nil if it may be sent.
   package var withheld: HTTPError? {
     get { content.value.withheld }
     set { content.value.withheld = newValue }
@@ -97,7 +97,7 @@ public struct HTTPRequest: Sendable {
   }
 
   /// The origin of the URL: scheme, host and port (RFC 6454 §4). A `CredentialSource` or an interceptor uses it to
-  /// decide which secrets the request may carry. Nil if the URL has none; such a request fails before anything is sent.
+  /// decide which secrets the request may carry. nil if the URL has none; such a request fails before anything is sent.
   public var origin: Origin? { content.value.reading.origin }
 
   /// The properties parsed from the text of the URL.

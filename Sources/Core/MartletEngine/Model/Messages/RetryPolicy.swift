@@ -3,7 +3,7 @@ public import MartletSemantics
 /// Which failed requests are sent again, how many times, and after which delay.
 ///
 /// There are two cases:
-/// - A request whose pooled connection was closed, or that an HTTP/2 server refused without processing it, is
+/// - If a pooled connection was closed, or an HTTP/2 server refused a request without processing it, the request is
 ///   *replaced*: it is sent again at once, up to five times a call. This is on by default.
 /// - After any other failure a request is *retried* after a delay, up to ``limit`` times: not at all by default.
 ///

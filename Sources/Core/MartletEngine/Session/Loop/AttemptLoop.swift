@@ -1,7 +1,8 @@
 import MartletSemantics
 
 /// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this
-/// loop, its limit and its history. Interceptors need not discard bodies or check for cancellation: the loop does.
+/// loop, its limit and its history. Interceptors need not check for cancellation, because the loop does. It also
+/// cancels the body of a response that is not used; ``Verdict/replace(_:)`` says which bodies an interceptor cancels.
 final class AttemptLoop: Sendable {
   /// The session's interceptors, and the engine's own after them. A request's interceptors run between the two.
   private let interceptors: (session: [any Interceptor], engine: [any Interceptor])
@@ -9,7 +10,7 @@ final class AttemptLoop: Sendable {
   private let chain: InterceptorChain
   private let transport: any Transport
   /// Whether the transport ends its waits at a call's deadline.
-  private let transportEndsAtDeadline: Bool
+  let transportEndsAtDeadline: Bool
   /// The maximum number of attempts of a call.
   let limit: Int
   private let clock: any Clock<Duration>

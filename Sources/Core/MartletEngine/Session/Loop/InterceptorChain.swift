@@ -45,8 +45,8 @@ struct InterceptorChain: Sendable {
     var preparedCount = Int.max
   }
 
-  /// A response that an interceptor returned in `prepare`, and the number of interceptors that had prepared the attempt
-  /// by then, including that one.
+  /// A response that an interceptor returned in `prepare`, and how many interceptors had prepared the attempt by then,
+  /// including that one.
   struct Answer {
     let response: HTTPResponse
     let preparedCount: Int
@@ -124,12 +124,21 @@ struct InterceptorChain: Sendable {
     while let current = pending {
       switch try await call.withinDeadline(current.work) {
       case .accept: break
-      case .replace(let response): outcome = .success(response)
+      case .replace(let response): outcome.replace(with: response)
       case .resend(let next, let delay, let reason):
         return Resend(request: next, delay: delay, reason: reason, failure: outcome.error)
       }
       pending = reviewImmediately(outcome, of: attempt, from: current.position + 1, by: first.preparedCount, in: call)
     }
     return nil
+  }
+}
+
+extension Outcome {
+  /// Replaces the outcome, and cancels the old body if the new one cannot read from it: its bytes are in memory. Any
+  /// other new body may be the old one, or wrap it in a type of the caller's.
+  fileprivate mutating func replace(with response: HTTPResponse) {
+    if response.body.source is DataSource, case .success(let replaced) = self { replaced.body.cancel() }
+    self = .success(response)
   }
 }

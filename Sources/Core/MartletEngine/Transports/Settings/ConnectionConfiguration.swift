@@ -70,7 +70,7 @@ public struct ConnectionConfiguration: Sendable {
     case automatic
     /// HTTP/1.1 only.
     case http1
-    /// HTTP/2 also over plain TCP, without negotiation: for servers that are known to support it.
+    /// HTTP/2, even over plain TCP, without negotiation: for servers that are known to support it.
     case http2PriorKnowledge
   }
 

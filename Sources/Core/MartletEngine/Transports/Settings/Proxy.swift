@@ -1,3 +1,5 @@
+public import MartletSemantics
+
 /// Whether requests go through a proxy, and which one.
 public struct Proxy: Sendable {
   package enum Route: Sendable {
@@ -13,18 +15,8 @@ public struct Proxy: Sendable {
   private init(route: Route) { self.route = route }
 
   package enum Credentials: Sendable {
-    case password(user: String, password: String, schemes: Set<Scheme>)
+    case password(user: String, password: String, schemes: Set<PasswordScheme>)
     case tokens(any ProxyTokens)
-  }
-
-  /// How a client authenticates to an HTTP proxy. The transport handles all of these schemes, because they belong to
-  /// the connection.
-  @nonexhaustive public enum Scheme: Sendable, Hashable {
-    /// The password as plain text (RFC 7617); sent with the first request, before a challenge, if it is the only
-    /// scheme.
-    case basic
-    /// A hash that proves that the client has the password (RFC 7616).
-    case digest
   }
 
   /// Whether the proxy is taken from the environment.
@@ -50,9 +42,10 @@ public struct Proxy: Sendable {
   ///   - user: the user's name.
   ///   - password: the password.
   ///   - schemes: the schemes to use; the strongest one that the proxy offers is chosen. Basic and Digest by default;
-  ///     without Basic the password itself is never sent. They do not apply to a SOCKS5 proxy (RFC 1929).
+  ///     without Basic the password itself is never sent. If Basic is the only one, the password is sent with the first
+  ///     request, before a challenge. They do not apply to a SOCKS5 proxy (RFC 1929).
   public func authenticated(
-    user: String, password: String, schemes: Set<Scheme> = [.basic, .digest]
+    user: String, password: String, schemes: Set<PasswordScheme> = [.basic, .digest]
   ) -> Proxy {
     var copy = self
     copy.credentials = .password(user: user, password: password, schemes: schemes)

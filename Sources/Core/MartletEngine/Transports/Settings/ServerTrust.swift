@@ -38,7 +38,7 @@ public struct ServerTrust: Sendable, Hashable {
   public let host: String
   /// The port of the request's URL.
   public let port: Int
-  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first, also if the system refuses them.
+  /// The certificates that the server sent, in DER (RFC 5280 §4.1), its own first, even if the system refuses them.
   public let certificates: [Data]
   /// Why the system does not trust the server: an unknown authority, a certificate for another host, an expired
   /// certificate, or a key that is not in ``TLSSettings/pinnedPublicKeys``. nil if it trusts the server.

@@ -81,8 +81,8 @@ public struct TLSSettings: Sendable {
 /// ``HTTPError/Kind/badClientCertificatePassword``. Both errors appear at the first connection that needs the
 /// certificate.
 ///
-/// `SocketTransport` refuses a certificate that derives a key from the password in more than 5 million steps, also with
-/// ``HTTPError/Kind/badClientCertificate``. A request waits for the certificate no longer than
+/// `SocketTransport` refuses a certificate that derives a key from the password in more than 5 million steps, with the
+/// error ``HTTPError/Kind/badClientCertificate``. A request waits for the certificate no longer than
 /// ``ConnectionConfiguration/connectTimeout``, or 60 seconds if that is nil.
 public struct ClientCertificate: Sendable, Hashable {
   package enum Source: Sendable, Hashable {

@@ -270,7 +270,7 @@ struct Download {
     size = response.body.length
     sentDigest = FileDigest.named(by: response)
     // A response from the cache is complete.
-    validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: Date.now) }
+    validator = response.networkHead.flatMap { ResumeRule.validator(of: $0, now: session.configuration.now()) }
   }
 
   private func receive(_ response: HTTPResponse) async throws(HTTPError) {

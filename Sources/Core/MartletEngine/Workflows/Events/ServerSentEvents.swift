@@ -66,18 +66,18 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> some AsyncIteratorProtocol<ServerSentEvent, HTTPError> { EventReader(self) }
 
   private struct EventReader: AsyncIteratorProtocol {
-    private var connection: EventConnection
+    private var stream: ReconnectingEventStream
     private var ready: ArraySlice<ServerSentEvent> = []
     private var isOver = false
 
-    fileprivate init(_ events: ServerSentEvents) { connection = EventConnection(events) }
+    fileprivate init(_ events: ServerSentEvents) { stream = ReconnectingEventStream(events) }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(HTTPError) -> ServerSentEvent? {
       while true {
         if let event = ready.popFirst() { return event }
         if isOver { return nil }
         do {
-          guard let events = try await connection.next() else {
+          guard let events = try await stream.next() else {
             isOver = true
             return nil
           }

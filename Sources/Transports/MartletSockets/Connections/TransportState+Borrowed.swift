@@ -3,7 +3,7 @@ import Synchronization
 
 // Work that callers do on their own threads, which saves waking the loop's thread and then the caller's.
 
-extension Network {
+extension TransportState {
   /// Begins an exchange on a thread that has borrowed the loop, if no other request is in progress and a ready
   /// connection has no unread input. Waits briefly for the response if the server has responded fast before. Returns
   /// whether the exchange has begun.

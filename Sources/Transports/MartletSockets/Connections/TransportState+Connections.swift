@@ -2,9 +2,9 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// What connections report to the network. They report directly to the pool what concerns only the pool.
+// What connections report to the transport. They report directly to the pool what concerns only the pool.
 
-extension Network {
+extension TransportState {
   /// Opens connections ahead of this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
     keep(destination.identity)
@@ -15,7 +15,7 @@ extension Network {
   func opened(_ connection: Connection) {
     let isHTTP2 = connection.facts.version == .http2
     if connection.key.versions == .negotiated, let origin = connection.key.origin {
-      http1Servers.note(origin, isHTTP2: isHTTP2)
+      if isHTTP2 { servers.choosingHTTP1.remove(origin) } else { servers.choosingHTTP1.insert(origin) }
     }
     pool.opened(connection, capacity: isHTTP2 ? HTTP2Session.assumedStreamLimit : 1)
   }
@@ -40,9 +40,9 @@ extension Network {
   }
 
   /// Notes that a connection has bytes to send at the end of the turn.
-  func noteOutput(of connection: Connection) { sending.append(connection) }
+  func noteOutput(of connection: Connection) { turn.connections.append(connection) }
 
-  /// Removes a connection that was closed, also before it was open.
+  /// Removes a connection that was closed, even before it was open.
   func closed(_ connection: Int) {
     checks.closed(connection)
     pool.closed(connection)

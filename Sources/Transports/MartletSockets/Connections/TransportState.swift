@@ -10,21 +10,20 @@ import MartletSemantics
 /// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
 /// program runs (`@exclusivity(unchecked)`), because the checks take 6 % of a request's instructions. One thread at a
 /// time has the loop, and the methods of these values call nothing that could reach the same property again.
-final class Network {
+final class TransportState {
   let configuration: ConnectionConfiguration
   let loop: EventLoop
   /// The work that other threads submit.
-  let jobs: JobQueue<Network>
-  let loan: LoopLoan<Network>
+  let jobs: JobQueue<TransportState>
+  let loan: LoopLoan<TransportState>
   let resumed: ResumedJobs
-  let http1Servers: HTTP1Servers
+  let servers: ServerKnowledge
   let authentications: ProxyAuthentications
   let resolver: Resolver
   let options: ConnectionOptions
   let chunks = ChunkPool.shared
   let receiveMemory: ReceiveMemory
-  /// The transfers with something to deliver at the end of the loop's turn.
-  @exclusivity(unchecked) var dirty: [Transfer] = []
+  @exclusivity(unchecked) var turn = TurnOutput()
 
   let pool: ConnectionPool
   /// The sockets of closed connections, by their numbers.
@@ -38,19 +37,21 @@ final class Network {
   /// The identities of requests besides the transport's own, by their numbers.
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
-  /// The servers that require HTTP/1.1 (RFC 9113 §7, HTTP_1_1_REQUIRED).
-  private(set) var requiringHTTP1 = NotedOrigins(countLimit: 1000)
-  /// The servers that do not open WebSockets over HTTP/2, although their SETTINGS say so.
-  var refusingHTTP2WebSockets = NotedOrigins(countLimit: 1000)
-  /// The connections with bytes to send at the end of the turn.
-  @exclusivity(unchecked) var sending: [Connection] = []
+
+  /// What is left for the end of the loop's turn, so that what is collected until then goes out together.
+  struct TurnOutput {
+    /// The connections with bytes to send.
+    var connections: [Connection] = []
+    /// The transfers with something to deliver.
+    var transfers: [Transfer] = []
+  }
 
   /// The parts that callers' threads use too.
   struct SharedParts {
-    let jobs: JobQueue<Network>
-    let loan: LoopLoan<Network>
+    let jobs: JobQueue<TransportState>
+    let loan: LoopLoan<TransportState>
     let resumed: ResumedJobs
-    let http1Servers: HTTP1Servers
+    let servers: ServerKnowledge
     let authentications: ProxyAuthentications
   }
 
@@ -63,11 +64,11 @@ final class Network {
     self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
     (jobs, loan, resumed) = (parts.jobs, parts.loan, parts.resumed)
-    (http1Servers, authentications) = (parts.http1Servers, parts.authentications)
+    (servers, authentications) = (parts.servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
     pool = ConnectionPool(configuration, on: loop)
-    pool.network = self
+    pool.transport = self
   }
 
   /// Works until ``shutDown()``.
@@ -78,27 +79,27 @@ final class Network {
 
   /// Ends a turn: sends and delivers its results.
   func flush() {
-    while !sending.isEmpty {
-      let connections = sending
-      sending.removeAll(keepingCapacity: true)
+    while !turn.connections.isEmpty {
+      let connections = turn.connections
+      turn.connections.removeAll(keepingCapacity: true)
       for connection in connections { connection.sendOutput() }
     }
     // A delivery cannot add to the list: only the loop does.
-    for transfer in dirty { transfer.flush() }
-    dirty.removeAll(keepingCapacity: true)
+    for transfer in turn.transfers { transfer.flush() }
+    turn.transfers.removeAll(keepingCapacity: true)
     if resumed.run() { loop.noteUnfinishedWork() }
   }
 }
 
 // MARK: - Jobs
 
-extension Network {
+extension TransportState {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
     keep(exchange.destination.identity)
     let transfer = Transfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
-    transfer.index = transfers.count
+    transfer.indices.transfer = transfers.count
     transfers.append(transfer)
     enqueue(transfer)
   }
@@ -132,12 +133,12 @@ extension Network {
 
 // MARK: - Transfers
 
-extension Network {
+extension TransportState {
   /// Starts a transfer on a ready connection, or queues it until the pool has one.
   func enqueue(_ transfer: Transfer) {
     if transfer.exchange.upgrade != nil {
       transfer.key = upgradeKey(of: transfer)
-    } else if !requiringHTTP1.isEmpty {
+    } else if !servers.requiringHTTP1.isEmpty {
       transfer.key = usableKey(transfer.exchange.destination.key, of: transfer.exchange.origin)
     }
     pool.assign(transfer)
@@ -145,7 +146,7 @@ extension Network {
 
   /// The key of the connections that an origin's requests may use, given what is known about the origin.
   func usableKey(_ key: ConnectionKey, of origin: Origin) -> ConnectionKey {
-    guard requiringHTTP1.contains(origin) else { return key }
+    guard servers.requiringHTTP1.contains(origin) else { return key }
     var key = key
     key.versions = .http1
     return key
@@ -157,18 +158,18 @@ extension Network {
   }
 
   /// Ends a transfer with an error, in any state.
-  func abort(_ transfer: Transfer, _ error: HTTPError) {
+  func end(_ transfer: Transfer, with error: HTTPError) {
     let connection = transfer.connection
     transfer.fail(error)
-    connection?.driver?.abandon(transfer)
+    connection?.driver?.release(transfer)
   }
 
   /// Removes a transfer that has ended.
-  func ended(_ transfer: Transfer) {
+  func forget(_ transfer: Transfer) {
     let last = transfers.removeLast()
     if last !== transfer {
-      transfers[transfer.index] = last
-      last.index = transfer.index
+      transfers[transfer.indices.transfer] = last
+      last.indices.transfer = transfer.indices.transfer
     }
     transfer.exchange.transfer.set(nil, on: loop)
     pool.withdraw(transfer)
@@ -181,7 +182,7 @@ extension Network {
     let reason = "the reused connection ended before any byte of a response"
     pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
     guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
-      transfer.canBeginAgain
+      transfer.upload.canBeginAgain
     else {
       let message = "\(reason): it is not known whether the server has acted on the request"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
@@ -193,12 +194,12 @@ extension Network {
   /// Handles an HTTP/2 transfer that ended without a complete response. If its connection is closing and has not
   /// processed the request, another connection sends it, ahead of later requests. The engine may retry requests that
   /// were refused for other reasons.
-  func failed(_ transfer: Transfer, _ failure: HTTP2Failure, isClosing: Bool) {
+  func handleFailure(_ failure: HTTP2Failure, of transfer: Transfer, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
       return sendOverHTTP1(transfer, failure.error)
     }
-    if failure.cause == .http11Required { requiringHTTP1.set((), for: transfer.exchange.origin) }
+    if failure.cause == .http11Required { servers.requiringHTTP1.insert(transfer.exchange.origin) }
     if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")

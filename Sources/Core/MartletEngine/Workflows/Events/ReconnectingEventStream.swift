@@ -1,7 +1,7 @@
 import MartletSemantics
 
-/// The successive connections of an event stream.
-struct EventConnection: Sendable {
+/// A stream of events over one connection after the other.
+struct ReconnectingEventStream: Sendable {
   private let events: ServerSentEvents
   private var parser: ServerSentEventParser
   private var body: (any BodySource)?

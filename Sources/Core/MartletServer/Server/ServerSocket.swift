@@ -30,7 +30,7 @@ struct ServerSocket: Sendable {
 
   /// The time in the form that `poll` takes, rounded up; 0 if it has passed.
   private static func milliseconds(_ time: Duration) -> Int32 {
-    let (seconds, attoseconds) = time.components
+    let (seconds, attoseconds) = time.bounded.components
     return time > .zero ? Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1) : 0
   }
 

@@ -1,8 +1,7 @@
 import Synchronization
 
-/// One of the times a request is sent for a call that may send it twice. Its time begins when the limits of its origin
-/// let it pass.
-final class HedgedSending: Sendable {
+/// Measures the time since a request was sent. The time begins when the limits of the request's origin let it pass.
+final class SendingClock: Sendable {
   private struct State {
     var stopwatch: Stopwatch?
     var action: (@Sendable () -> Void)?
@@ -13,9 +12,10 @@ final class HedgedSending: Sendable {
 
   init(_ clock: any Clock<Duration>) { self.clock = clock }
 
-  /// The time since it was sent; zero if it was not.
+  /// The time since the request was sent; zero if it was not.
   var elapsed: Duration { state.withLock { $0.stopwatch }?.elapsed ?? .zero }
 
+  /// Notes that the request is sent now; only the first time counts.
   func begin() {
     let action = state.withLock { state in
       if state.stopwatch == nil { state.stopwatch = Stopwatch(clock) }

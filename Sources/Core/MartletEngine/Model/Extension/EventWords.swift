@@ -1,10 +1,10 @@
-package import MartletEngine
 package import MartletSemantics
 
-/// Describes events in words, without secrets. Text from elsewhere, such as from a server, is not escaped.
+/// The words for events that ``Event/description`` and more detailed reports share. They contain no secrets. Text from
+/// elsewhere, such as from a server, is not escaped.
 package enum EventWords {
   /// Where a response comes from.
-  package static func origin(of source: HTTPResponse.Source) -> String {
+  static func origin(of source: HTTPResponse.Source) -> String {
     switch source {
     case .network: "the response comes from the network"
     case .cache: "the response comes from the cache, and is fresh"
@@ -51,7 +51,15 @@ package enum EventWords {
   }
 
   /// When and why a request is sent again.
-  package static func resend(after delay: Duration, because reason: String) -> String {
+  static func resend(after delay: Duration, because reason: String) -> String {
     delay > .zero ? "again in \(Quantity.text(delay)): \(reason)" : "again: \(reason)"
   }
+
+  /// The number of an attempt and its request.
+  package static func attempt(_ number: Int, _ request: HTTPRequest, _ redaction: Redaction) -> String {
+    "attempt \(number): \(request.method) \(redaction.redacted(request.url))"
+  }
+
+  /// The error with which a call failed.
+  package static func failure(_ error: HTTPError) -> String { "failed with \(error.kind): \(error.message)" }
 }

@@ -5,7 +5,7 @@ import MartletSemantics
 // WebSockets over HTTP/2 (RFC 8441). A connection that is there already saves TCP, TLS and a connection of the server;
 // a new one is opened for HTTP/1.1, which every server of WebSockets supports.
 
-extension Network {
+extension TransportState {
   /// The key of the connections that a request for an upgrade may use. A WebSocket uses HTTP/2 if its origin has such a
   /// connection, or one is being opened, that may open WebSockets.
   func upgradeKey(of transfer: Transfer) -> ConnectionKey {
@@ -13,7 +13,8 @@ extension Network {
     let origin = exchange.origin
     let key = usableKey(exchange.destination.key, of: origin)
     guard key.versions == .http1, exchange.http2Head != nil, !transfer.failures.requireNewConnection,
-      !refusingHTTP2WebSockets.contains(origin), !requiringHTTP1.contains(origin), !http1Servers.contains(origin)
+      !servers.refusingHTTP2WebSockets.contains(origin), !servers.requiringHTTP1.contains(origin),
+      !servers.choosingHTTP1.contains(origin)
     else { return key }
     var shared = key
     shared.versions = .negotiated
@@ -29,7 +30,7 @@ extension Network {
       refusal.delivery = error.delivery
       return transfer.fail(refusal)
     }
-    refusingHTTP2WebSockets.set((), for: transfer.exchange.origin)
+    servers.refusingHTTP2WebSockets.insert(transfer.exchange.origin)
     transfer.note("sent again over HTTP/1.1: \(error.message)")
     sendAgain(transfer, because: .unsent)
   }

@@ -83,7 +83,7 @@ public final class LoopbackWebSocket {
 
   // MARK: - Frames and bytes
 
-  /// Sends a frame of any kind, also one that the protocol does not allow.
+  /// Sends a frame of any kind, even one that the protocol does not allow.
   ///
   /// - Parameters:
   ///   - opcode: the opcode, at most 15.
@@ -110,7 +110,7 @@ public final class LoopbackWebSocket {
   /// Sends bytes as they are: half a frame, or what is no frame.
   public func send(bytes: Data) throws { try socket.send(bytes) }
 
-  /// Blocks until the client has sent a frame, of whatever kind. Nil at the end of the connection.
+  /// Blocks until the client has sent a frame, of whatever kind. nil at the end of the connection.
   public func receiveFrame() throws -> Frame? {
     guard let start = try bytes(2), let header = try header(after: start) else { return nil }
     guard var payload = try bytes(header.length) else { return nil }

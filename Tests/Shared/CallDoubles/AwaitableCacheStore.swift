@@ -1,5 +1,6 @@
 package import MartletEngine
 package import MartletSemantics
+import MartletTesting
 
 /// A cache store in memory whose commits a test can await, such as that of a validation in the background.
 package struct AwaitableCacheStore: CacheStore {

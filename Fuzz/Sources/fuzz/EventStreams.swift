@@ -20,9 +20,7 @@ enum EventStreams {
 
   private static func checkEvents(_ bytes: [UInt8], _ pieces: [ArraySlice<UInt8>], limit: Int) {
     let (whole, parts) = (events(of: [bytes[...]], limit), events(of: pieces, limit))
-    check(parts.isTooLarge == whole.isTooLarge, "cut: \(parts), whole: \(whole)")
-    // the events of a piece are lost if one of them is too large
-    if !whole.isTooLarge { check(parts == whole, "cut: \(parts), whole: \(whole)") }
+    check(parts == whole, "cut: \(parts), whole: \(whole)")
     let size = whole.events.reduce(0) { $0 + $1.data.unicodeScalars.count }
     check(size <= bytes.count, "\(size) characters of \(bytes.count) bytes")
   }
@@ -32,6 +30,7 @@ enum EventStreams {
     var result = Events()
     do throws(ServerSentEventParser.EventTooLarge) {
       for piece in pieces { result.events += try parser.parse(Data(piece)) }
+      if let failure = parser.failure { throw failure }
     } catch { result.isTooLarge = true }
     (result.lastID, result.pause) = (parser.lastEventID, parser.reconnectionTime)
     return result

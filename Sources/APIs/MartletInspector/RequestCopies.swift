@@ -75,7 +75,7 @@ enum RequestCopies {
   }
 
   /// The text as one word of a POSIX shell.
-  private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+  private static func quoted(_ text: String) -> String { "'" + text.replacingScalar("'", with: "'\\''") + "'" }
 
   /// The text as a literal of Swift.
   private static func literal(_ text: String) -> String {

@@ -40,6 +40,20 @@ struct KerberosFailure: Error, Equatable {
     }
   }
 
+  /// Returns Kerberos' own failure, because SPNEGO hides its code; or SPNEGO's if Kerberos does not fail.
+  ///
+  /// - Parameters:
+  ///   - time: how long SPNEGO took to fail. After two seconds or more, Kerberos is not tried: it would also wait for
+  ///     key distribution centres that do not answer, so these are the cause.
+  ///   - negotiate: begins a negotiation by Kerberos alone.
+  func cause(after time: Duration, negotiate: () throws(KerberosFailure) -> Void) -> KerberosFailure {
+    guard time < .seconds(2) else {
+      return KerberosFailure(major: major, minor: Int32(KRB5_KDC_UNREACH), detail: detail)
+    }
+    do throws(KerberosFailure) { try negotiate() } catch { return error }
+    return self
+  }
+
   /// The error of a request to a host with the tickets of a store. If no key distribution centre can be reached, it is
   /// ``HTTPError/Kind/cannotConnect``: a retry may help.
   func error(for host: String, with store: TicketStore) -> HTTPError {

@@ -74,9 +74,16 @@ final class Offer: Sendable {
   /// Makes a token. This blocks.
   fileprivate init(to host: String, with store: TicketStore) throws(HTTPError) {
     var negotiation = Negotiation(by: .spnego)
+    let begun = ContinuousClock.now
     do throws(KerberosFailure) {
       token = try negotiation.begin(for: host, with: store).base64EncodedString()
-    } catch { throw Self.cause(of: error, to: host, with: store).error(for: host, with: store) }
+    } catch {
+      let cause = error.cause(after: begun.duration(to: .now)) { () throws(KerberosFailure) in
+        var again = Negotiation(by: .kerberos)
+        _ = try again.begin(for: host, with: store)
+      }
+      throw cause.error(for: host, with: store)
+    }
     self.negotiation = Mutex(negotiation)
   }
 
@@ -89,14 +96,5 @@ final class Offer: Sendable {
         return false
       }
     }
-  }
-
-  /// Returns Kerberos' own failure, because SPNEGO hides its code; or SPNEGO's if Kerberos does not fail.
-  private static func cause(
-    of failure: KerberosFailure, to host: String, with store: TicketStore
-  ) -> KerberosFailure {
-    var negotiation = Negotiation(by: .kerberos)
-    do throws(KerberosFailure) { _ = try negotiation.begin(for: host, with: store) } catch { return error }
-    return failure
   }
 }

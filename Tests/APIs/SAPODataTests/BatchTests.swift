@@ -213,6 +213,40 @@ struct BatchTests {
     #expect(error?.kind == .invalidResponse)
   }
 
+  /// A provider for a service that answers each JSON batch so.
+  private func provider(answering json: String) throws -> OnlineODataProvider {
+    let (provider, _) = try OnlineODataProvider.answered { _ in .json(json) }
+    provider.serviceOptions.batchFormat = .json
+    return provider
+  }
+
+  @Test func answerWithMoreResponsesThanRequestsIsRefused() async throws {
+    let provider = try provider(answering: #"{"responses":[{"id":"1","status":204},{"id":"1","status":204}]}"#)
+    var batch = ODataBatch()
+    _ = batch.read(Order.self, in: "Orders")
+
+    let error = await #expect(throws: ODataError.self) { try await provider.send(batch) }
+
+    #expect(error?.kind == .invalidResponse)
+    #expect(error?.message.contains("2 responses to 1 requests") == true)
+  }
+
+  @Test func responseNamedAfterAGroupIsThatOfItsRequests() async throws {
+    let provider = try provider(
+      answering: #"{"responses":[{"id":"g2","status":409},{"id":"1","status":204},{"id":"2","status":204}]}"#)
+    var batch = ODataBatch()
+    let done = batch.changeSet { changes in [changes.delete("A"), changes.delete("B")] }
+    let failed = batch.changeSet { changes in [changes.delete("C"), changes.delete("D")] }
+
+    let result = try await provider.send(batch)
+
+    for part in done { #expect(try result.value(of: part).status == .noContent) }
+    for part in failed {
+      let error = #expect(throws: ODataServiceError.self) { try result.value(of: part) }
+      #expect(error?.status == 409)
+    }
+  }
+
   @Test func failedChangeSetMayHaveOneResponseWithin() async throws {
     let inner = "--c\r\nContent-ID: 2\r\n\r\nHTTP/1.1 409 Conflict\r\n\r\nno\r\n--c--"
     let (provider, _) = try OnlineODataProvider.answered { _ in

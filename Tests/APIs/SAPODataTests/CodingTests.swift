@@ -145,7 +145,10 @@ struct CodingTests {
   }
 
   @Test(
-    "What is no duration is refused", arguments: ["", "P", "PT", "P1Y", "P1M", "PT1", "1:2:3:4", "PT1H1H", "P-1D", ":"])
+    "What is no duration is refused",
+    arguments: [
+      "", "P", "PT", "P1Y", "P1M", "PT1", "1:2:3:4", "PT1H1H", "P-1D", ":", "PT0.٠٠٠٠٠٠٠٠٠٠S", "PT٣S", "٠٧:٠٨",
+    ])
   func whatIsNoDurationIsRefused(text: String) { #expect(ODataTimeText.readDuration(text) == nil) }
 
   @Test(

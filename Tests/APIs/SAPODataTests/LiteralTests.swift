@@ -22,6 +22,8 @@ struct LiteralTests {
     Case(literal: .int64(.min), v2: "-9223372036854775808L", v4: "-9223372036854775808"),
     Case(literal: "O'Neil's", v2: "'O''Neil''s'", v4: "'O''Neil''s'"),
     Case(literal: "", v2: "''", v4: "''"),
+    // The accent makes one `Character` of itself and the quotation mark.
+    Case(literal: "a'\u{301} or 1 eq 1", v2: "'a''\u{301} or 1 eq 1'", v4: "'a''\u{301} or 1 eq 1'"),
     Case(
       literal: .decimal(decimal("12345678901234567890.123456789")), v2: "12345678901234567890.123456789M",
       v4: "12345678901234567890.123456789"),

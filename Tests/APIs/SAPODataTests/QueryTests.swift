@@ -59,6 +59,15 @@ struct QueryTests {
       query: ODataQuery().search("green tea").custom("x-y", "a&b"),
       v2: "search=green tea&x-y=a&b", v4: "$search=green tea&x-y=a&b"),
     Case(
+      testDescription: "a search for words", query: ODataQuery().search("grün 茶 2"), v2: "search=grün 茶 2",
+      v4: "$search=grün 茶 2"),
+    Case(
+      testDescription: "a search for a phrase", query: ODataQuery().search(#"50% "best"\"#), v2: #"search=50% "best"\"#,
+      v4: #"$search="50% \"best\"\\""#),
+    Case(
+      testDescription: "a search with marks that combine", query: ODataQuery().search("\u{111C2};\"\u{301}"),
+      v2: "search=\u{111C2};\"\u{301}", v4: "$search=\"\u{111C2};\\\"\u{301}\""),
+    Case(
       testDescription: "an option that has a method, with another value",
       query: ODataQuery().custom("$inlinecount", "none").custom("$count", "false"),
       v2: "$inlinecount=none&$count=false", v4: "$inlinecount=none&$count=false"),
@@ -85,6 +94,14 @@ struct QueryTests {
       testDescription: "an expansion with a query",
       query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().filter(name == "a;b").top(2))), v2: nil,
       v4: "$expand=Items($filter=Name eq 'a;b';$top=2)"),
+    Case(
+      testDescription: "a search within an expansion",
+      query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().search("a),Secret;$top=1").skip(2))), v2: nil,
+      v4: #"$expand=Items($search="a),Secret;$top=1";$skip=2)"#),
+    Case(
+      testDescription: "an option of the service within an expansion",
+      query: ODataQuery().expand(ODataExpansion("Items", ODataQuery().custom("$levels", "2"))), v2: nil,
+      v4: "$expand=Items($levels=2)"),
   ]
 
   @Test("A query has the options of its version", arguments: cases)
@@ -106,6 +123,18 @@ struct QueryTests {
     let query = ODataQuery().filter(Self.name == "a&$top=1#+%20")
 
     #expect(try query.encoded(.v2) == ["$filter=Name%20eq%20'a%26%24top%3D1%23%2B%2520'"])
+  }
+
+  @Test(
+    "A custom option cannot end that of an expansion", arguments: ["a;$top=1", "a),Secret", "(a", "O'Neil", "a\"b"])
+  func customOptionCannotEndThatOfAnExpansion(text: String) {
+    for inner in [ODataQuery().custom("x", text), ODataQuery().custom(text, "x")] {
+      let query = ODataQuery().expand(ODataExpansion("Items", inner))
+
+      let error = #expect(throws: ODataError.self) { try query.encoded(.v4) }
+
+      #expect(error?.kind == .invalidRequest)
+    }
   }
 
   @Test(
@@ -138,6 +167,14 @@ struct QueryTests {
     let root = try ODataRoot(#require(URL(string: root)))
 
     #expect(try root.url("A", ["$top=1"], .v2).absoluteString == url)
+  }
+
+  @Test func keyFollowsALinkWithoutASlash() throws {
+    let root = try ODataRoot(#require(URL(string: "http://h/s")))
+    let orders = ODataPath(ODataLink(rawValue: "Orders"))
+
+    #expect(try root.url(orders.key(42).appending("Items"), [], .v2).absoluteString == "http://h/s/Orders(42)/Items")
+    #expect(try root.url(orders, ["$top=1"], .v4).absoluteString == "http://h/s/Orders?$top=1")
   }
 
   @Test("A root that is no web address is refused", arguments: ["file:///s", "ftp://h/s", "s"])

@@ -97,6 +97,47 @@ struct ReadingTests {
     #expect(items.values == [.init(name: "Tea")])
   }
 
+  @Test("Null is nil for an optional type, and an error for any other", arguments: ODataVersion.allCases)
+  func nullIsNilForAnOptionalTypeAndAnErrorForAnyOther(version: ODataVersion) async throws {
+    let (provider, _) = try OnlineODataProvider.answered(version) { _ in
+      version == .v4 ? .status(.noContent) : .json(#"{"d":null}"#)
+    }
+    let path = ODataPath("Orders").key(1).appending("Follower")
+
+    #expect(try await provider.entity(Order?.self, at: path).value == nil)
+    #expect(try await provider.call("Best", returning: Order?.self) == nil)
+    #expect(try await provider.run("Count", returning: Int?.self) == nil)
+    let noEntity = await #expect(throws: ODataError.self) { try await provider.entity(Order.self, at: path) }
+    let noNumber = await #expect(throws: ODataError.self) { try await provider.run("Count", returning: Int.self) }
+    for error in [noEntity, noNumber] {
+      #expect(error?.kind == .invalidResponse)
+      #expect(error?.message.contains("optional") == true)
+    }
+  }
+
+  @Test func entityOfV4MayHaveAPropertyNamedD() async throws {
+    struct Line: Decodable, Sendable {
+      let c: Int
+      let d: Int
+    }
+    let (provider, _) = try OnlineODataProvider.answered { _ in .json(#"{"@odata.etag":"1","c":1,"d":2}"#) }
+
+    let line = try await provider.entity(Line.self, at: ODataPath("Lines").key(1))
+
+    #expect(line.value.c == 1)
+    #expect(line.value.d == 2)
+    #expect(line.etag == "1")
+  }
+
+  @Test("The preferences of a read are sent in both versions", arguments: ODataVersion.allCases)
+  func preferencesOfAReadAreSentInBothVersions(version: ODataVersion) async throws {
+    let shop = try Shop(version)
+
+    _ = try await shop.provider.page(of: Order.self, in: "Orders", ODataQuery().pageSize(2).trackingChanges())
+
+    #expect(shop.server.requests.first?.fields["Prefer"] == "odata.track-changes, odata.maxpagesize=2")
+  }
+
   @Test("The count is a number", arguments: ODataVersion.allCases)
   func countIsANumber(version: ODataVersion) async throws {
     let shop = try Shop(version, orders: 4)
@@ -136,6 +177,20 @@ struct ReadingTests {
     #expect(pages.flatMap(\.removed).map(\.reason) == (version == .v4 ? ["deleted"] : []))
     #expect(pages.flatMap(\.removed).map(\.key) == (version == .v4 ? [["ID": "3"]] : []))
     #expect(pages.last?.deltaLink != nil && pages.last?.deltaLink != link)
+  }
+
+  @Test func linksBetweenEntitiesAreLeftOutOfChanges() async throws {
+    let (provider, _) = try OnlineODataProvider.answered { _ in
+      let links = ["$link", "$deletedLink"].map { kind in
+        ##"{"@odata.context":"#Orders/\##(kind)","source":"Orders(1)","relationship":"Items","target":"Items(2)"}"##
+      }
+      return .json(#"{"value":[\#(links.joined(separator: ",")),{"ID":1,"Status":"open"}]}"#)
+    }
+
+    let page = try await provider.page(of: Order.self, in: "Orders")
+
+    #expect(page.values.map(\.ID) == [1])
+    #expect(page.removed.isEmpty)
   }
 
   @Test func removalOfV40IsRead() async throws {

@@ -38,6 +38,13 @@ struct CurlCommandTests {
     #expect(command(.post).contains("--data-raw ''"))
   }
 
+  /// A shell reads bytes: the accent does not hide the quotation mark before it.
+  @Test func aQuotationMarkWithAnAccentCannotEndAWord() {
+    let text = command(.post, body: .data(Data("'\u{301}; reboot".utf8)))
+
+    #expect(Array(text.utf8).firstRange(of: Array("--data-raw ''\\''\u{301}; reboot'".utf8)) != nil)
+  }
+
   @Test func aBodyThatIsNotTextIsPrinted() {
     let text = command(.post, body: .data(Data([0, 37, 39, 92, 65, 255, 10])))
 

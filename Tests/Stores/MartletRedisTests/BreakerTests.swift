@@ -46,6 +46,13 @@ import Testing
     #expect(breaker.failedToConnect(jitter: middle) == .milliseconds(100))
   }
 
+  @Test func theTimeIsAMillisecondAtLeast() {
+    var configuration = configuration
+    (configuration.rest, configuration.restLimit) = (.zero, .zero)
+    var breaker = RedisBreaker(configuration)
+    #expect(breaker.failedToConnect(jitter: middle) == .milliseconds(1))
+  }
+
   @Test mutating func theTimeIsVariedByAFifth() {
     #expect(breaker.failedToConnect(jitter: 0).inMilliseconds.rounded() == 90)
     breaker.succeeded()
@@ -70,5 +77,21 @@ import Testing
     removed += line.removeAll()
     #expect(removed == Array(0..<5_000))
     #expect(line.isEmpty && line.first == nil)
+  }
+
+  @Test func anElementThatHasLeftALineIsNotKept() {
+    final class Element {}
+    var line = Line<Element>()
+    weak var kept: Element?
+    do {
+      let element = Element()
+      kept = element
+      line.append(element)
+    }
+    line.append(Element())
+    #expect(kept != nil)
+    line.removeFirst()
+    #expect(kept == nil)
+    #expect(!line.isEmpty)
   }
 }

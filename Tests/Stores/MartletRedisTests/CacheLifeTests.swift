@@ -95,6 +95,22 @@ import Testing
     #expect(memory.place(of: new.record.entry.id) != nil)
   }
 
+  /// Entries were stored while the server was asked.
+  @Test mutating func anOutdatedLookupReplacesNothing() {
+    let (old, other, new) = (place("a"), place("a", variant: "2"), place("a"))
+    memory.set([old], of: "a", until: .seconds(10))
+    memory.add(new)
+    #expect(memory.additions == 1)
+
+    let earlier = CacheMemory.Place(key: "a", record: new.record, body: Data(count: 3))
+    memory.set(outdated: [old, other, earlier], of: "a")
+
+    #expect(memory.place(of: new.record.entry.id)?.body?.count == 10)
+    #expect(memory.place(of: old.record.entry.id) != nil, "who has looked it up can open it")
+    #expect(memory.place(of: other.record.entry.id) != nil)
+    #expect(memory.entries(of: "a", at: .zero) == nil)
+  }
+
   @Test mutating func aRemovalForgetsTheEntry() {
     let (one, two) = (place("a", variant: "1"), place("a", variant: "2"))
     memory.set([one, two], of: "a", until: .seconds(10))

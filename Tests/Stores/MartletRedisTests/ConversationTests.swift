@@ -121,6 +121,33 @@ struct ConversationTests {
     #expect(error?.message == "the Redis server answered: ERR a b\u{FFFD}c d")
   }
 
+  @Test(arguments: [
+    ("anna:secret@", ["AUTH", "anna", "secret"]), (":secret@", ["AUTH", "secret"]), ("anna@", ["AUTH", "anna", ""]),
+    ("", ["PING"]),
+  ])
+  func aUserOrAPasswordIsEnoughToSignIn(secrets: String, first: [String]) async throws {
+    let commands = Mutex<[[String]]>([])
+    let server = try FakeServer { words, _ in
+      if !words.isEmpty { commands.withLock { $0.append(words) } }
+      return FakeServer.usual(words)
+    }
+    var configuration = try RedisConfiguration("redis://\(secrets)127.0.0.1:\(server.port)")
+    configuration.connectTimeout = .seconds(60)
+    try await RedisClient(configuration).ping()
+    #expect(commands.withLock { $0.first } == first)
+  }
+
+  @Test func anErrorIsShownInFullIfThereIsNoPassword() async throws {
+    let server = try FakeServer { words, _ in
+      words.first == "AUTH" ? "-ERR no such user\r\n" : FakeServer.usual(words)
+    }
+    var configuration = try RedisConfiguration("redis://anna@127.0.0.1:\(server.port)")
+    configuration.connectTimeout = .seconds(60)
+    let redis = RedisClient(configuration)
+    let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+    #expect(error?.message.hasSuffix("password: ERR no such user") == true)
+  }
+
   @Test func noOtherProgramInheritsTheSocketEvenDuringTheSignIn() async throws {
     let server = try FakeServer { words, _ in words.first == "PING" ? "" : FakeServer.usual(words) }
     let redis = try client(of: server)

@@ -1,9 +1,11 @@
 import MartletEngine
-import MartletRedis
 import MartletSemantics
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
+
+@testable import MartletRedis
 
 /// A server that does not exist: the only possible result is an error.
 @Suite(.timeLimit(.minutes(5)))
@@ -119,5 +121,132 @@ struct UnavailableServerTests {
     #expect(!redis.isAvailable)
     let error = await #expect(throws: RedisError.self) { try await redis.ping() }
     #expect(error?.kind == .closed)
+  }
+}
+
+/// A server that fails after it was used, and the state that a process keeps.
+@Suite(.timeLimit(.minutes(5)))
+struct FailingServerTests {
+  /// A server whose shared token was removed. While it fails, it refuses all commands.
+  private struct SignedOut {
+    let server: FakeServer
+    let shared: RedisSharedToken
+    private let state: State
+
+    private final class State: Sendable {
+      let isFailing = Mutex(false)
+      let stored = Mutex<[String]>([])
+    }
+
+    init() throws {
+      let state = State()
+      server = try FakeServer { words, _ in
+        if state.isFailing.withLock({ $0 }) { return "-ERR out of order\r\n" }
+        switch words.first {
+        case "HMGET": return "*2\r\n$1\r\n4\r\n$-1\r\n"
+        case "EVAL", "EVALSHA":
+          if words.count == 6, words[3] == "martlet:t:{api}" { state.stored.withLock { $0.append(words[5]) } }
+          return ":1\r\n"
+        default: return FakeServer.usual(words)
+        }
+      }
+      var shared = RedisSharedToken(try server.client(), name: "api")
+      shared.waitLimit = .seconds(60)
+      (self.shared, self.state) = (shared, state)
+    }
+
+    func fail(_ isFailing: Bool) { state.isFailing.withLock { $0 = isFailing } }
+
+    /// The stored values; a removal is an empty one.
+    var stored: [String] { state.stored.withLock { $0 } }
+
+    /// The shared token with a short wait for the server.
+    var alone: RedisSharedToken {
+      var alone = shared
+      (alone.waitLimit, alone.whenUnavailable) = (.milliseconds(1), .renewAlone)
+      return alone
+    }
+  }
+
+  @Test(arguments: ["this process", "another process"])
+  func anOlderTokenIsNotRenewedAfterASignOut(by process: String) async throws {
+    let fleet = try SignedOut()
+    if process == "this process" {
+      try await fleet.shared.use(nil)
+    } else {
+      #expect(try await fleet.shared.token() == nil)
+    }
+    let old = AccessToken("old", refreshToken: "older")
+    let used = Mutex<[AccessToken?]>([])
+    let refresh = fleet.alone.refresh { old in
+      used.withLock { $0.append(old) }
+      return AccessToken("new")
+    }
+
+    fleet.fail(true)
+    #expect(try await refresh(old)?.value == "new")
+    #expect(used.withLock { $0 } == [nil])
+
+    fleet.fail(false)
+    #expect(try await fleet.shared.refresh { _ in nil }(old) == nil)
+    #expect(fleet.stored.allSatisfy { $0.isEmpty }, "the fleet stays signed out")
+  }
+
+  @Test func aSignOutDuringARenewalDiscardsItsResult() async throws {
+    let fleet = try SignedOut()
+    let shared = fleet.shared
+    try await shared.use(AccessToken("old"))
+    fleet.fail(true)
+    let refresh = fleet.alone.refresh { _ in
+      await #expect(throws: RedisError.self) { try await shared.use(nil) }
+      return AccessToken("new")
+    }
+    #expect(try await refresh(AccessToken("old")) == nil)
+  }
+
+  @Test func anAnsweredRequestIsNotKept() async throws {
+    let server = try FakeServer { words, _ in FakeServer.usual(words) }
+    let redis = try server.client()
+    weak var kept: RedisRequest?
+    do {
+      let request = RedisRequest([RedisCommand("GET", "a")], within: .seconds(Int64.max))
+      kept = request
+      redis.submit(request)
+      #expect(try await request.answers.wait().count == 1)
+      #expect(request.takeBytes().isEmpty, "they were written")
+    }
+    try await until { kept == nil }
+    withExtendedLifetime((server, redis)) {}
+  }
+
+  /// The client tests an unused connection at once, and once only. The first connection does not answer the test, the
+  /// second one breaks: a third failure would make the client avoid the server.
+  @Test func anUnansweredTestOfAConnectionIsOneFailure() async throws {
+    let pings = Mutex(0)
+    let server = try FakeServer { words, connection in
+      switch (words.first, connection) {
+      case ("PING", 0):
+        let count = pings.withLock { pings in
+          pings += 1
+          return pings
+        }
+        return count == 1 ? "+PONG\r\n" : ""  // The first one belongs to the sign-in.
+      case ("GET", 1): return "%1\r\n"
+      default: return FakeServer.usual(words)
+      }
+    }
+    // The time of the test that is not answered; others are answered within it, even by a busy machine.
+    var configuration = try RedisConfiguration("redis://127.0.0.1:\(server.port)")
+    (configuration.waitLimit, configuration.connectTimeout) = (.seconds(60), .seconds(8))
+    configuration.pingInterval = .zero
+    let redis = RedisClient(configuration)
+
+    #expect(try await redis.send(RedisCommand("GET", "a")).bytes != nil)
+    try await server.end(of: 0)
+    #expect(pings.withLock { $0 } == 2)
+
+    let error = await #expect(throws: RedisError.self) { try await redis.send(RedisCommand("GET", "b")) }
+    #expect(error?.kind == .unexpectedForm)
+    #expect(try await redis.send(RedisCommand("GET", "c")).bytes != nil)
   }
 }

@@ -38,6 +38,20 @@ struct KerberosFailureTests {
     }
   }
 
+  @Test func kerberosTellsTheCauseUnlessSPNEGOHasWaited() {
+    let hidden = KerberosFailure(major: 13 << 16, minor: 100_001, detail: "SPNEGO's words")
+    let own = KerberosFailure(major: 13 << 16, minor: Int32(KRB5KRB_AP_ERR_SKEW), detail: "the clocks")
+    let told = hidden.cause(after: .milliseconds(1999)) { () throws(KerberosFailure) in throw own }
+    #expect(told == own)
+    let untold = hidden.cause(after: .zero) {}
+    #expect(untold == hidden)
+
+    let slow = hidden.cause(after: .seconds(2)) { Issue.record("the centres are waited for again") }
+    let error = slow.error(for: "a.example", with: TicketStore(cache: nil, keytab: nil))
+    #expect(error.kind == .cannotConnect)
+    #expect(error.message.hasSuffix("no key distribution centre answers (SPNEGO's words)"))
+  }
+
   @Test func theLibrarysWordsControlNoTerminal() {
     let failure = KerberosFailure(major: 13 << 16, minor: 0, detail: "Server \u{1B}[2J\nhttp/x not found")
     #expect(

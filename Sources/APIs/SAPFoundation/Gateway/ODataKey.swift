@@ -12,7 +12,7 @@ public struct ODataKey: Sendable, Hashable {
   private let literal: String
 
   /// Makes a key from a text, which is quoted; quotes within it are doubled.
-  public init(_ text: String) { literal = "'" + text.replacing("'", with: "''") + "'" }
+  public init(_ text: String) { literal = "'" + text.replacingScalar("'", with: "''") + "'" }
 
   /// Makes a key from a number.
   public init(_ number: some BinaryInteger) { literal = "\(number)" }

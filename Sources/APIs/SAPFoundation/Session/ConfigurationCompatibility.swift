@@ -64,8 +64,8 @@ extension URLSessionConfiguration: SAPConfiguring {}
 #if os(Linux)
 extension SAPConfiguring where Self: URLSessionConfiguration {
   /// Whether a task waits if no connection can be made, instead of failing at once; false by default. This is the case
-  /// if the server's name cannot be resolved or the server does not accept connections. Foundation has this property on
-  /// Apple's platforms only.
+  /// if the server's name cannot be resolved, or if the server refuses connections or is silent until the connect
+  /// timeout. Foundation has this property on Apple's platforms only.
   ///
   /// Observers and the delegate are notified once (`taskIsWaitingForConnectivity`). The session tries the connection
   /// again after a second, then after intervals that double up to 30 seconds. It stops when the connection is made, the

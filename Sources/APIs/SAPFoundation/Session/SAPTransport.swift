@@ -49,14 +49,13 @@ protocol ChallengingTransport: Transport {
 
 extension SAPURLSessionTask {
   /// Sends a request. If the configuration says `waitsForConnectivity`, it is sent again until a connection can be
-  /// made; until then, nothing of the request was sent.
+  /// made, also after a connect timeout: a server behind a network that is missing may refuse connections or be silent.
+  /// Until then, nothing of the request was sent.
   fileprivate func retryingConnection(_ send: () async throws -> HTTPResponse) async throws -> HTTPResponse {
     guard session.waitsForConnectivity else { return try await send() }
     var delay = Duration.seconds(1)
     while true {
-      do { return try await send() } catch let error as HTTPError
-        where error.kind == .cannotConnect || error.kind == .cannotResolveHost
-      {
+      do { return try await send() } catch let error as HTTPError where error.lacksConnection {
         notifyOfWaiting()
         try await session.engine.configuration.clock.sleep(for: delay)
         delay = min(delay * 2, .seconds(30))

@@ -244,11 +244,11 @@ extension ODataBatch {
         continue
       }
       let changes = try Self.parts(of: part.content, inner)
+      let named = Dictionary(changes.map { ($0.fields["Content-ID"], $0) }) { first, _ in first }
       for (index, entry) in set.enumerated() where index < changes.count {
-        let named = changes.first { $0.fields["Content-ID"] == "\(entry.id)" }
-        answers[entry.id] = try Self.answer(named ?? changes[index])
+        answers[entry.id] = try Self.answer(named["\(entry.id)"] ?? changes[index])
       }
-      spread(&answers, in: first.group)
+      spread(&answers, over: set)
     }
     return answers
   }
@@ -279,6 +279,13 @@ extension ODataBatch {
     guard let responses = json["responses"]?.elements else {
       throw ODataError(.invalidResponse, "the answer to the batch has no 'responses'")
     }
+    guard responses.count <= entries.count else {
+      throw ODataError(
+        .invalidResponse, "the answer to the batch has \(responses.count) responses to \(entries.count) requests")
+    }
+    let groups = Dictionary(grouping: entries.filter { $0.group != nil }, by: \.group).values
+    var named = Dictionary(uniqueKeysWithValues: entries.map { ("\($0.id)", [$0]) })
+    for set in groups { if let group = set[0].group { named["g\(group)"] = set } }
     var answers: [Int: ODataAnswer] = [:]
     for response in responses {
       guard let status = response["status"]?.text.flatMap({ Int($0) }), let id = response["id"]?.text else { continue }
@@ -290,17 +297,14 @@ extension ODataBatch {
       }
       let body = response["body"].map { Data(($0.text ?? $0.json()).utf8) } ?? Data()
       let answer = ODataAnswer(head: head, body: body)
-      for entry in entries where "\(entry.id)" == id || entry.group.map({ "g\($0)" == id }) == true {
-        answers[entry.id] = answer
-      }
+      for entry in named.removeValue(forKey: id) ?? [] { answers[entry.id] = answer }
     }
-    for group in Set(entries.compactMap(\.group)) { spread(&answers, in: group) }
+    for set in groups { spread(&answers, over: set) }
     return answers
   }
 
   /// Gives the error of a change set even to those of its requests that the service did not answer: they were undone.
-  private func spread(_ answers: inout [Int: ODataAnswer], in group: Int?) {
-    let set = entries.filter { $0.group == group }
+  private func spread(_ answers: inout [Int: ODataAnswer], over set: some Collection<Entry>) {
     guard let failed = set.compactMap({ answers[$0.id] }).first(where: { $0.head.status.code >= 400 }) else { return }
     for entry in set where answers[entry.id] == nil { answers[entry.id] = failed }
   }

@@ -14,7 +14,8 @@ public struct ODataEntity<Value: Sendable>: Sendable {
 
 /// One page of a set, or of the changes to it.
 public struct ODataPage<Value: Sendable>: Sendable {
-  /// The entities; of changes, the created and changed ones.
+  /// The entities; of changes, the created and changed ones. Changes of V4 may also have added and deleted links
+  /// between entities (`$link`, `$deletedLink`), which are left out: expand the relationship to see them.
   public let entities: [ODataEntity<Value>]
   /// The entities that were deleted or no longer belong to the set. Only among changes, and not in V2's JSON, which has
   /// no form for them.
@@ -54,8 +55,11 @@ public struct ODataReceipt: Sendable {
 
 // Reading payloads: V2 wraps them in `d`, and V4 has annotations, whose `odata.` V4.01 leaves out.
 extension ODataJSON {
-  /// The content without V2's wrapper.
-  var unwrapped: ODataJSON { self["d"] ?? self }
+  /// The content without V2's wrapper, whose only member is `d`: an entity of V4 may have a property of this name.
+  var unwrapped: ODataJSON {
+    guard case .object(let members) = self, members.count == 1, let content = members["d"] else { return self }
+    return content
+  }
 
   func annotation(_ name: String) -> ODataJSON? { first("@odata." + name, "@" + name) }
 
@@ -63,16 +67,26 @@ extension ODataJSON {
   func entity<Value: Decodable & Sendable>(_ type: Value.Type, etag: String? = nil) throws -> ODataEntity<Value> {
     let metadata = self["__metadata"]
     return ODataEntity(
-      value: try ODataDecoder.decode(type, from: self),
+      value: try decoded(type),
       etag: (metadata?["etag"] ?? annotation("etag"))?.text ?? etag,
       id: (metadata?["uri"] ?? annotation("editLink") ?? annotation("id"))?.text.map(ODataLink.init),
       mediaETag: (metadata?["media_etag"] ?? annotation("mediaEtag"))?.text,
       mediaType: (metadata?["content_type"] ?? annotation("mediaContentType"))?.text)
   }
 
+  /// Decodes a result, which may be null.
+  ///
+  /// - Throws: `ODataError` if it is null, and the type cannot be.
+  private func decoded<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    do { return try ODataDecoder.decode(type, from: self) } catch is DecodingError where self == .null {
+      throw ODataError(
+        .invalidResponse, "the response has no value: if it may be null, read it as an optional type, such as Order?")
+    }
+  }
+
   func page<Value: Decodable & Sendable>(_ type: Value.Type) throws -> ODataPage<Value> {
     let content = unwrapped
-    guard let elements = content.elements ?? content["value"]?.elements else {
+    guard let elements = (content.elements ?? content["value"]?.elements)?.filter({ !$0.isLink }) else {
       throw ODataError(.invalidResponse, "the response has no list of entities: use entity(_:at:_:) for one of them")
     }
     let removed = elements.filter(\.isRemoved)
@@ -86,8 +100,13 @@ extension ODataJSON {
 
   /// V4.01 marks a removed entity with `@removed`, V4.0 by its context.
   private var isRemoved: Bool {
-    annotation("removed") != nil || annotation("context")?.text?.hasSuffix("/$deletedEntity") == true
+    annotation("removed") != nil || hasContext("/$deletedEntity")
   }
+
+  /// Whether this is an added or deleted link among V4's changes.
+  private var isLink: Bool { hasContext("/$link") || hasContext("/$deletedLink") }
+
+  private func hasContext(_ suffix: String) -> Bool { annotation("context")?.text?.hasSuffix(suffix) == true }
 
   private var removal: ODataRemoval {
     guard case .object(let members) = self else { return ODataRemoval(id: nil, reason: nil, key: [:]) }
@@ -100,12 +119,12 @@ extension ODataJSON {
   /// Reads the result of a function or action: an entity, a value, or a collection, with or without a wrapper.
   func result<Value: Decodable>(_ type: Value.Type, of name: String) throws -> Value {
     var content = unwrapped
-    guard case .object(let members) = content else { return try ODataDecoder.decode(type, from: content) }
+    guard case .object(let members) = content else { return try content.decoded(type) }
     let own = members.keys.filter { !$0.hasPrefix("@") && $0 != "__metadata" }
     // V2: {"d":{"Name":…}}; V4: {"@odata.context":…,"value":…}
     if own.count == 1, let only = own.first, only == "value" || only == name, let inner = members[only] {
       content = inner
     }
-    return try ODataDecoder.decode(type, from: content)
+    return try content.decoded(type)
   }
 }

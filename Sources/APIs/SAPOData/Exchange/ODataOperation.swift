@@ -7,8 +7,8 @@ struct ODataOperation: Sendable {
   var query: ODataQuery
   /// Fields besides those of the version.
   var ownFields: [(name: String, value: String)]
-  /// The preferences of V4 (RFC 7240).
-  var preferences: [String] = []
+  /// The preferences of a change (RFC 7240), in V4 only.
+  private var changePreferences: [String] = []
   /// V2's parameters of a function, which are options of the URL.
   var parameters: [(name: String, value: ODataLiteral)] = []
   var body: (@Sendable (ODataFormat) throws -> ODataJSON)?
@@ -18,8 +18,6 @@ struct ODataOperation: Sendable {
     fields: [(name: String, value: String)] = []
   ) {
     (self.method, self.path, self.query, ownFields) = (method, path, query, fields)
-    if query.tracksChanges { preferences.append("odata.track-changes") }
-    if let size = query.pageSize { preferences.append("odata.maxpagesize=\(size)") }
   }
 
   /// Returns a change with a body.
@@ -33,7 +31,7 @@ struct ODataOperation: Sendable {
 
   static func create(_ body: some Encodable & Sendable, in path: ODataPath, returnsEntity: Bool) -> ODataOperation {
     var operation = change(.post, body, path)
-    operation.preferences = [returnsEntity ? "return=representation" : "return=minimal"]
+    operation.changePreferences = [returnsEntity ? "return=representation" : "return=minimal"]
     return operation
   }
 
@@ -43,7 +41,7 @@ struct ODataOperation: Sendable {
     var operation = change(method.name ?? .patch, body, path)
     operation.isPartialUpdate = method == .partial
     operation.ownFields = tag.map { [("If-Match", $0)] } ?? []
-    operation.preferences = ["return=minimal"]
+    operation.changePreferences = ["return=minimal"]
     return operation
   }
 
@@ -65,6 +63,14 @@ struct ODataOperation: Sendable {
       + parameters.map { encoding.encode($0.name) + "=" + encoding.encode($0.value.text(version)) }
   }
 
+  /// The preferences for the version. Those of a read are sent in V2, too: a service ignores what it does not know.
+  private func preferences(_ version: ODataVersion) -> [String] {
+    var all: [String] = []
+    if query.tracksChanges { all.append("odata.track-changes") }
+    if let size = query.pageSize { all.append("odata.maxpagesize=\(size)") }
+    return version == .v2 ? all : all + changePreferences
+  }
+
   /// The fields for the version.
   func fields(_ format: ODataFormat) -> [(name: String, value: String)] {
     let has = { (name: String) in ownFields.contains { $0.name.lowercased() == name } }
@@ -74,14 +80,14 @@ struct ODataOperation: Sendable {
       if !has("accept") { all.append(("Accept", "application/json")) }
       all += [("DataServiceVersion", "2.0"), ("MaxDataServiceVersion", "2.0")]
       if body != nil { all.append(("Content-Type", "application/json")) }
-      if query.tracksChanges { all.append(("Prefer", "odata.track-changes")) }
     case .v4:
       let numbers = ";IEEE754Compatible=\(format.quotesNumbers)"
       if !has("accept") { all.append(("Accept", "application/json;odata.metadata=minimal" + numbers)) }
       all += [("OData-Version", "4.0"), ("OData-MaxVersion", "4.01")]
       if body != nil { all.append(("Content-Type", "application/json" + numbers)) }
-      if !preferences.isEmpty { all.append(("Prefer", preferences.joined(separator: ", "))) }
     }
+    let preferences = preferences(format.version)
+    if !preferences.isEmpty { all.append(("Prefer", preferences.joined(separator: ", "))) }
     return all + ownFields
   }
 }
@@ -112,8 +118,10 @@ struct ODataAnswer: Sendable {
   /// Where the request went; nil in a batch.
   var url: URL?
 
+  /// The payload; null for a 204, which has none (OData 4.01 Protocol §9.1.4).
   var json: ODataJSON {
     get throws(ODataError) {
+      if body.isEmpty, head.status == .noContent { return .null }
       guard !body.isEmpty else { throw ODataError(.invalidResponse, "the response has no body: \(head.status)") }
       return try ODataJSON(body: body)
     }

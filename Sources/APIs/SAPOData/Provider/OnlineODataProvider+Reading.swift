@@ -25,14 +25,15 @@ extension OnlineODataProvider {
   }
 
   /// Returns the changes to a set since its ``ODataPage/deltaLink`` was read: see ``ODataPage/removed``. The last page
-  /// has the link for the next time.
+  /// has the link for the next time. Added and deleted links between entities are left out.
   ///
   /// It works for any link to a page, too.
   public func changes<Value: Decodable & Sendable>(of type: Value.Type, since link: ODataLink) -> ODataPages<Value> {
     ODataPages(provider: self, operation: ODataOperation(.get, .root), first: link)
   }
 
-  /// Reads one entity, or a property of a complex type.
+  /// Reads one entity, or a property of a complex type. An optional type reads what may be null, such as a navigation
+  /// property without an entity (204), as nil; a null is an error for any other type.
   ///
   /// ```swift
   /// let path = ODataPath("Orders").key(42)
@@ -61,7 +62,7 @@ extension OnlineODataProvider {
   ///   - name: the function; a bound one with its namespace: `com.example.Discount`.
   ///   - parameters: its parameters, in the order of the service's metadata.
   ///   - path: what it is bound to; by default nothing, as in V2.
-  ///   - type: the type of the result: an entity, a value, or an array of them.
+  ///   - type: the type of the result: an entity, a value, or an array of them; optional if the result may be null.
   @concurrent public func call<Value: Decodable & Sendable>(
     _ name: String, _ parameters: KeyValuePairs<String, ODataLiteral> = [:], on path: ODataPath = .root,
     returning type: Value.Type

@@ -59,7 +59,7 @@ extension OnlineODataProvider {
   ///   - parameters: its parameters; in V4 the body, in V2 options of the URL.
   ///   - path: what it is bound to; by default nothing, as in V2.
   ///   - tag: the tag of the entity that it is bound to.
-  ///   - type: the type of the result: an entity, a value, or an array of them.
+  ///   - type: the type of the result: an entity, a value, or an array of them; optional if the result may be null.
   @concurrent public func run<Value: Decodable & Sendable>(
     _ name: String, _ parameters: KeyValuePairs<String, ODataLiteral> = [:], on path: ODataPath = .root,
     ifMatch tag: String? = nil, returning type: Value.Type

@@ -43,7 +43,7 @@ public struct ODataPath: Sendable, Hashable, ExpressibleByStringLiteral {
   /// Returns the path of a property, or a further segment such as `$value` or the name of a derived type.
   public func appending(_ name: String) -> ODataPath {
     var copy = self
-    if !v4.isEmpty { (copy.v2, copy.v4) = (v2 + "/", v4 + "/") }
+    if !v4.isEmpty || link != nil { (copy.v2, copy.v4) = (v2 + "/", v4 + "/") }
     return copy.adding { _ in name }
   }
 
@@ -90,7 +90,7 @@ struct ODataRoot: Sendable {
     var queries = query.map { [$0] } ?? []
     if let link = path.link {
       let text = try url(link).absoluteString.prefix { $0 != "#" }.split(separator: "?", maxSplits: 1).map(String.init)
-      (address, queries) = (text[0] + (path.text(version).isEmpty ? "" : "/"), Array(text.dropFirst()))
+      (address, queries) = (text[0], Array(text.dropFirst()))
     }
     let query = (queries + options).joined(separator: "&")
     guard let url = URL(string: address + path.text(version) + (query.isEmpty ? "" : "?" + query)) else {

@@ -15,7 +15,7 @@ public struct ODataQuery: Sendable {
   private var orders: [ODataOrder] = []
   private var properties: [String] = []
   private var expansions: [ODataExpansion] = []
-  private var others: [(v2: Option, v4: Option)] = []
+  private var others: [(v2: Option, v4: Option, isCustom: Bool)] = []
   private(set) var tracksChanges = false
   private(set) var pageSize: Int?
 
@@ -31,8 +31,8 @@ public struct ODataQuery: Sendable {
     return copy
   }
 
-  private func adding(_ option: Option, inV2 other: Option? = nil) -> ODataQuery {
-    changed { $0.others.append((other ?? option, option)) }
+  private func adding(_ option: Option, inV2 other: Option? = nil, isCustom: Bool = false) -> ODataQuery {
+    changed { $0.others.append((other ?? option, option, isCustom)) }
   }
 
   /// Only the entities that fulfil the condition, beside those of earlier calls.
@@ -51,15 +51,38 @@ public struct ODataQuery: Sendable {
   /// Without the first entities.
   public func skip(_ count: Int) -> ODataQuery { adding(("$skip", "\(count)")) }
   /// Entities that a text is found in: `$search` in V4, SAP's `search` in V2.
-  public func search(_ text: String) -> ODataQuery { adding(("$search", text), inV2: ("search", text)) }
+  ///
+  /// In V4, letters, digits and spaces are words, all of which are to be found; `AND`, `OR` and `NOT` among them are
+  /// operators. A text with any other character is searched as one phrase.
+  public func search(_ text: String) -> ODataQuery {
+    adding(("$search", Self.searchExpression(text)), inV2: ("search", text))
+  }
   /// With the number of all entities, without regard to `top` and `skip`: ``ODataPage/count``.
   public func withCount() -> ODataQuery { adding(("$count", "true"), inV2: ("$inlinecount", "allpages")) }
-  /// With an option of the service's own, which is percent-encoded: `custom("sap-language", "DE")`.
-  public func custom(_ name: String, _ value: String) -> ODataQuery { adding((name, value)) }
+  /// With an option of the service's own, which is percent-encoded: `custom("sap-language", "DE")`. Within an
+  /// expansion, where the text could end the option, quotes, parentheses and semicolons are refused.
+  public func custom(_ name: String, _ value: String) -> ODataQuery { adding((name, value), isCustom: true) }
   /// Asks for a link to later changes: ``ODataPage/deltaLink`` of the last page. Not every service has it.
   public func trackingChanges() -> ODataQuery { changed { $0.tracksChanges = true } }
-  /// Asks for pages of this size (`Prefer: odata.maxpagesize`). The service may choose a smaller one.
+  /// Asks for pages of this size (`Prefer: odata.maxpagesize`). The service may choose another one; most services of V2
+  /// ignore the wish.
   public func pageSize(_ count: Int) -> ODataQuery { changed { $0.pageSize = count } }
+
+  /// Returns the text as words or as a phrase (OData 4.01 URL Conventions §5.1.1.7). Scalars are compared, because a
+  /// `Character` can combine a letter or a quote with others.
+  private static func searchExpression(_ text: String) -> String {
+    let isWords = text.unicodeScalars.allSatisfy { scalar in
+      scalar == " " || scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+    }
+    guard !isWords else { return text }
+    var phrase = "\""
+    for scalar in text.unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { phrase.unicodeScalars.append("\\") }
+      phrase.unicodeScalars.append(scalar)
+    }
+    return phrase + "\""
+  }
+
   /// The options, in the order in which they are sent.
   private func options(_ version: ODataVersion) throws(ODataError) -> [Option] {
     var options: [Option] = []
@@ -102,7 +125,15 @@ public struct ODataQuery: Sendable {
 
   /// The options of V4 within the parentheses of an expansion.
   fileprivate func nested() throws(ODataError) -> String {
-    try options(.v4).map { "\($0.name)=\($0.value)" }.joined(separator: ";")
+    for (_, option, isCustom) in others where isCustom {
+      guard !(option.name + option.value).utf8.contains(where: { "'\"();".utf8.contains($0) }) else {
+        throw ODataError(
+          .invalidRequest,
+          "the custom option '\(option.name)' within an expansion has a quote, a parenthesis or a semicolon, which "
+            + "could end it: use another method of ODataQuery")
+      }
+    }
+    return try options(.v4).map { "\($0.name)=\($0.value)" }.joined(separator: ";")
   }
 
   /// The selected properties, if there is nothing else: V2 has no other options of an expansion.

@@ -145,6 +145,7 @@ enum ODataTimeText {
 
   /// Reads `P1DT2H3M4.5S` or `13:05:00.5`. Years and months have no fixed length and are refused.
   static func readDuration(_ text: String) -> Duration? {
+    guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }  // `\d` matches the digits of every script.
     let clock = text.split(separator: ":")
     let seconds = clock.count == 3 ? clock[2] + "S" : ""
     let text = clock.count > 1 ? "PT\(clock[0])H\(clock[1])M" + seconds : text

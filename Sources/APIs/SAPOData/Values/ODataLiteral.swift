@@ -25,7 +25,7 @@ public struct ODataLiteral: Sendable, Hashable {
 
   func text(_ version: ODataVersion) -> String { version == .v2 ? v2 : v4 }
 
-  private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "''") + "'" }
+  private static func quoted(_ text: String) -> String { "'" + text.replacingScalar("'", with: "''") + "'" }
 
   /// null.
   public static let null = ODataLiteral("null", ODataJSON.null)

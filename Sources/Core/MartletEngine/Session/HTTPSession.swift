@@ -249,8 +249,7 @@ extension HTTPSession {
   ) throws(HTTPError) -> Data? {
     do {
       guard let data = try response.body.takeReceived() else { return nil }
-      try call.reportReceived(data, of: response.body.length, upTo: limit)
-      response.body.cancel()  // reports the metrics
+      try call.reportReceived(data, of: response.body.length, upTo: limit, from: response.body.source)
       call.end(nil)
       return data
     } catch {

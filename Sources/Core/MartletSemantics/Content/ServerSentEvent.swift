@@ -30,6 +30,8 @@ package struct ServerSentEventParser: Sendable {
   package private(set) var lastEventID: String
   /// The time to wait before reconnecting, as requested by the server; nil if it requested none.
   package private(set) var reconnectionTime: Duration?
+  /// The error that the next call throws: the stream has an event that is too large.
+  package private(set) var failure: EventTooLarge?
   private let limit: Int
   private var line: [UInt8] = []
   private var data: [UInt8] = []
@@ -50,7 +52,11 @@ package struct ServerSentEventParser: Sendable {
   }
 
   /// Parses the next bytes of the stream, and returns the events that they complete.
+  ///
+  /// - Throws: `EventTooLarge`. If events before the large one were complete, they are returned first: the error is in
+  ///   ``failure``, and each later call throws it.
   package mutating func parse(_ chunk: Data) throws(EventTooLarge) -> [ServerSentEvent] {
+    if let failure { throw failure }
     var events: [ServerSentEvent] = []
     for byte in chunk {
       if skipsLineFeed {
@@ -62,7 +68,12 @@ package struct ServerSentEventParser: Sendable {
         if let event = endLine() { events.append(event) }
       } else {
         line.append(byte)
-        guard line.count + data.count <= limit else { throw EventTooLarge(limit: limit) }
+        guard line.count + data.count <= limit else {
+          let error = EventTooLarge(limit: limit)
+          failure = error
+          guard !events.isEmpty else { throw error }
+          return events
+        }
       }
     }
     return events
@@ -70,6 +81,7 @@ package struct ServerSentEventParser: Sendable {
 
   /// Prepares for a new stream of the same source: an incomplete event is discarded, ID and reconnection time are kept.
   package mutating func restart() {
+    failure = nil
     line = []
     data = []
     type = ""

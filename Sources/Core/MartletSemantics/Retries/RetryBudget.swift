@@ -1,8 +1,9 @@
 /// Limits the retries of all requests of a session, so that retries do not multiply the load of a server that is
 /// already overloaded.
 ///
-/// Every request adds a fraction of a retry to the budget, and every retry takes one. A small reserve allows retries to
-/// a client that sends little; it is refilled within ten seconds. The capacity limits how much can accumulate.
+/// Every request that is sent adds a fraction of a retry to the budget, and every retry takes one. A small reserve
+/// allows retries to a client that sends little; it is refilled within ten seconds. The capacity limits how much can
+/// accumulate.
 public struct RetryBudget: Sendable, Hashable {
   /// The retries that one request adds. 0.2 by default: at most a fifth more load for the server.
   public var share: Double

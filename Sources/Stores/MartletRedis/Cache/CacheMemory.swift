@@ -29,6 +29,8 @@ struct CacheMemory: Sendable {
   private var lookups: [String: Lookup] = [:]
   /// The number of removals: a result requested before a removal is not used after it.
   private(set) var removals = 0
+  /// The number of stored and changed entries: a result requested before one may lack it.
+  private(set) var additions = 0
 
   /// - Parameter limit: the maximum number of bytes of bodies.
   init(limit: Int) { (places, bodies) = (LRUStorage(countLimit: 8192), LRUStorage(costLimit: limit)) }
@@ -54,8 +56,16 @@ struct CacheMemory: Sendable {
     lookups[key]?.isComplete = true
   }
 
+  /// Remembers the entries of a look-up that was requested before an entry was stored, changed or removed. They can be
+  /// opened, but do not answer later look-ups, and what is known of the key already is newer.
+  mutating func set(outdated found: [Place], of key: String) {
+    for place in found where places.value(for: place.record.entry.id) == nil { insert(place) }
+    lookups[key]?.isComplete = false
+  }
+
   /// Remembers a stored or changed entry; earlier results for its key no longer answer look-ups.
   mutating func add(_ place: Place) {
+    additions += 1
     let variant = place.record.entry.response.variant
     for id in lookups[place.key]?.ids ?? [] where id != place.record.entry.id {
       if places.value(for: id)?.record.entry.response.variant == variant { forget(id) }

@@ -85,7 +85,7 @@ public final class RedisCacheStore: CacheStore {
   }
 
   private func lookUp(_ key: CacheKey, _ name: String, within limit: Duration) async throws -> [CacheEntry] {
-    let removals = memory.withLock { $0.removals }
+    let (removals, additions) = memory.withLock { ($0.removals, $0.additions) }
     let life = options.memoryLife.map { _ in [RedisCommand("PTTL", name)] } ?? []
     let asked = stopwatch.elapsed
     let command = RedisCommand("HGETALL", name).answered(upTo: Self.entriesLimit)
@@ -93,7 +93,10 @@ public final class RedisCacheStore: CacheStore {
     let found = places(in: try replies[0].checked(), of: name, key)
     let left = replies.last?.integer.map { Duration.milliseconds($0) } ?? .zero
     let until = asked + min(options.memoryLife ?? .zero, left)
-    memory.withLock { $0.set(found, of: name, until: $0.removals == removals ? until : .zero) }
+    memory.withLock { memory in
+      let isOutdated = memory.removals != removals || memory.additions != additions
+      if isOutdated { memory.set(outdated: found, of: name) } else { memory.set(found, of: name, until: until) }
+    }
     return found.map(\.record.entry)
   }
 

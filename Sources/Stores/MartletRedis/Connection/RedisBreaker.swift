@@ -16,7 +16,7 @@ struct RedisBreaker: Sendable {
   static let threshold = 3
 
   init(_ configuration: RedisConfiguration) {
-    (waitLimit, rest) = (configuration.waitLimit, configuration.rest)
+    (waitLimit, rest) = (configuration.waitLimit, max(.milliseconds(1), configuration.rest))
     restLimit = max(rest, configuration.restLimit)
   }
 

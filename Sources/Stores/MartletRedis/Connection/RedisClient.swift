@@ -24,7 +24,7 @@ import Synchronization
 /// Wrong are bytes that are not RESP, an answer larger than its command allows (64 MiB at most), and one that no
 /// command requested. A new connection is made.
 ///
-/// The server has to be Redis 4 or later, alone or behind a proxy that looks like one; the client does not follow the
+/// The server has to be Redis 5 or later, alone or behind a proxy that looks like one; the client does not follow the
 /// redirections of a cluster. Its scripts use only keys of one slot. Let the server remove unneeded keys: use
 /// `maxmemory` with `allkeys-lru` for a server that has only caches.
 public final class RedisClient: Sendable {
@@ -87,7 +87,7 @@ public final class RedisClient: Sendable {
   }
 
   /// A request that arrives after the thread has ended fails here: ``close()`` sets the flag before it ends the thread.
-  private func submit(_ request: RedisRequest) {
+  func submit(_ request: RedisRequest) {
     queue.submit { $0.add(request) }
     if isClosed.load(ordering: .sequentiallyConsistent) { request.answers.answer(.failure(unavailable)) }
   }

@@ -31,17 +31,19 @@ public struct RedisConfiguration: Sendable {
   public var connectTimeout = Duration.seconds(1)
   /// How long the client avoids a server that did not answer or could not be reached: every call in that time fails at
   /// once. Then the client connects again; while that fails, the time doubles, up to ``restLimit``. 250 milliseconds
-  /// by default.
+  /// by default, and a millisecond at least.
   public var rest = Duration.milliseconds(250)
   /// The maximum time for which the client avoids the server; 5 seconds by default.
   public var restLimit = Duration.seconds(5)
-  /// How long a connection is unused before the client tests it with a PING; 10 seconds by default.
+  /// How long a connection is unused before the client tests it with a PING; 10 seconds by default, and a millisecond
+  /// at least.
   public var pingInterval = Duration.seconds(10)
 
   /// Makes a configuration from a URL.
   ///
   /// - Parameter url: `redis://user:password@host:port/database`, where everything but the host may be omitted (6379,
-  ///   database 0), or `unix:///path/to/socket?db=0`. User and password are percent-encoded.
+  ///   database 0), or `unix:///path/to/socket?db=0`. User and password are percent-encoded. A user without a
+  ///   password signs in with an empty one.
   /// - Throws: ``RedisError`` of kind `.invalidURL`; it does not contain the URL, which may contain a password.
   public init(_ url: String) throws(RedisError) {
     guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased() else {

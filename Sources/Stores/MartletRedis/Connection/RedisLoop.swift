@@ -6,7 +6,8 @@ import Synchronization
 
 /// Commands that are sent together, with one caller that waits for their answers.
 final class RedisRequest: Sendable {
-  let bytes: [UInt8]
+  /// The commands as they are sent; empty once they are written.
+  private let bytes: Mutex<[UInt8]>
   let count: Int
   let limit: Duration
   /// The maximum number of bytes of each answer.
@@ -16,8 +17,17 @@ final class RedisRequest: Sendable {
   init(_ commands: [RedisCommand], within limit: Duration) {
     var bytes: [UInt8] = []
     for command in commands { command.write(to: &bytes) }
-    (self.bytes, count, self.limit) = (bytes, commands.count, limit)
+    self.bytes = Mutex(bytes)
+    (count, self.limit) = (commands.count, limit)
     answerLimit = commands.reduce(0) { max($0, $1.answerLimit) }
+  }
+
+  /// Returns the commands as they are sent, and forgets them: waiting for an answer needs no copy.
+  func takeBytes() -> [UInt8] {
+    bytes.withLock { bytes in
+      defer { bytes = [] }
+      return bytes
+    }
   }
 }
 
@@ -169,8 +179,14 @@ final class RedisLoop {
   private var nextTimer: Duration? {
     var times = limits.compactMap { $0.line.first?.due }
     if let restsUntil, !isOpening { times.append(restsUntil) }
-    if link != nil { times.append(lastUse + configuration.pingInterval) }
+    if let pingDue { times.append(pingDue) }
     return times.min()
+  }
+
+  /// When the connection is to be tested; nil without one, and while a test waits for its answer.
+  private var pingDue: Duration? {
+    guard link != nil, ping?.answers.isAnswered ?? true else { return nil }
+    return lastUse + max(.milliseconds(1), configuration.pingInterval)
   }
 
   private func checkTimers() {
@@ -178,19 +194,27 @@ final class RedisLoop {
     for index in limits.indices { expire(at: index, now) }
     limits.removeAll { $0.line.isEmpty }
     if let restsUntil, restsUntil <= now { open() }
-    if link != nil, lastUse + configuration.pingInterval <= now {
+    if let pingDue, pingDue <= now {
       let request = RedisRequest([RedisCommand("PING").answeredBriefly], within: configuration.connectTimeout)
       ping = request
       add(request)
     }
   }
 
+  /// Fails the requests whose limit is reached, and drops answered ones. Answers come in the order of the requests, so
+  /// that looking at the first is enough: those behind an unanswered one wait for their answers, too.
   private func expire(at index: Int, _ now: Duration) {
-    while let (due, request) = limits[index].line.first, due <= now {
+    while let (due, request) = limits[index].line.first {
+      let isAnswered = request.answers.isAnswered
+      guard isAnswered || due <= now else { return }
       limits[index].line.removeFirst()
+      if isAnswered { continue }
       let error = RedisError(.timeout, "\(configuration) did not answer within \(Quantity.text(request.limit))")
       guard request.answers.answer(.failure(error)), restsUntil == nil else { continue }
-      if request === ping { lose(error) }
+      if request === ping {
+        lose(error)
+        continue
+      }
       guard let rest = breaker.timedOut(at: now, jitter: .random(in: 0...1)) else { continue }
       setRest(rest)
       failAll(Self.leftAlone(configuration))
@@ -200,7 +224,7 @@ final class RedisLoop {
   // MARK: - Bytes
 
   private func write(_ request: RedisRequest) {
-    unsent += request.bytes
+    unsent += request.takeBytes()
     sent.append(request)
   }
 
@@ -258,7 +282,8 @@ final class SharedFlag: Sendable {
 
 /// Elements that are removed in the order in which they were added, in constant time.
 struct Line<Element> {
-  private var elements: [Element] = []
+  /// A removed element is nil until there are enough of them to move the others, so that its memory is free at once.
+  private var elements: [Element?] = []
   private var start = 0
 
   var isEmpty: Bool { start == elements.count }
@@ -267,6 +292,7 @@ struct Line<Element> {
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func removeFirst() {
+    elements[start] = nil
     start += 1
     guard start == elements.count || start > 512 && start * 2 > elements.count else { return }
     elements.removeFirst(start)
@@ -275,6 +301,6 @@ struct Line<Element> {
 
   mutating func removeAll() -> [Element] {
     defer { (elements, start) = ([], 0) }
-    return Array(elements[start...])
+    return elements[start...].compactMap { $0 }
   }
 }

@@ -33,7 +33,7 @@ private struct RedisSignIn {
 
   func run() throws(RedisError) {
     let (user, password) = (configuration.user, configuration.password)
-    if !password.isEmpty {
+    if !user.isEmpty || !password.isEmpty {
       let words = (user.isEmpty ? [] : [user]) + [password]
       let command = RedisCommand("AUTH", words.map { Data(text: $0) })
       try ask(command, expecting: "OK", "refuses the user or the password", hiding: words)
@@ -51,7 +51,7 @@ private struct RedisSignIn {
     switch try answer(to: command.answeredBriefly) {
     case .status(status): return
     case .error(let message):
-      let text = secrets.reduce(message) { $0.replacing($1, with: "***") }
+      let text = secrets.filter { !$0.isEmpty }.reduce(message) { $0.replacing($1, with: "***") }
       throw RedisError(.refused, "\(configuration) \(failure): \(text)")
     default: throw RedisError(.other, of: configuration)
     }

@@ -23,8 +23,9 @@ import Synchronization
 ///   ``WhenUnavailable`` decides: by default the process renews alone if that cannot use a refresh token twice. A token
 ///   that could not be stored stays in the memory of the process, which stores it before its next renewal. Another
 ///   process that renews in between uses the refresh token a second time.
-/// - **Sign-out.** After ``use(_:)`` with nil, no process renews with an older token: the closure is called without
-///   one.
+/// - **Sign-out.** After ``use(_:)`` with nil, no process that knows of it renews with an older token: the closure is
+///   called without one. A process that cannot ask the server may not know of it yet: what it renews alone is not
+///   stored.
 /// - **If the process with the lease makes no progress**, the others wait for ``peerWaitLimit`` and then throw a
 ///   ``RedisError`` of kind `.timeout`; the next request tries again.
 public struct RedisSharedToken: Sendable {
@@ -43,7 +44,7 @@ public struct RedisSharedToken: Sendable {
   private let form: ValueForm
   private let clock: any Clock<Duration>
   private let now: @Sendable () -> Date
-  private let state = Mutable()
+  private let state = Shared()
   /// The reaction of a process that cannot use the server. By default it renews a token alone only if that has no
   /// refresh token.
   public var whenUnavailable = WhenUnavailable.renewAloneWithoutRefreshToken
@@ -89,9 +90,11 @@ public struct RedisSharedToken: Sendable {
   /// Stores a token in place of any other, for example after a login. nil removes it when the user signs out. Results
   /// of renewals in progress are discarded.
   public func use(_ token: AccessToken?) async throws {
-    state.unstored.withLock { $0 = nil }
+    state.withLock { ($0.unstored, $0.isRemoved) = (nil, token == nil) }
     let value = try token.map { try write($0, received: now()) } ?? Data()
     try await redis.carryOut(Self.store, keys: [names.token], [Data(), value], within: waitLimit)
+    // The answer to an earlier command may have set it in the meantime.
+    state.withLock { $0.isRemoved = token == nil }
   }
 
   // MARK: - Renewing
@@ -116,11 +119,21 @@ public struct RedisSharedToken: Sendable {
     let received: Date
   }
 
+  /// What a process knows while it cannot ask the server.
+  private struct State: Sendable {
+    /// Never older than a removal that is known.
+    var unstored: Unstored?
+    /// The number of the stored token in the server's last answer.
+    var number = Stored.none
+    /// Whether the token was removed, here or, according to the server's last answer, elsewhere.
+    var isRemoved = false
+  }
+
   /// The state that the copies of the value share.
-  private final class Mutable: Sendable {
-    let unstored = Mutex<Unstored?>(nil)
-    /// The last number of the stored token.
-    let number = Mutex(Stored.none)
+  private final class Shared: Sendable {
+    private let state = Mutex(State())
+
+    func withLock<R: Sendable>(_ body: (inout State) -> R) -> R { state.withLock { body(&$0) } }
   }
 
   private func token(insteadOf old: AccessToken?, _ renew: TokenSource.Refresh) async throws -> AccessToken? {
@@ -157,7 +170,7 @@ public struct RedisSharedToken: Sendable {
     defer { lease.end(.failed) }
     guard let token = try await renew(self.token(toRenew: stored, old)) else { return nil }
     let result = Unstored(number: stored.number, token: token, received: now())
-    state.unstored.withLock { $0 = result }
+    state.withLock { if stored.isRemoved || !$0.isRemoved { $0.unstored = result } }
     let stopwatch = Stopwatch(clock)
     while true {
       do {
@@ -178,22 +191,28 @@ public struct RedisSharedToken: Sendable {
   private func renewAlone(
     _ stored: Stored?, _ old: AccessToken?, after error: RedisError, _ renew: TokenSource.Refresh
   ) async throws -> AccessToken? {
-    let unstored = state.unstored.withLock { $0 }
+    let state = self.state.withLock { $0 }
+    let unstored = state.unstored
     if let unstored, unstored.token.value != old?.value,
       unstored.token.isFresh(at: now(), received: unstored.received)
     {
       return unstored.token
     }
-    let newest = unstored?.token ?? token(toRenew: stored ?? Stored(), old)
+    let newest = unstored?.token ?? (state.isRemoved ? nil : token(toRenew: stored ?? Stored(), old))
     switch whenUnavailable {
     case .renewAlone: break
     case .renewAloneWithoutRefreshToken where newest?.refreshToken == nil: break
     case .renewAloneWithoutRefreshToken, .fail: throw error
     }
     guard let token = try await renew(newest) else { return nil }
-    let number = unstored?.number ?? state.number.withLock { $0 }
-    state.unstored.withLock { $0 = Unstored(number: number, token: token, received: now()) }
-    return token
+    let result = Unstored(number: unstored?.number ?? state.number, token: token, received: now())
+    return self.state.withLock { current in
+      let isSuccessor = current.unstored != nil && current.unstored?.id == unstored?.id
+      // With the number of a removal, it would be stored later and sign the fleet in again.
+      if isSuccessor || !current.isRemoved { current.unstored = result }
+      let isSignedOutMeanwhile = current.isRemoved && !state.isRemoved
+      return isSignedOutMeanwhile ? nil : token
+    }
   }
 
   /// Returns the token to renew. A token from before the user signed out does not count.
@@ -214,7 +233,7 @@ public struct RedisSharedToken: Sendable {
   /// Returns the stored token, after storing one that this process could not store before.
   private func current() async throws -> Stored {
     let stored = try await stored()
-    guard let unstored = state.unstored.withLock({ $0 }) else { return stored }
+    guard let unstored = state.withLock({ $0.unstored }) else { return stored }
     // A server that has lost all data has not seen a newer one.
     let isNewer = stored.number == unstored.number || stored.number == Stored.none
     guard isNewer else {
@@ -231,21 +250,27 @@ public struct RedisSharedToken: Sendable {
     let arguments = [number ?? result.number, value]
     let reply = try await redis.run(Self.store, keys: [names.token], arguments, within: waitLimit)
     forget(result)
-    return reply.integer == 1
+    guard reply.integer == 1 else { return false }
+    state.withLock { $0.isRemoved = false }
+    return true
   }
 
   private func forget(_ result: Unstored) {
-    state.unstored.withLock { if $0?.id == result.id { $0 = nil } }
+    state.withLock { if $0.unstored?.id == result.id { $0.unstored = nil } }
   }
 
   private func stored() async throws -> Stored {
     let reply = try await redis.send(RedisCommand("HMGET", names.token, "n", "v"), within: waitLimit)
     guard reply.elements.count == 2, let number = reply.elements[0].bytes else {
-      state.number.withLock { $0 = Stored.none }
+      state.withLock { ($0.number, $0.isRemoved) = (Stored.none, false) }
       return Stored()
     }
-    state.number.withLock { $0 = number }
-    guard let bytes = reply.elements[1].bytes else { return Stored(number: number, isRemoved: true) }
+    let written = reply.elements[1].bytes
+    state.withLock { state in
+      (state.number, state.isRemoved) = (number, written == nil)
+      if written == nil, state.unstored?.number != number { state.unstored = nil }
+    }
+    guard let bytes = written else { return Stored(number: number, isRemoved: true) }
     guard let value = form.read(bytes, at: Data(text: names.token)),
       let content = try? JSONDecoder().decode(Content.self, from: value)
     else { return Stored(number: number) }

@@ -45,9 +45,9 @@ final class CookieFile: Sendable {
   /// Reads the file if it has changed. The copy is changed while the watch is locked, so that an earlier state of the
   /// file never replaces a later one.
   private func read(
-    _ apply: (inout Copy, _ stored: [String: [Cookie]], _ besideSessionCookies: Bool) -> Void
+    always: Bool = false, _ apply: (inout Copy, _ stored: [String: [Cookie]], _ besideSessionCookies: Bool) -> Void
   ) throws(HTTPError) {
-    _ = try database.blockingRead(ifChangedSince: watch) { connection in
+    _ = try database.blockingRead(ifChangedSince: watch, always: always) { connection in
       let stored = try CookieTable(connection).all()
       copy.withLock { apply(&$0, stored, !keepsSessionCookies) }
     }
@@ -105,8 +105,8 @@ final class CookieFile: Sendable {
   /// Completes a change of session cookies, together with that of the file.
   private func endChange(_ change: (inout CookieSnapshot) -> Void) {
     guard copy.withLock({ $0.isChanging }) else { return }
-    watch.forget()
-    try? read { copy, stored, besideSessionCookies in
+    // A reader may have seen the change of the file already, and left it to this read to use it.
+    try? read(always: true) { copy, stored, besideSessionCookies in
       change(&copy.cookies)
       copy.replace(stored, besideSessionCookies: besideSessionCookies)
       copy.isChanging = false

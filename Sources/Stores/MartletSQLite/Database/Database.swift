@@ -13,15 +13,18 @@ struct Database: Sendable {
   private let writer: Writer
   /// Connections for reads.
   private let readers = IdleConnections()
-  /// Connections for writes on callers' threads.
+  /// Connections for writes on callers' threads. The first one is here until the writer needs one.
   private let writers = IdleConnections()
 
   /// Opens the file; creates it and its folder if they do not exist. On a full disk, later calls try this again.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
     let file = try DatabaseFile(url)
     opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
+    writer = Writer(opener, writers)
     do {
-      writer = try Writer(opener)
+      writers.give(back: try opener.open())
+    } catch let failure as SQLiteFailure where failure.isFull {
+      return
     } catch {
       throw Self.wrap(error, file)
     }
@@ -118,14 +121,16 @@ struct Database: Sendable {
   }
 
   /// Reads synchronously if the file has changed since the last read through this watch; otherwise returns nil.
+  ///
+  /// - Parameter always: reads even if the file has not changed.
   func blockingRead<R>(
-    ifChangedSince watch: FileWatch, _ work: (DatabaseConnection) throws -> R
+    ifChangedSince watch: FileWatch, always: Bool = false, _ work: (DatabaseConnection) throws -> R
   ) throws(HTTPError) -> R? {
     do {
       var failures = FailureCount()
       while true {
         let identity = opener.identity
-        do { return try watch.read(opener, work) } catch {
+        do { return try watch.read(opener, always: always, work) } catch {
           writers.give(back: try opener.open(replacing: failures.isDamage(error) ? identity : nil))
         }
       }
@@ -192,16 +197,15 @@ actor Writer {
   nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 
   private let opener: DatabaseOpener
-  /// nil until the disk has room to open the file for writing.
+  private let idle: IdleConnections
+  /// nil until the first write, and until the disk has room to open the file for writing.
   private var connection: DatabaseConnection?
 
-  init(_ opener: DatabaseOpener) throws {
-    self.opener = opener
-    do { connection = try opener.open() } catch let failure as SQLiteFailure where failure.isFull { connection = nil }
-  }
+  /// - Parameter idle: the open connections, of which it takes one.
+  init(_ opener: DatabaseOpener, _ idle: IdleConnections) { (self.opener, self.idle) = (opener, idle) }
 
   private func connected() throws -> DatabaseConnection {
-    let connected = try connection ?? opener.open()
+    let connected = try connection ?? idle.take(for: opener.file.identity) ?? opener.open()
     connection = connected
     return connected
   }
@@ -251,7 +255,7 @@ actor Writer {
 
   /// Returns free pages to the file system if there are many.
   ///
-  /// - Returns: whether there are still many.
+  /// - Returns: whether some were returned, so that there may still be many.
   func shrink() throws -> Bool {
     let connection = try connected()
     let (pages, free) = try connection.pages()
@@ -260,7 +264,7 @@ actor Writer {
     // The statement frees one page for each row, which is ignored. Moved data is first written to the journal.
     try connection.run("PRAGMA incremental_vacuum(\(Self.shrinkStep))")
     if isDiskFull { _ = try connection.emptyJournal() }
-    return true
+    return try connection.pages().free < free  // Otherwise a further step would not help either.
   }
 
   /// Opens a file again: a new one if the file is damaged, otherwise the one to which the name refers now.

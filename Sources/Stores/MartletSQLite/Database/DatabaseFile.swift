@@ -13,6 +13,7 @@ import Darwin
 ///
 /// This code never opens an existing file: closing a descriptor would release SQLite's locks in this process.
 struct DatabaseFile: Sendable {
+  /// The path of the file itself: SQLite's files are beside it, not beside a symbolic link to it.
   let path: String
 
   private static let companions = ["", "-wal", "-shm"]
@@ -21,7 +22,17 @@ struct DatabaseFile: Sendable {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
-    path = url.absoluteURL.path
+    path = Self.target(of: url.absoluteURL.path)
+  }
+
+  /// Returns the path to which a symbolic link leads; the path itself if it is no link to an existing file.
+  private static func target(of path: String) -> String {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let target = realpath(path, nil) else {
+      return path
+    }
+    defer { free(target) }
+    return String(cString: target)
   }
 
   /// The file to which the name currently refers.

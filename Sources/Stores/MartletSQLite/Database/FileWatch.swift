@@ -13,7 +13,9 @@ final class FileWatch: Sendable {
   private let state = Mutex(State())
 
   /// Does the work if the file has changed since the last successful work, one thread at a time; otherwise returns nil.
-  func read<R>(_ opener: DatabaseOpener, _ work: (DatabaseConnection) throws -> R) throws -> R? {
+  ///
+  /// - Parameter always: does the work even if the file has not changed.
+  func read<R>(_ opener: DatabaseOpener, always: Bool, _ work: (DatabaseConnection) throws -> R) throws -> R? {
     try state.withLock { state in
       let (old, identity) = (state, opener.identity)
       state = State()
@@ -22,12 +24,10 @@ final class FileWatch: Sendable {
       let connection = isKnown ? old.connection : nil
       let watching = try connection ?? opener.openForReading()
       let version = try watching.first("PRAGMA data_version") { $0.integer(0) }
-      let result = isKnown && version == old.version ? nil : try work(watching)
+      let isUnchanged = isKnown && version == old.version
+      let result = isUnchanged && !always ? nil : try work(watching)
       if !watching.isExclusive { state = State(connection: watching, version: version) }
       return result
     }
   }
-
-  /// Lets the next read do its work in any case.
-  func forget() { state.withLock { $0.version = nil } }
 }

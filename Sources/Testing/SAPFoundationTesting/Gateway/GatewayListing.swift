@@ -38,7 +38,7 @@ struct GatewayListing {
     let id = settings.applicationID
     let app = "/mobileservices/application/\(id)"
     let images = settings.media.keys.sorted().map { key in
-      let quoted = PercentEncoding.pathSegment.encode(key.replacing("'", with: "''"))
+      let quoted = PercentEncoding.pathSegment.encode(key.replacingScalar("'", with: "''"))
       return Entry(name: "/backend/Images('\(quoted)')/$value", summary: "a picture with ETag and max-age")
     }
     return [

@@ -20,8 +20,9 @@ final class ConnectionOpening {
   private var lookUp: Resolver.Pending?
   /// The task that asks the caller: for a proxy's token or for TLS settings.
   private var question: Task<Void, Never>?
-  /// The handshake with a proxy that continues over another socket: the limit on its challenges spans all sockets.
-  private var interruptedTunnel: Tunnel?
+  /// The handshake with a proxy that continues over another socket, with its token if there is one: the limit on its
+  /// challenges spans all sockets.
+  private var interrupted: (tunnel: Tunnel, token: String?)?
   /// Ends the opening when its time is up.
   private lazy var connectTimer = HeapTimer { [weak self] in self?.tookTooLong() }
   /// A note for the listeners of the connection's first request.
@@ -75,8 +76,7 @@ extension ConnectionOpening {
 
   /// Opens a socket to the proxy, or to the origin if there is none.
   private func connect() {
-    socket?.close()
-    socket = nil
+    socket.take()?.close()
     let race = SocketRace(to: peer, from: transport.options.localAddress, key.serviceClass, on: loop) { [weak self] in
       self?.connected($0)
     }
@@ -85,8 +85,8 @@ extension ConnectionOpening {
   }
 
   /// Continues the handshake with a proxy over another socket.
-  private func reconnect(_ tunnel: Tunnel) {
-    interruptedTunnel = tunnel
+  private func reconnect(_ tunnel: Tunnel, token: String? = nil) {
+    interrupted = (tunnel, token)
     connect()
   }
 
@@ -149,12 +149,13 @@ extension ConnectionOpening {
   /// Asks the proxy for a tunnel, unless there is no proxy or it forwards requests.
   private func reachedProxy() {
     do throws(HTTPError) {
-      if interruptedTunnel == nil {
-        interruptedTunnel = try Tunnel(to: key.origin, by: key.route, at: originAddresses)
+      if let (tunnel, token) = interrupted.take() {
+        return try token == nil ? begin(tunnel) : begin(tunnel, token: token)
       }
-      guard let tunnel = interruptedTunnel else { return reachedOrigin() }
-      interruptedTunnel = nil
-      try begin(tunnel)
+      let tunnel = try Tunnel(
+        to: key.origin, by: key.route, at: originAddresses,
+        userAgent: transport.pool.transfers(waitingFor: key).first?.exchange.request.fields[.userAgent])
+      if let tunnel { try begin(tunnel) } else { reachedOrigin() }
     } catch { fail(error) }
   }
 
@@ -185,7 +186,10 @@ extension ConnectionOpening {
   private func received(_ token: Result<String, HTTPError>) {
     guard case .askingForToken(let tunnel) = stage else { return }
     question = nil
-    do throws(HTTPError) { try begin(tunnel, token: try token.get()) } catch { fail(error) }
+    do throws(HTTPError) {
+      let token = try token.get()
+      if socket == nil { reconnect(tunnel, token: token) } else { try begin(tunnel, token: token) }
+    } catch { fail(error) }
   }
 
   private func send(handshake bytes: [UInt8]) {
@@ -281,9 +285,10 @@ extension ConnectionOpening: LayeredSocketHandler {
   }
 
   func layerFailed(_ session: TLSSession, _ error: HTTPError) {
-    var certificates: [Data]?
-    if case .securing = stage { certificates = session.trustFailure?.certificates }
-    fail(error, refused: certificates)
+    // The caller's check is for the origin's certificates, and is called only if these are the reason.
+    var refused: TrustFailure?
+    if case .securing = stage { refused = error.underlying as? TrustFailure }
+    fail(error, refused: refused?.certificates)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) {
@@ -336,12 +341,16 @@ extension ConnectionOpening {
   /// Handles a peer that closes the connection: the opening fails, unless the handshake with a proxy continues over
   /// another socket.
   private func ended() {
-    guard case .tunneling(let tunnel) = stage else {
-      return fail(
-        HTTPError(.connectionLost, "\(peer): the connection ended before it could be used", phase: phase))
-    }
     do throws(HTTPError) {
-      if case .reconnect = try tunnel.receiveEnd() { reconnect(tunnel) }
+      switch stage {
+      case .tunneling(var tunnel): if case .reconnect = try tunnel.receiveEnd() { reconnect(tunnel) }
+      case .askingForToken(var tunnel):
+        _ = try tunnel.receiveEnd()
+        stage = .askingForToken(tunnel)
+        socket.take()?.close()  // The token will be sent over another one.
+      default:
+        throw HTTPError(.connectionLost, "\(peer): the connection ended before it could be used", phase: phase)
+      }
     } catch { fail(error) }
   }
 
@@ -372,8 +381,7 @@ extension ConnectionOpening {
     if case .connecting(let race) = stage { race.cancel() }
     question?.cancel()
     stage = .over
-    socket?.close()
-    socket = nil
+    socket.take()?.close()
   }
 
   /// The phase of the opening, for errors.

@@ -9,12 +9,17 @@ enum Tunnel {
 
   /// Prepares the handshake of a route; nil if the route needs none.
   ///
-  /// - Parameter addresses: the origin's addresses, if the client resolves names.
-  init?(to origin: Origin?, by route: ProxyRoute, at addresses: [IPAddress]) throws(HTTPError) {
+  /// - Parameters:
+  ///   - addresses: the origin's addresses, if the client resolves names.
+  ///   - userAgent: the `User-Agent` of the request that the tunnel is opened for; nil for none.
+  init?(
+    to origin: Origin?, by route: ProxyRoute, at addresses: [IPAddress], userAgent: @autoclosure () -> String?
+  ) throws(HTTPError) {
     guard let origin else { return nil }
     switch route {
     case .direct: return nil
-    case .http(let server, _): self = .connect(ConnectHandshake(to: origin, through: server), server)
+    case .http(let server, _):
+      self = .connect(ConnectHandshake(to: origin, through: server, userAgent: userAgent()), server)
     case .socks5(let server, _): self = .socks5(try SOCKS5Handshake(to: origin, at: addresses, through: server))
     }
   }
@@ -62,9 +67,12 @@ enum Tunnel {
   var refusal: HTTPError? { if case .connect(let handshake, _) = self { handshake.refusal } else { nil } }
 
   /// Processes the end of the connection to the proxy.
-  func receiveEnd() throws(HTTPError) -> ProxyStep {
+  mutating func receiveEnd() throws(HTTPError) -> ProxyStep {
     switch self {
-    case .connect(let handshake, _): try handshake.receiveEnd()
+    case .connect(var handshake, let server):
+      let step = try handshake.receiveEnd()
+      self = .connect(handshake, server)
+      return step
     case .socks5(let handshake): throw handshake.cutOff
     }
   }

@@ -7,7 +7,8 @@ import MartletSemantics
 ///
 /// - A 2xx opens the tunnel; its fields do not frame anything.
 /// - A 407 is answered on the same connection if the proxy keeps it open and the body is not larger than 64 KiB;
-///   otherwise on another one. Both are the same attempt of the request.
+///   otherwise on another one, even if the proxy closes the connection without having announced that. All are the same
+///   attempt of the request.
 /// - Any other status refuses the tunnel, and so does a 407 that cannot be answered. The error has the head in
 ///   ``HTTPError/response`` and the first 64 KiB of the body in ``HTTPError/body``.
 struct ConnectHandshake {
@@ -17,9 +18,17 @@ struct ConnectHandshake {
   static let bodyLimit = 64 << 10
 
   private enum Stage {
-    case waiting
+    /// Nothing was sent on the connection.
+    case beginning
+    /// The request was sent.
+    ///
+    /// - Parameter isReused: whether the connection has carried a 407 before, so that the proxy may have closed it
+    ///   before it read the request.
+    case waiting(isReused: Bool)
     /// The rest of a 407 that will be answered is being read.
     case answering
+    /// That 407 is complete, and the proxy has not announced that it closes the connection.
+    case beginningAgain
     case refusing(ResponseHead)
     case open
   }
@@ -27,7 +36,7 @@ struct ConnectHandshake {
   private let origin: Origin
   private let server: ProxyServer
   private let userAgent: String?
-  private var stage = Stage.waiting
+  private var stage = Stage.beginning
   private var parser = Self.makeParser()
   private var progress = ProxyAuthentication.Progress()
   private var body: [UInt8] = []
@@ -36,7 +45,8 @@ struct ConnectHandshake {
   ///
   /// - Parameters:
   ///   - origin: the destination for the proxy to connect to.
-  ///   - userAgent: the `User-Agent` of the request, which some proxies require; nil for none.
+  ///   - userAgent: the `User-Agent` of the request that the tunnel is opened for, which some proxies require; nil for
+  ///     none.
   init(to origin: Origin, through server: ProxyServer, userAgent: String? = nil) {
     self.origin = origin
     self.server = server
@@ -52,7 +62,8 @@ struct ConnectHandshake {
   mutating func request(
     _ authentication: inout ProxyAuthentication, token: String? = nil
   ) throws(HTTPError) -> [UInt8] {
-    stage = .waiting
+    let isReused = if case .beginningAgain = stage { true } else { false }
+    stage = .waiting(isReused: isReused)
     parser = Self.makeParser()
     body = []
     let authority = Self.authority(of: origin)
@@ -89,7 +100,9 @@ struct ConnectHandshake {
         if let step = try take(input, range) { return step }
       case .end:
         if case .refusing(let head) = stage { throw refusal(head) }
-        return parser.keepsConnection ? .beginAgain : .reconnect
+        guard parser.keepsConnection else { return .reconnect }
+        stage = .beginningAgain
+        return .beginAgain
       }
     }
     return .needsMore
@@ -99,9 +112,11 @@ struct ConnectHandshake {
   ///
   /// - Returns: that another connection is needed.
   /// - Throws: ``HTTPError/Kind/proxyFailed``: the refusal, with the received part of its body, or a missing response.
-  func receiveEnd() throws(HTTPError) -> ProxyStep {
+  mutating func receiveEnd() throws(HTTPError) -> ProxyStep {
     switch stage {
-    case .answering: return .reconnect
+    case .waiting(isReused: true) where !parser.hasBegun, .beginning, .answering, .beginningAgain:
+      stage = .beginning
+      return .reconnect
     case .refusing(let head): throw refusal(head)
     case .waiting, .open: throw server.error(parser.cutOff.message, for: origin)
     }

@@ -70,21 +70,31 @@ extension ClientIdentity {
   private init(certificate: URL, key: URL, password: String?) throws(HTTPError) {
     let own = try Self.content(of: certificate)
     let text = try Self.content(of: key)
-    var reader = PEMReader(own)
-    var certificates: [OpaquePointer] = []
-    while let block = reader.next() {
-      if block.isCertificate, let parsed = block.certificate() { certificates.append(parsed) }
-    }
-    guard let first = certificates.first else {
-      throw Self.error("there is no certificate in PEM in '\(certificate.path)'")
-    }
+    let certificates = try Self.certificates(own, in: certificate.path)
     do {
       let parsed = try Self.privateKey(text, in: key.path, password: password)
-      self.init(certificate: first, key: parsed, chain: Array(certificates.dropFirst()))
+      self.init(certificate: certificates[0], key: parsed, chain: Array(certificates.dropFirst()))
     } catch {
       for certificate in certificates { X509_free(certificate) }
       throw error
     }
+  }
+
+  /// Returns the certificates of a text, which the caller frees; at least one.
+  private static func certificates(_ text: Data, in path: String) throws(HTTPError) -> [OpaquePointer] {
+    var reader = PEMReader(text)
+    var certificates: [OpaquePointer] = []
+    var isDamaged = false
+    while !isDamaged, let block = reader.next() {
+      guard block.isCertificate else { continue }
+      if let parsed = block.certificate() { certificates.append(parsed) } else { isDamaged = true }
+    }
+    if !isDamaged, !reader.isDamaged, !certificates.isEmpty { return certificates }
+    for certificate in certificates { X509_free(certificate) }
+    guard isDamaged || reader.isDamaged else { throw error("there is no certificate in PEM in '\(path)'") }
+    throw error(
+      "the client certificate in '\(path)' cannot be read: certificate \(certificates.count + 1), or the text before "
+        + "it, is damaged")
   }
 
   private static func privateKey(_ text: Data, in path: String, password: String?) throws(HTTPError) -> OpaquePointer {

@@ -65,7 +65,7 @@ extension TLSFailure {
       return failed(
         "the server does not use TLS on this port: it may be one for http (it sent \(Self.beginning(opening)))")
     }
-    if let error = certificateRefusal(by: peer) { return error }
+    if let error = certificateRefusal(by: peer, hasClientCertificate: hasClientCertificate) { return error }
     let lowest = minimumVersion == .v1_3 ? "TLS 1.3" : "TLS 1.2"
     if alert == SSL_AD_PROTOCOL_VERSION || has(ERR_LIB_SSL, SSL_R_UNSUPPORTED_PROTOCOL) {
       return failed("the server does not support \(lowest), the lowest version that is accepted (\(reason))")
@@ -81,25 +81,26 @@ extension TLSFailure {
   }
 
   /// The error of a connection that fails after the handshake. The owner adds the phase, unless it is set.
-  func error(afterHandshakeWith peer: TLSPeer) -> HTTPError {
+  func error(afterHandshakeWith peer: TLSPeer, hasClientCertificate: Bool) -> HTTPError {
     // With TLS 1.3, the alert about a client certificate arrives after the client's part of the handshake.
-    certificateRefusal(by: peer)
+    certificateRefusal(by: peer, hasClientCertificate: hasClientCertificate)
       ?? HTTPError(.connectionLost, "\(peer.description): the TLS connection failed: \(reason)")
   }
 
   /// The error if the server refused the client certificate or requires one (RFC 8446 §6.2).
-  private func certificateRefusal(by peer: TLSPeer) -> HTTPError? {
-    guard let alert else { return nil }
-    if alert == SSL_AD_CERTIFICATE_REQUIRED {
+  private func certificateRefusal(by peer: TLSPeer, hasClientCertificate: Bool) -> HTTPError? {
+    guard let alert, alert == SSL_AD_CERTIFICATE_REQUIRED || Self.certificateAlerts.contains(alert) else { return nil }
+    // Servers in Java report a missing certificate as a bad one.
+    if alert == SSL_AD_CERTIFICATE_REQUIRED || !hasClientCertificate {
       return HTTPError(
         .tlsFailed, "\(peer.description): the server requires a client certificate (\(reason))", phase: .securing)
     }
-    guard Self.certificateAlerts.contains(alert) else { return nil }
     return HTTPError(
       .badClientCertificate, "\(peer.description): the server refused the client certificate (\(reason))",
       phase: .securing)
   }
 
+  /// The alerts about a certificate of the client (RFC 8446 §6.2).
   private static let certificateAlerts = [
     SSL_AD_BAD_CERTIFICATE, SSL_AD_UNSUPPORTED_CERTIFICATE, SSL_AD_CERTIFICATE_REVOKED, SSL_AD_CERTIFICATE_EXPIRED,
     SSL_AD_CERTIFICATE_UNKNOWN, SSL_AD_UNKNOWN_CA,

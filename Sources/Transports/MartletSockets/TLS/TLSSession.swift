@@ -7,7 +7,7 @@ import MartletSemantics
 ///
 /// ```
 /// session.receive(ciphertext) → handshake() until true → write(plaintext), read(into:) until it needs more
-/// after each call: send `outgoing`, also after a failure, because it may have an alert for the server
+/// after each call: send `outgoing`, even after a failure, because it may have an alert for the server
 /// ```
 /// It has one owner at a time. After a failure every call throws the same error.
 final class TLSSession {
@@ -148,7 +148,7 @@ final class TLSSession {
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_ZERO_RETURN: return .end(isClean: true)
     case SSL_ERROR_WANT_READ: return hasEnded ? .end(isClean: false) : .needsMore
-    default: throw fail(TLSFailure.current().error(afterHandshakeWith: peer))
+    default: throw fail(connectionFailure())
     }
   }
 
@@ -164,7 +164,7 @@ final class TLSSession {
     ERR_clear_error()
     var count = 0
     guard SSL_write_ex(ssl, start, plaintext.count, &count) == 1, count == plaintext.count else {
-      throw fail(TLSFailure.current().error(afterHandshakeWith: peer))
+      throw fail(connectionFailure())
     }
   }
 
@@ -374,7 +374,9 @@ extension TLSSession {
 
   private func handshakeFailure(_ code: Int32) -> HTTPError {
     let failure = TLSFailure.current()
-    if let trustFailure { return trustFailure.error(peer: peer, authorities: context.authorities) }
+    if let trustFailure, context.refusedChains == .fail || trustFailure.includesPinMismatch {
+      return trustFailure.error(peer: peer, authorities: context.authorities)
+    }
     if code == SSL_ERROR_WANT_READ || failure.codes.isEmpty, TLSFailure.isTLS(opening) {
       let when = opening.isEmpty ? "before it answered" : "during the handshake"
       return HTTPError(
@@ -383,6 +385,10 @@ extension TLSSession {
     return failure.error(
       ofHandshakeWith: peer, opening: opening, minimumVersion: context.minimumVersion,
       hasClientCertificate: context.hasClientCertificate)
+  }
+
+  private func connectionFailure() -> HTTPError {
+    TLSFailure.current().error(afterHandshakeWith: peer, hasClientCertificate: context.hasClientCertificate)
   }
 }
 #endif

@@ -180,6 +180,25 @@ struct ImageLoaderTests {
     #expect(fixture.loader.configuration.cache?.count == 0)
   }
 
+  @Test func loadsObserveTheConcurrencyLimitOfTheirSession() async throws {
+    let (gate, queued) = (Gate(), Counter())
+    var limits = OriginLimits()
+    limits.concurrency = ConcurrencyLimit(1, waitLimit: nil)
+    let listener = EventHandler { event, _ in
+      if case .limit(.queued) = event { _ = queued.next() }
+    }
+    let fixture = try LoadingFixture(limits: limits, listeners: [listener]) { _ in try .picture().held(by: gate) }
+
+    let loads = (1...3).map { fixture.begin(fixture.picture("/\($0).jpg")) }
+
+    _ = try await fixture.server.request(1)
+    try await until { queued.value == 2 || fixture.server.requests.count > 1 }
+    #expect(fixture.server.requests.count == 1)
+    gate.open()
+    for load in loads { #expect(try await load.value.bitmap.size.width == 40) }
+    #expect(fixture.server.requests.count == 3)
+  }
+
   @Test func statisticsCountImagesBySource() async throws {
     let fixture = try LoadingFixture { request in
       request.path == "/a.jpg" ? try .picture() : .status(.notFound)

@@ -13,12 +13,14 @@ struct LoadingFixture {
   let loader: ImageLoader
 
   init(
-    cache: HTTPCache? = nil, _ change: (inout ImageLoader.Configuration) -> Void = { _ in },
-    respond: @escaping LoopbackServer.Responder
+    cache: HTTPCache? = nil, limits: OriginLimits = OriginLimits(), listeners: [any EventListener] = [],
+    _ change: (inout ImageLoader.Configuration) -> Void = { _ in }, respond: @escaping LoopbackServer.Responder
   ) throws {
     server = try LoopbackServer(respond: respond)
     var settings = SessionConfiguration()
     settings.cache = cache
+    settings.limits = limits
+    settings.listeners = listeners
     session = HTTPSession(configuration: settings)
     var configuration = ImageLoader.Configuration()
     change(&configuration)

@@ -284,12 +284,13 @@ struct ConnectivityTests {
     return configuration
   }
 
-  @Test func theTaskWaitsTheHandlersAreToldOnceAndTheTaskContinues() async throws {
+  @Test(arguments: [HTTPError.Kind.cannotResolveHost, .cannotConnect, .connectTimeout])
+  func theTaskWaitsTheHandlersAreToldOnceAndTheTaskContinues(_ kind: HTTPError.Kind) async throws {
     let clock = ManualClock()
     let failures = Shared(2)
     let wire = MockTransport { _ in
       failures.change { $0 -= 1 }
-      if failures.value >= 0 { throw HTTPError(.cannotConnect, "nobody is there", phase: .preparing) }
+      if failures.value >= 0 { throw HTTPError(kind, "nobody is there", phase: .preparing) }
       return MockResponse(content: Data("in".utf8))
     }
     let delegate = Waiting()
@@ -304,6 +305,18 @@ struct ConnectivityTests {
 
     #expect(await outcome.text == "in")
     #expect(delegate.told.value == 1)
+  }
+
+  @Test(arguments: [(HTTPError.Kind.responseTimeout, HTTPError.Phase.connecting), (.cannotConnect, .sending)])
+  func aTaskDoesNotWaitAfterAnotherFailure(_ kind: HTTPError.Kind, _ phase: HTTPError.Phase) async throws {
+    let wire = MockTransport { _ in throw HTTPError(kind, "nobody is there", phase: phase) }
+    let delegate = Waiting()
+    let session = SAPURLSession(
+      configuration: patient, delegate: delegate, in: .init(transport: wire, clock: ManualClock()))
+    let url = try #require(URL(string: "https://mobile.example.com/"))
+
+    #expect(await session.outcome(of: url).code != nil)
+    #expect(delegate.told.value == 0)
   }
 
   /// A request with a stream, and the stream.

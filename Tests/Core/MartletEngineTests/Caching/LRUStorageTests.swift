@@ -59,6 +59,13 @@ struct LRUStorageTests {
     #expect(storage.update("c", from: []) { $0.count } == 2)
   }
 
+  @Test func aValueWhoseCostCountsIsNotChangedInPlace() async {
+    await #expect(processExitsWith: .failure) {
+      var storage = LRUStorage<String, [Int]>(costLimit: 20)
+      storage.update("a", from: []) { $0.append(1) }
+    }
+  }
+
   @Test func valuesInUseStayWhateverTheLimits() {
     var storage = LRUStorage<Int, String>(costLimit: 20, countLimit: 2, isInUse: { $0.hasPrefix("used") })
     storage.set("used 0", cost: 10, for: 0)

@@ -64,6 +64,37 @@ struct StaleAnswerTests {
     #expect(await seen.next() == "anna")
   }
 
+  /// The caller has not read its stale response, so that its call is still in progress.
+  @Test func aValidationInTheBackgroundObeysTheConcurrencyLimit() async throws {
+    let (gate, sent, wall, clock) = (Gate(), Log<String>(), WallClock(), ManualClock())
+    let transport = TestTransport { request in
+      sent.append(request.url.path())
+      if request.url.path() == "/held" { try await gate.wait() }
+      return .text("one", fields: [.cacheControl: "max-age=5, stale-while-revalidate=60"])
+    }
+    var configuration = SessionConfiguration()
+    configuration.cache = HTTPCache(store: MemoryCacheStore()) { wall.now }
+    configuration.clock = clock
+    configuration.limits.concurrency = ConcurrencyLimit(1, waitLimit: .seconds(10))
+    let session = HTTPSession(transport: transport, configuration: configuration)
+    _ = try await session.data(for: HTTPRequest(.get, origin))
+    wall.advance(10)
+    async let held = session.data(for: HTTPRequest(.get, url("http://a.example/held")))
+    try await until { sent.entries.count == 2 }
+
+    let (body, response) = try await session.bytes(for: HTTPRequest(.get, origin))
+
+    #expect(response.source == .stale)
+    // The validation waits, which the clock limits, or it was sent.
+    try await until { clock.pendingWakeUps == [.seconds(10)] || sent.entries.count > 2 }
+    #expect(sent.entries == ["/", "/held"])
+    gate.open()
+    _ = try await held
+    try await until { sent.entries.count > 2 }
+    #expect(sent.entries == ["/", "/held", "/"])
+    #expect(try await body.collect(upTo: 10) == Data("one".utf8))
+  }
+
   /// A body of 100 chunks.
   private final class LongBody: BodySource {
     let isOver = Gate()

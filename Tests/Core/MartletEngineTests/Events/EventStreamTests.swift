@@ -234,6 +234,19 @@ struct EventStreamTests {
     #expect(error?.kind == .untrustedCertificate)
   }
 
+  @Test func eventsBeforeOneThatIsTooLargeAreDelivered() async throws {
+    let text = "data: a\n\ndata: " + String(repeating: "b", count: 50)
+    let neverOpened = Gate()  // No further chunk arrives.
+    var events = session(ScriptedTransport(lost(after: text, neverOpened))).events(for: HTTPRequest(.get, origin))
+    events.eventLimit = 50
+    var received: [String] = []
+    do throws(HTTPError) {
+      for try await event in events { received.append(event.data) }
+      Issue.record("expected an error")
+    } catch { #expect(error.kind == .bodyTooLarge) }
+    #expect(received == ["a"])
+  }
+
   @Test func requestThatIsNotSafeIsSentOnce() async throws {
     let transport = ScriptedTransport(stream("data: a\n\ndata: b\n\n"))
     let events = session(transport).events(for: HTTPRequest(.post, origin, body: try .json(["stream": true])))

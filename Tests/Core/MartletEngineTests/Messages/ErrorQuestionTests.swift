@@ -19,9 +19,10 @@ struct ErrorQuestionTests {
   }
 
   static let network: [Row] = [
-    Row(.cannotResolveHost, "unsent", "unreachable", "transient"),
-    Row(.cannotConnect, "unsent", "unreachable", "transient"),
-    Row(.connectTimeout, "unsent", "unreachable", "transient", "timeout"),
+    Row(.cannotResolveHost, "unsent", "unreachable", "transient", "no connection"),
+    Row(.cannotConnect, "unsent", "unreachable", "transient", "no connection"),
+    Row(.cannotConnect, in: .sending, "unreachable", "transient"),  // of a body, whose source is another server
+    Row(.connectTimeout, "unsent", "unreachable", "transient", "timeout", "no connection"),
     Row(.proxyFailed, in: .connecting, "unsent", "unreachable", "transient"),
     Row(.proxyFailed, in: .waiting, "unreachable", "transient"),
     Row(.connectionLost, in: .sending, "unreachable", "transient"),
@@ -68,7 +69,7 @@ struct ErrorQuestionTests {
     let answers = [
       "cancelled": error.isCancelled, "timeout": error.isTimeout, "tls": error.isTLSFailure, "unsent": error.isUnsent,
       "unreachable": error.isUnreachable, "transient": error.isTransient, "server": error.isServerFault,
-      "caller": error.isCallerFault,
+      "caller": error.isCallerFault, "no connection": error.lacksConnection,
     ]
 
     #expect(Set(answers.filter(\.value).keys) == row.yes)

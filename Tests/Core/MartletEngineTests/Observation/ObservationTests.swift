@@ -46,7 +46,7 @@ struct ObservationTests {
 
   @Test func aListenerReceivesTheEventsThatItNames() async throws {
     let every = EventLog(.all)
-    let logs = (0..<18).map { EventLog(Event.Kinds(rawValue: 1 << $0)) }
+    let logs = Event.Kinds.each.map { EventLog($0) }
     let transport = MockTransport { request in
       _ = try await request.readBody()
       return request.url.path == "/" ? .redirect(to: "/new", status: 307) : .text("there")
@@ -62,6 +62,35 @@ struct ObservationTests {
       #expect(log.lines == every.lines.filter { kinds.contains($0.prefix { $0 != " " }) })
     }
     #expect(logs.flatMap(\.lines).sorted() == every.lines.sorted())
+  }
+
+  /// An event of each kind.
+  private func samples() throws -> [Event] {
+    let request = HTTPRequest(.get, origin)
+    let limited = try #require(Origin(origin))
+    return [
+      .started(request), .attempt(1, request), .sending(request.head), .informational(ResponseHead(status: 103)),
+      .progress(Event.Progress(.sent, completed: 1, total: nil)), .bytes(Data(), .sent, attempt: 1),
+      .response(ResponseHead(status: .ok), from: origin), .metrics(TransferMetrics()),
+      .resend(request, after: .zero, reason: "", failure: nil), .cookieRefused(Cookie.Refusal(.empty)),
+      .cached(.cache), .limit(.throttled(limited, for: .zero)), .note(""), .finished(nil),
+      .written(WrittenHead(lines: Array("GET / HTTP/1.1\r\n\r\n".utf8))),
+      .message(Event.Message(.sent, .text, payload: Data(), count: 0)), .cookiesStored([]),
+      .cacheDecision(Event.CacheDecision(.pass, CacheReason("", ""))),
+    ]
+  }
+
+  @Test func allKindsAreThoseOfTheEvents() throws {
+    let kinds = Event.Kinds.each
+    let names = try PublicAPI(of: "MartletEngine").constants(of: "Event.Kinds").subtracting(["all", "exceptBytes"])
+    let events = try samples()
+
+    #expect(kinds.reduce(into: Event.Kinds()) { $0.formUnion($1) } == Event.Kinds.all)
+    #expect(kinds.count == names.count)
+    #expect(kinds.allSatisfy { $0.rawValue.nonzeroBitCount == 1 })
+    #expect(Set(events.compactMap { Mirror(reflecting: $0).children.first?.label }) == names)
+    for event in events { #expect(kinds.contains(event.kind), "\(event)") }
+    #expect(Set(events.map(\.kind.rawValue)).count == kinds.count)
   }
 
   @Test func aCallSaysWhichEventsItsListenersReceive() {

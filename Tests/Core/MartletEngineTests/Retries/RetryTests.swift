@@ -201,6 +201,23 @@ struct RetryTests {
     #expect(sends.withLock { $0 } == 5 + 4 + 3)
   }
 
+  @Test func aResponseFromTheCacheAddsNothingToTheBudget() async throws {
+    let transport = MockTransport { request in
+      request.url.path() == "/busy" ? .status(.serviceUnavailable) : .cacheable("stored", "max-age=60")
+    }
+    let session = session(transport, policy(5)) {
+      $0.cache = HTTPCache(store: MemoryCacheStore())
+      $0.retryBudget = RetryBudget(share: 1, reserve: 0)
+    }
+    var sources: [HTTPResponse.Source] = []
+    for _ in 1...3 { sources.append(try await session.data(for: HTTPRequest(.get, origin)).1.source) }
+    #expect(sources == [.network, .cache, .cache])
+
+    let (_, response) = try await session.data(for: HTTPRequest(.get, url("http://a.example/busy")))
+
+    #expect(response.history.count == 2, "one retry for each of the two requests that were sent")
+  }
+
   @Test func aRetryThatCannotEndBeforeTheDeadlineIsNotBegun() async throws {
     let clock = ManualClock()
     let transport = ScriptedTransport(.status(.serviceUnavailable, fields: [.retryAfter: "30"]), .text("never"))

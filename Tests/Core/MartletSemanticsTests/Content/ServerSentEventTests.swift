@@ -100,6 +100,19 @@ struct ServerSentEventTests {
     #expect(parser.reconnectionTime == .milliseconds(5))
   }
 
+  @Test func eventsBeforeOneAboveTheLimitAreReturnedFirst() throws {
+    var parser = ServerSentEventParser(limit: 20)
+
+    let events = try parser.parse(Data("data:a\n\ndata:0123456789abcdef\n\ndata:b\n\n".utf8))
+
+    #expect(events == [.init(data: "a")])
+    for chunk in ["", "data:c\n\n"] {
+      #expect(throws: ServerSentEventParser.EventTooLarge.self) { _ = try parser.parse(Data(chunk.utf8)) }
+    }
+    parser.restart()
+    #expect(try parser.parse(Data("data:d\n\n".utf8)) == [.init(data: "d")])
+  }
+
   @Test func anEventAboveTheLimitIsRefused() throws {
     var lines = ServerSentEventParser(limit: 100)
     var line = ServerSentEventParser(limit: 100)

@@ -120,16 +120,22 @@ struct LinearRuleTests {
     #expect(twice == twice && twice != Publishers.Concatenate(prefix: numbers, suffix: [3].publisher))
   }
 
-  @Test func cancellingWhileAnotherThreadDeliversIsSafe() async {
+  @Test func cancellingWhileAnotherThreadDeliversReleasesEverything() async {
     for _ in 0..<50 {
       let source = Sent(PassthroughSubject<Int, Never>())
-      let owned = Owned()
-      let cancellable = source.subject.tryMap { (owned, $0) }.filter { $0.1 > 0 }.replaceError(with: (owned, 0))
-        .handleEvents(receiveOutput: { _ in _ = owned }).sink { _ in }
+      weak var witness: Owned?
+      let cancellable: AnyCancellable
+      do {
+        let owned = Owned()
+        witness = owned
+        cancellable = source.subject.tryMap { (owned, $0) }.filter { $0.1 > 0 }.replaceError(with: (owned, 0))
+          .handleEvents(receiveOutput: { _ in _ = owned }).sink { _ in }
+      }
       await withTaskGroup(of: Void.self) { group in
         group.addTask { for number in 0..<200 { source.subject.send(number) } }
         group.addTask { cancellable.cancel() }
       }
+      #expect(witness == nil)
     }
   }
 

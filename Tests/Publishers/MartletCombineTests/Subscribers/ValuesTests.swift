@@ -110,6 +110,9 @@ struct ValuesTests {
     final class Box {
       var number = 1
     }
-    for await box in Just(Box()).values { box.number += 1 }
+    var numbers: [Int] = []
+    for await box in Just(Box()).values { numbers.append(box.number) }
+
+    #expect(numbers == [1])
   }
 }

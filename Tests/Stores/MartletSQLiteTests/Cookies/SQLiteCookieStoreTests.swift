@@ -87,6 +87,28 @@ struct SQLiteCookieStoreTests {
     #expect(try await first.count() == 2)
   }
 
+  /// A cookie of the file and one of the memory, which are always changed together.
+  @Test func aChangeIsCompleteWhileOthersRead() async throws {
+    let store = try open()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          while !Task.isCancelled {
+            let values = try await store.cookies(in: "example.com").map(\.value)
+            #expect(Set(values).count <= 1, "half a change was read")
+            await Task.yield()
+          }
+        }
+      }
+      for number in 1...500 {
+        try await store.update("example.com") { $0 = [cookie("a", "\(number)"), session("b", "\(number)")] }
+        #expect(try await store.cookies(in: "example.com").map(\.value) == ["\(number)", "\(number)"])
+      }
+      group.cancelAll()
+      try await group.waitForAll()
+    }
+  }
+
   @Test func processesShareCookiesWithAtomicChanges() async throws {
     let file = folder.file("cookies.sqlite")
     let store = try open()

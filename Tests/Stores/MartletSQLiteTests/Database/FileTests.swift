@@ -110,6 +110,23 @@ struct FileTests {
     #expect(try folder.permissions(of: "other") == 0o644)
   }
 
+  @Test func aSymbolicLinkLeadsToTheFileAndWhatIsBesideIt() async throws {
+    let content = Data(repeating: 0xA5, count: 9_000)
+    try folder.write(content, to: "elsewhere/real.sqlite")
+    try FileManager.default.createSymbolicLink(
+      at: folder.file("values.sqlite"), withDestinationURL: folder.file("elsewhere/real.sqlite"))
+    let warnings = Log<SetAsideFile>()
+
+    let store = try open(warnings)
+    try await store.set(Data([1]), for: "a")
+
+    #expect(warnings.entries.map(\.movedTo.lastPathComponent) == ["real.sqlite.damaged-1"])
+    #expect(try Data(contentsOf: folder.file("elsewhere/real.sqlite.damaged-1")) == content)
+    #expect(try folder.permissions(of: "elsewhere/real.sqlite-wal") == 0o600)
+    #expect(try folder.names() == ["elsewhere", "values.sqlite"])
+    #expect(try await store.keys() == ["a"])
+  }
+
   @Test func everyDamagedFileIsKept() async throws {
     for number in 1...3 {
       for name in try folder.names() where !name.contains("damaged") {

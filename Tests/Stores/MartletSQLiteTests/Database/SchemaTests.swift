@@ -79,9 +79,42 @@ struct SchemaTests {
     var schema = Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"])
     schema.opening = "INSERT INTO thing VALUES ('opened')"
     let database = try open(schema)
-    try database.blockingWrite { try $0.run("INSERT INTO thing VALUES ('written')") }
+    try await database.write { try $0.run("INSERT INTO thing VALUES ('first')") }
+    try database.blockingWrite { try $0.run("INSERT INTO thing VALUES ('second')") }
     let names = try await database.read { try $0.all("SELECT name FROM thing") { $0.text(0) } }
-    #expect(names == ["opened", "written"])
+    #expect(names == ["opened", "first", "second"])
+  }
+
+  @Test func anUnchangedFileIsReadAgainOnDemandOnly() throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (name TEXT)"]))
+    let watch = FileWatch()
+    #expect(try database.blockingRead(ifChangedSince: watch) { _ in 1 } == 1)
+    #expect(try database.blockingRead(ifChangedSince: watch) { _ in 1 } == nil)
+    #expect(try database.blockingRead(ifChangedSince: watch, always: true) { _ in 1 } == 1)
+  }
+
+  /// SQLite returns no pages of a file without `auto_vacuum`.
+  @Test func shrinkingEndsIfThereIsNoProgress() async throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (content BLOB)"]))
+    try await database.write { try $0.run("INSERT INTO thing VALUES (zeroblob(8000000))") }
+    try await database.write { try $0.run("DELETE FROM thing") }
+    let free = try await database.read { try $0.pages().free }
+    #expect(free > 1_024)
+    try await database.shrink()
+    #expect(try await database.read { try $0.pages().free } == free)
+  }
+
+  /// A store that writes on callers' threads has no other connection that would keep a deleted file on the disk.
+  @Test func removingEverythingFromAFullDiskFreesItsSpace() throws {
+    let database = try open(Schema(application: application, steps: ["CREATE TABLE thing (content BLOB)"]))
+    try database.blockingWrite { try $0.run("INSERT INTO thing VALUES (zeroblob(100000))") }
+    try database.blockingRemoveAll { _ in throw SQLiteFailure(of: nil, code: SQLITE_FULL) }
+    let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    let files = descriptors.compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }
+    #expect(files.filter { $0.contains(folder.url.lastPathComponent) } == [])
+    withExtendedLifetime(database) {}
   }
 
   @Test func theNumberOfABodyIsUnique() throws {

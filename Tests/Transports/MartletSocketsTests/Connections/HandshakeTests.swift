@@ -163,6 +163,29 @@ struct HandshakeTests {
     #expect(error?.message.contains("the server closed the connection during the handshake") == true)
   }
 
+  /// The server's certificates have been refused before the end, but they are not its reason.
+  @Test func theChecksAreNotCalledForAHandshakeThatFailsForAnotherReason() async throws {
+    let server = try HandshakeServer(), target = server.url, checks = Count()
+    let transport = transport {
+      $0.tls.serverTrustCheck = { _, _ in checks.increase() }
+      $0.tls.acceptsRefusedServer = { _, _ in
+        checks.increase()
+        return true
+      }
+    }
+    let task = Task { try await text(transport, target) }
+    try await until { server.accept() }
+    try await until { try server.receivesHello() }
+    try server.send(server.half)
+    try server.send(server.rest.dropLast(8))
+    server.finish()
+
+    let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("the server closed the connection during the handshake") == true)
+    #expect(checks.value == 0)
+  }
+
   @Test func theEndAfterTheWholeAnswerIsReportedAfterTheStep() async throws {
     let (server, transport, held, task) = try await connectionWithHalfOfAnAnswer()
     try server.send(server.rest)

@@ -151,6 +151,32 @@ struct ConnectHandshakeTests {
     }
   }
 
+  @Test func aConnectionThatEndsUnannouncedAfterA407IsReplacedOnce() throws {
+    let outcome = try run([Self.asksBasic, "", Self.ok], anna(), endsEach: true)
+    #expect(outcome.texts == [Self.plain, Self.basic, "reconnect", Self.basic])
+    #expect(outcome.error == nil)
+    // Not a second time, not within a response, and not without a 407.
+    for answers in [[Self.asksBasic, "", "", Self.ok], [Self.asksBasic, "HTTP/1.1 2", Self.ok], ["", Self.ok]] {
+      let error = try run(answers, anna(), endsEach: true).error
+      #expect(error?.kind == .proxyFailed)
+      #expect(error?.message.contains("the connection ended") == true, "\(answers)")
+    }
+  }
+
+  @Test func aConnectionMayEndBeforeTheRequestIsSentAgain() throws {
+    var authentication = ProxyAuthentication(anna())
+    var handshake = ConnectHandshake(to: try #require(Origin(origin)), through: testProxy(anna()))
+    _ = try handshake.request(&authentication)
+    var position = 0
+    let answer = Array(Self.asksBasic.utf8)
+    #expect(try handshake.receive(answer.span.bytes, from: &position, &authentication) == .beginAgain)
+    let step = try handshake.receiveEnd()
+    #expect(step == .reconnect)
+    // The other connection is a new one.
+    _ = try handshake.request(&authentication)
+    #expect(throws: HTTPError.self) { try handshake.receiveEnd() }
+  }
+
   @Test func theNextTunnelIsAuthenticatedAtOnceWithTheNonceThatTheProxyNamed() throws {
     var authentication = ProxyAuthentication(anna()) { "client" }
     let target = try #require(Origin(url("https://a.example/")))
@@ -194,6 +220,9 @@ struct ConnectHandshakeTests {
     let closes = "HTTP/1.1 407 No\r\nProxy-Authenticate: Negotiate\r\nConnection: close\r\n\r\n"
     #expect(
       try run([closes, Self.ok], .tokens(TestTokens()), endsEach: true).texts == [Self.plain, "reconnect", token("t1")])
+    #expect(
+      try run([asks, "", Self.ok], .tokens(TestTokens()), endsEach: true).texts
+        == [Self.plain, token("t1"), "reconnect", token("t2")])
 
     let refused = try run([asks, asks], .tokens(TestTokens()))
     #expect(refused.texts == [Self.plain, token("t1")])

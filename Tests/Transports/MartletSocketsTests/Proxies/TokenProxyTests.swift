@@ -8,7 +8,7 @@ import Testing
 
 @testable import MartletSockets
 
-/// Proxies that require a token with each request.
+/// Proxies that require a token with each request, or close the connection after their challenge.
 @Suite(.timeLimit(.minutes(5)))
 struct TokenProxyTests {
   private struct NoTicket: Error {}
@@ -26,6 +26,17 @@ struct TokenProxyTests {
         cancelled.open()
       }
       throw CancellationError()
+    }
+  }
+
+  /// Has tokens once its gate is open.
+  private final class LateTokens: ProxyTokens {
+    let scheme = "Negotiate"
+    let gate = Gate()
+
+    func token(for host: String) async throws -> String {
+      try await gate.wait()
+      return "late"
     }
   }
 
@@ -97,6 +108,48 @@ struct TokenProxyTests {
     #expect(server.requests.map(\.target) == Array(repeating: "a.example:443", count: 3))
     #expect(server.requests.map { $0.fields[.proxyAuthorization] } == [nil, "Negotiate t1", "Negotiate t2"])
     #expect(server.requests[0].connection == server.requests[1].connection)
+    #expect(server.requests.map { $0.fields[.userAgent] } == Array(repeating: "Martlet", count: 3))
+  }
+
+  /// Challenges, closes the connection without having announced that, and refuses the tunnel over the next one.
+  private func closingProxy(_ challenge: String) throws -> LoopbackServer {
+    try LoopbackServer { request in
+      guard request.fields[.proxyAuthorization] == nil else { return .text("no", status: .forbidden) }
+      return .raw("HTTP/1.1 407 Who?\r\nProxy-Authenticate: \(challenge)\r\nContent-Length: 0\r\n\r\n")
+    }
+  }
+
+  /// Waits for the refusal of a closing proxy, over its second connection.
+  private func expectRefusal(_ call: Task<HTTPStatus, any Error>, by server: LoopbackServer, of authorization: String)
+    async throws
+  {
+    let error = await #expect(throws: HTTPError.self) { try await call.value }
+    #expect(error?.message.contains("it refused the tunnel with status 403") == true, "\(error?.message ?? "")")
+    #expect(server.requests.map(\.connection) == [1, 2])
+    #expect(server.requests.last?.fields[.proxyAuthorization] == authorization)
+  }
+
+  @Test func theTokenIsSentOverAnotherConnectionIfTheProxyClosesTheFirst() async throws {
+    let server = try closingProxy("Negotiate"), tokens = LateTokens()
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: server.port).authenticated(by: tokens)
+    let transport = SocketTransport(connection)
+    let call = Task { try await transport.send(HTTPRequest(.get, url("https://a.example/")), in: Call()).status }
+    try await server.end(ofConnection: 1)
+    for _ in 0..<2 { _ = await transport.statistics() }  // The loop receives the end in these turns.
+    tokens.gate.open()
+
+    try await expectRefusal(call, by: server, of: "Negotiate late")
+  }
+
+  @Test func thePasswordIsSentOverAnotherConnectionIfTheProxyClosesTheFirst() async throws {
+    let server = try closingProxy("Basic realm=\"x\"")
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: server.port).authenticated(user: "anna", password: "secret")
+    let transport = SocketTransport(connection)
+    let call = Task { try await transport.send(HTTPRequest(.get, url("https://a.example/")), in: Call()).status }
+
+    try await expectRefusal(call, by: server, of: "Basic YW5uYTpzZWNyZXQ=")
   }
 
   @Test func aRefusedTokenIsFinal() async throws {

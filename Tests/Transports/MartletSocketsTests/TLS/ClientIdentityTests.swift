@@ -19,6 +19,9 @@ struct ClientIdentityTests {
     let between = try MemoryAuthority("Between", issuedBy: trust.authority)
     let client = try between.server(nil, subject: "client", purpose: "clientAuth")
     try folder.write(client.pem + between.identity.pem, to: "client.pem")
+    try folder.write(client.pem + between.identity.pem.prefix(200), to: "cut.pem")
+    let empty = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    try folder.write(client.pem + Data(empty.utf8), to: "damaged.pem")
     try folder.write(client.keyPEM(), to: "client.key")
     try folder.write(client.keyPEM(password: Self.password), to: "client.locked.key")
     try folder.write(client.pem + between.identity.pem + client.keyPEM(), to: "both.pem")
@@ -114,6 +117,8 @@ struct ClientIdentityTests {
       (pem("client.key", "client.key"), .badClientCertificate),
       (pem("nowhere.pem", "client.key"), .badClientCertificate),
       (pem("client.pem", "other.key"), .badClientCertificate),
+      (pem("cut.pem", "client.key"), .badClientCertificate),
+      (pem("damaged.pem", "client.key"), .badClientCertificate),
     ]
     for (certificate, kind) in table {
       let error = failure(certificate)
@@ -137,6 +142,10 @@ struct ClientIdentityTests {
     #expect(failure(pem("nowhere.pem", "client.key"))?.message.contains("nowhere.pem") == true)
     #expect(failure(pem("client.pem", "nowhere.key"))?.message.contains("nowhere.key") == true)
     #expect(failure(pem("client.pem", "client.locked.key"))?.message.contains("client.locked.key") == true)
+    for name in ["cut.pem", "damaged.pem"] {
+      let message = failure(pem(name, "client.key"))?.message
+      #expect(message?.contains(name) == true && message?.contains("certificate 2, or the text before it") == true)
+    }
     let broken = failure(.pkcs12(file: folder.file("broken.p12"), password: "any"))
     #expect(broken?.message.contains("broken.p12") == true)
     #expect(broken?.message.contains("is it a PKCS#12 container?") == true)

@@ -1,3 +1,4 @@
+import COpenSSL
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -254,6 +255,18 @@ struct ServerVerificationTests {
       connection.client.acceptRefusedChain()
       #expect(throws: HTTPError.self) { try connection.client.write([1]) }
     }
+  }
+
+  @Test func aHandshakeThatFailsForAnotherReasonIsNotBlamedOnTheChain() throws {
+    let identity = try trust.authority.server("DNS:example.com", isSelfSigned: true)
+    let connection = try trust.connection(to: identity, context: holding()) {
+      $0.clients = trust.authority.identity
+      $0.versions = TLS1_2_VERSION...TLS1_2_VERSION
+    }
+    let error = failure(connection)
+    #expect(connection.client.trustFailure?.problems == [.selfSigned])
+    #expect(error?.kind == .tlsFailed)
+    #expect(error?.message.contains("requires a client certificate") == true, "\(error?.message ?? "")")
   }
 
   @Test func anAcceptedChainIsNotResumed() throws {

@@ -23,7 +23,7 @@ import Synchronization
 public struct CallContext: Sendable {
   @TaskLocal private static var innermost: (any Work)?
 
-  /// The innermost call; nil if the code runs for none.
+  /// The innermost call or shared work; nil if the code runs for neither.
   let work: (any Work)?
 
   init(_ work: (any Work)?) { self.work = work }
@@ -46,10 +46,10 @@ public struct CallContext: Sendable {
   /// Whether work of this owner is part of the context.
   package func contains(_ owner: UniqueID) -> Bool { works.contains { $0.owner == owner && !$0.isOver } }
 
-  /// The context of code that runs for no call.
+  /// The context of code that runs for no call and for no shared work.
   package static let none = CallContext(nil)
 
-  /// Whether there is no call.
+  /// Whether the code runs neither for a call nor for work that several callers share, such as the load of an image.
   public var isEmpty: Bool { work == nil }
 
   /// Runs code for the calls of this context, and for no others.

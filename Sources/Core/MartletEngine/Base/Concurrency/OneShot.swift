@@ -14,6 +14,16 @@ package final class OneShot<Value: Sendable>: Sendable {
 
   package init() {}
 
+  /// Whether the result has arrived.
+  package var isAnswered: Bool {
+    state.withLock { state in
+      switch state {
+      case .idle, .waiting: false
+      case .answered, .done: true
+      }
+    }
+  }
+
   /// Sets the result and resumes the waiting task. Returns whether this is the first result; later ones are ignored.
   @discardableResult
   package func answer(_ result: Result<Value, any Error>) -> Bool {

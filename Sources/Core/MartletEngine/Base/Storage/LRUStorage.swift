@@ -98,11 +98,12 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return removed
   }
 
-  /// Changes the value of a key, which is `initial` if it has none, and marks it as the most recently used. Its cost
-  /// is 0 afterwards.
+  /// Changes the value of a key, which is `initial` if it has none, and marks it as the most recently used. This does
+  /// not know the cost of the new value: the storage must have no cost limit.
   package mutating func update<Result>(
     _ key: Key, from initial: @autoclosure () -> Value, _ change: (inout Value) -> Result
   ) -> Result {
+    precondition(costLimit == .max, "a storage with a cost limit needs set(_:cost:for:)")
     var value = remove(key) ?? initial()
     defer { set(value, for: key) }
     return change(&value)

@@ -52,7 +52,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 
   /// Asks the sources one after another until one of them authorizes the request. If the next one has to be awaited,
-  /// returns the work that awaits it and asks the rest.
+  /// returns the rest, which awaits it and asks those after it.
   private func askNext(
     of candidates: ArraySlice<Int>, to request: inout HTTPRequest, _ state: CallState, in call: Call
   ) -> Later<Preparation>? {
@@ -60,12 +60,12 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
       call[states] = state
       return nil
     }
-    guard let work = authorize(&request, by: index, in: call) else {
+    guard let rest = authorize(&request, by: index, in: call) else {
       return finish(after: candidates, of: &request, state, in: call)
     }
     return { [request] in
       var request = request
-      do { request = try await work() } catch {
+      do { request = try await rest() } catch {
         request.withheld = try Self.reasonToWithhold(request, after: error)
         call[states] = state
         return .send(request)

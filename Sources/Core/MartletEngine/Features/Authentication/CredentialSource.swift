@@ -81,7 +81,7 @@ public protocol CredentialSource: Sendable {
 /// A source that can authorize most requests immediately. The engine calls `authorizeImmediately` in place of
 /// `authorize`, whose default implementation uses it.
 package protocol ImmediateCredentialSource: CredentialSource, AnyObject {
-  /// Adds credentials to the request and returns nil, or returns work that does so.
+  /// Adds credentials to the request and returns nil, or returns the rest, which does so.
   func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
 }
 

@@ -174,20 +174,23 @@ struct CachingTransport: Transport, DeadlineAware {
     guard cache.beginRevalidation(of: entry.id) else { return }
     let sent = OriginRequest(head, .validating(entry, because: .stale))
     // A separate call: for listeners, the first one ends with its response. Its response is stored even if a download
-    // started it.
-    let use = Call.Use(onlyRenewsCache: true)
-    let call = Call(runner: flight.call.runner, asked: nil, use, listeners: [], deadline: nil)
+    // started it. It has no outer call, because no call waits for it: the concurrency limit applies to it.
+    let call = CallContext.none.perform {
+      Call(runner: flight.call.runner, asked: nil, Call.Use(onlyRenewsCache: true), listeners: [], deadline: nil)
+    }
     call.takeLocals(of: flight.call)
     let background = InFlightRequest(flight.request, in: call, of: cache)
     background.register()  // now, so that a later removal includes its response
-    Task {
-      defer {
-        cache.endRevalidation(of: entry.id)
-        call.end(nil)
+    call.context.perform {
+      _ = Task {
+        defer {
+          cache.endRevalidation(of: entry.id)
+          call.end(nil)
+        }
+        guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
+        guard let response = try? await fetch(sent, for: background) else { return }
+        await storeBody(of: response, for: background)
       }
-      guard await background.mayRevalidate(entry) else { return background.finish(.abandoned) }
-      guard let response = try? await fetch(sent, for: background) else { return }
-      await storeBody(of: response, for: background)
     }
   }
 

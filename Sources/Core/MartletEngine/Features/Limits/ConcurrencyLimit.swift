@@ -98,7 +98,7 @@ final class OriginSlots: Sendable {
   /// - Throws: `.concurrencyLimit` if there is none in time, or the queue is full.
   func take(for origin: Origin, in call: Call) async throws -> Slot {
     let waiter = OneShot<Void>()
-    switch request(origin, waiter, mayWait: call.parent.isEmpty) {
+    switch request(origin, waiter, mayWait: call.parent.calls.isEmpty) {
     case .granted: break
     case .refused: throw error(for: origin, "the queue, which holds \(max(0, limit.queue)), is full")
     case .queued(let ahead):

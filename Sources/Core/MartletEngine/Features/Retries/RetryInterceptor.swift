@@ -47,7 +47,7 @@ struct RetryInterceptor: ImmediateInterceptor {
   }
 
   func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
-    if attempt.number == 1 { budget.deposit() }
+    if attempt.number == 1, outcome.mayHaveBeenSent { budget.deposit() }
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return nil }
     return { verdict(on: cause, by: policy, of: attempt, in: call) }
@@ -101,6 +101,16 @@ struct RetryInterceptor: ImmediateInterceptor {
   private func decline(_ reason: String, in call: Call) -> Verdict {
     call.emit(.note(reason))
     return .accept
+  }
+}
+
+extension Outcome {
+  /// Whether the request may have been sent: not if the cache alone has answered it.
+  fileprivate var mayHaveBeenSent: Bool {
+    switch self {
+    case .success(let response): response.networkHead != nil
+    case .failure: true
+    }
   }
 }
 

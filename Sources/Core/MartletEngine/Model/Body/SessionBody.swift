@@ -51,8 +51,7 @@ final class SessionBody: BodySource {
   func takeReceived() throws(HTTPError) -> Data? {
     do throws(HTTPError) {
       guard let data = try base.takeReceived() else { return nil }
-      try call.reportReceived(data, of: length, upTo: limit)
-      base.cancel()  // reports the metrics
+      try call.reportReceived(data, of: length, upTo: limit, from: base)
       finish(nil)
       return data
     } catch { throw ended(by: error) }
@@ -135,15 +134,19 @@ final class SessionBody: BodySource {
 }
 
 extension Call {
-  /// Reports a body that was received as a whole.
+  /// Reports a body that was received as a whole, and cancels its source, which then reports the metrics.
   ///
   /// - Parameters:
   ///   - data: the body.
   ///   - length: the announced length of the body; nil without one.
-  ///   - limit: the maximum number of bytes; nil for no limit.
-  func reportReceived(_ data: Data, of length: Int64?, upTo limit: Int64?) throws(HTTPError) {
+  ///   - limit: the maximum number of bytes; nil for no limit. The source of a longer body is left as it is.
+  ///   - source: the source of the body.
+  func reportReceived(
+    _ data: Data, of length: Int64?, upTo limit: Int64?, from source: any BodySource
+  ) throws(HTTPError) {
     if let limit, data.count > limit { throw .bodyTooLarge(limit: limit) }
     if !data.isEmpty { reportReceived(data, completed: Int64(data.count), of: length) }
+    source.cancel()
   }
 
   /// Reports bytes of the response's body.

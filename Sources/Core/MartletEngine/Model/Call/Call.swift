@@ -224,6 +224,11 @@ extension Call {
   }
 }
 
+extension CallContext {
+  /// The calls, from the innermost outwards, without the work between them that several callers share.
+  var calls: [Call] { works.compactMap { $0 as? Call } }
+}
+
 /// The properties that a call needs of its session.
 protocol CallRunner: AnyObject, Sendable {
   var clock: any Clock<Duration> { get }

@@ -143,6 +143,12 @@ extension Event {
     public static let all = Event.Kinds(rawValue: (1 << 18) - 1)
     /// All but ``bytes``.
     public static let exceptBytes = all.subtracting(.bytes)
+
+    /// Each kind, in the order of their bits. ``all`` is their union, but a constant: most listeners use it.
+    package static let each: [Event.Kinds] = [
+      .started, .attempt, .sending, .informational, .progress, .bytes, .response, .metrics, .resend, .cookieRefused,
+      .cached, .limit, .note, .finished, .written, .message, .cookiesStored, .cacheDecision,
+    ]
   }
 }
 

@@ -1,13 +1,13 @@
-/// An interceptor that does as much of each stage as it can immediately, and returns the rest as work.
+/// An interceptor that does as much of each stage as it can immediately, and returns the rest.
 ///
 /// The chain calls `prepareImmediately` and `reviewImmediately` in place of `prepare` and `review`, whose default
 /// implementations use them. Most interceptors have nothing to do in most attempts, and an asynchronous call would cost
 /// more than that check.
 package protocol ImmediateInterceptor: Interceptor {
-  /// Prepares the request. Returns the rest of the work, which has to be awaited; nil if there is none.
+  /// Prepares the request. Returns the rest of the stage, which has to be awaited; nil if there is none.
   func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
 
-  /// Reviews an outcome. Returns work that produces the verdict or an error; nil if the outcome is accepted.
+  /// Reviews an outcome. Returns the rest, which produces the verdict or an error; nil if the outcome is accepted.
   func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
 }
 

@@ -58,6 +58,9 @@ extension HTTPError {
   /// goes on.
   var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 
+  /// Whether no connection could be made, whatever the cause: the same request may be sent as soon as there is one.
+  package var lacksConnection: Bool { isUnsent && kind.traits.contains(.noConnection) }
+
   /// Whether a limit of this program held the request back.
   var isHeldBack: Bool { kind.traits.contains(.heldBack) }
 
@@ -72,7 +75,7 @@ extension HTTPError.Kind {
   /// A kind's answers to the questions about an error. Where the phase or the response matters too, the question adds
   /// it.
   struct Traits: OptionSet, Sendable, Hashable {
-    let rawValue: UInt8
+    let rawValue: UInt16
 
     /// A time limit was exceeded.
     static let timeout = Traits(rawValue: 1)
@@ -90,5 +93,7 @@ extension HTTPError.Kind {
     static let callerFault = Traits(rawValue: 1 << 6)
     /// The network failed, so that a new connection may deliver the rest.
     static let loss = Traits(rawValue: 1 << 7)
+    /// No connection could be made. The phase decides if it is known, because a body may fail with such an error, too.
+    static let noConnection = Traits(rawValue: 1 << 8)
   }
 }

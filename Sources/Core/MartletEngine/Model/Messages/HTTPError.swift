@@ -179,13 +179,14 @@ extension HTTPError {
     /// No connection became free within the transport's limit: ``ConnectionConfiguration/poolTimeout``.
     public static let poolTimeout = Kind("poolTimeout", [.timeout, .unsent, .heldBack])
     /// The connection was not made within the transport's limit.
-    public static let connectTimeout = Kind("connectTimeout", [.timeout, .unsent, .unreachable, .loss])
+    public static let connectTimeout = Kind(
+      "connectTimeout", [.timeout, .unsent, .unreachable, .loss, .noConnection])
     /// The whole call took longer than ``RequestOptions/deadline``.
     public static let deadlineExceeded = Kind("deadlineExceeded", [.timeout])
     /// The name of the host or of the proxy cannot be resolved.
-    public static let cannotResolveHost = Kind("cannotResolveHost", [.unsent, .unreachable, .loss])
+    public static let cannotResolveHost = Kind("cannotResolveHost", [.unsent, .unreachable, .loss, .noConnection])
     /// The host does not accept connections on the port.
-    public static let cannotConnect = Kind("cannotConnect", [.unsent, .unreachable, .loss])
+    public static let cannotConnect = Kind("cannotConnect", [.unsent, .unreachable, .loss, .noConnection])
     /// The ``ConnectionConfiguration/addressPolicy`` refuses the server: all its addresses, its port or its scheme, or
     /// a proxy that hides its address. Nothing was sent.
     public static let addressRefused = Kind("addressRefused", [.unsent, .callerFault])

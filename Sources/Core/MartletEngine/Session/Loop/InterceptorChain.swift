@@ -1,8 +1,7 @@
 /// The interceptors of a call, in their order.
 struct InterceptorChain: Sendable {
   /// An interceptor and its position. It is called through closures, because copying an existential takes longer than
-  /// the work of most interceptors. Only an ``ImmediateInterceptor`` may finish at once; the work of any other is
-  /// awaited.
+  /// most interceptors do. Only an ``ImmediateInterceptor`` may finish at once; any other is awaited.
   private struct Member {
     let index: Int
     let stages: InterceptorStages
@@ -36,11 +35,11 @@ struct InterceptorChain: Sendable {
     reviewing = members.reversed().filter { $0.stages.contains(.review) }
   }
 
-  /// Work of the interceptor at a position, which has to be awaited before the next one is called.
+  /// The rest of a stage of the interceptor at a position, which has to be awaited before the next one is called.
   struct Pending<Value> {
     let chain: InterceptorChain
     let position: Int
-    let work: Later<Value>
+    let rest: Later<Value>
     /// How many interceptors prepared the attempt: only these review it.
     var preparedCount = Int.max
   }
@@ -67,8 +66,8 @@ struct InterceptorChain: Sendable {
     _ request: inout DescribedRequest, from first: Int, in call: Call
   ) throws -> Pending<Preparation>? {
     for position in first..<preparing.endIndex {
-      if let work = try preparing[position].prepareImmediately(&request, call) {
-        return Pending(chain: self, position: position, work: work)
+      if let rest = try preparing[position].prepareImmediately(&request, call) {
+        return Pending(chain: self, position: position, rest: rest)
       }
     }
     return nil
@@ -80,7 +79,7 @@ struct InterceptorChain: Sendable {
   ) async throws -> Answer? {
     var pending: Pending? = first
     while let current = pending {
-      switch try await call.withinDeadline(current.work) {
+      switch try await call.withinDeadline(current.rest) {
       case .send(let prepared): request.update { $0 = prepared }
       case .respond(let response):
         return Answer(response: response, preparedCount: preparing[current.position].index + 1)
@@ -97,8 +96,8 @@ struct InterceptorChain: Sendable {
     _ outcome: Outcome, of attempt: Attempt, from first: Int = 0, by preparedCount: Int, in call: Call
   ) -> Pending<Verdict>? {
     for position in first..<reviewing.endIndex where reviewing[position].index < preparedCount {
-      if let work = reviewing[position].reviewImmediately(outcome, attempt, call) {
-        return Pending(chain: self, position: position, work: work, preparedCount: preparedCount)
+      if let rest = reviewing[position].reviewImmediately(outcome, attempt, call) {
+        return Pending(chain: self, position: position, rest: rest, preparedCount: preparedCount)
       }
     }
     return nil
@@ -122,7 +121,7 @@ struct InterceptorChain: Sendable {
   ) async throws -> Resend? {
     var pending: Pending? = first
     while let current = pending {
-      switch try await call.withinDeadline(current.work) {
+      switch try await call.withinDeadline(current.rest) {
       case .accept: break
       case .replace(let response): outcome.replace(with: response)
       case .resend(let next, let delay, let reason):

@@ -50,7 +50,7 @@ final class CallGate: Interceptor, EventListener {
   /// Admits a call while the gate is open. Until it is closed, it also admits calls that a call in progress needs, such
   /// as the request for its token.
   private func admit(_ call: Call) {
-    let outer = call.parent.works.compactMap { ($0 as? Call)?.id }
+    let outer = call.parent.calls.map(\.id)
     change { state in
       let isAdmitted =
         switch state.phase {

@@ -23,6 +23,8 @@ struct ReconnectingEventStream: Sendable {
   mutating func next() async throws(HTTPError) -> [ServerSentEvent]? {
     do throws(HTTPError) {
       guard let body else { return try await connect() ? [] : nil }
+      // The events before one that is too large are delivered first; then no further chunk is waited for.
+      if let failure = parser.failure { throw Self.tooLarge(failure) }
       if let chunk = try await chunk(of: body) { return try parse(chunk) }
       guard events.reconnects else { return nil }
       rule.succeeded()  // A server may end each of its streams, so that clients come back for news.
@@ -64,13 +66,13 @@ struct ReconnectingEventStream: Sendable {
   }
 
   private mutating func parse(_ chunk: Data) throws(HTTPError) -> [ServerSentEvent] {
-    do {
-      return try parser.parse(chunk)
-    } catch {
-      throw HTTPError(
-        .bodyTooLarge, "an event is larger than the limit of \(error.limit) bytes: raise ServerSentEvents.eventLimit",
-        phase: .receiving)
-    }
+    do { return try parser.parse(chunk) } catch { throw Self.tooLarge(error) }
+  }
+
+  private static func tooLarge(_ error: ServerSentEventParser.EventTooLarge) -> HTTPError {
+    HTTPError(
+      .bodyTooLarge, "an event is larger than the limit of \(error.limit) bytes: raise ServerSentEvents.eventLimit",
+      phase: .receiving)
   }
 
   /// Waits for the reconnection time, and then for a random time (WHATWG HTML §9.2.3: "Optionally, wait some more").

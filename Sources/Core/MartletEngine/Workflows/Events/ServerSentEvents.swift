@@ -32,9 +32,9 @@ extension HTTPSession {
 /// failure, and starts the series again.
 ///
 /// The sequence ends after a response with status 204. It throws ``HTTPError`` if the task is cancelled, or if an event
-/// is too large (`.bodyTooLarge`). It also does if the status is not 200 or the type not `text/event-stream` (kind
-/// `.unexpectedResponse`, with the first 64 KiB of the body in ``HTTPError/body``). A request with an unsafe method,
-/// such as POST, is sent once: its sequence ends or fails with its stream.
+/// is too large (`.bodyTooLarge`), after the events before it. It also does if the status is not 200 or the type not
+/// `text/event-stream` (kind `.unexpectedResponse`, with the first 64 KiB of the body in ``HTTPError/body``). A request
+/// with an unsafe method, such as POST, is sent once: its sequence ends or fails with its stream.
 ///
 /// The request's own options apply to each connection. The session's idle timeout, deadline and body limit do not,
 /// because a stream may last. Dead connections are still noticed: over HTTP/2 by a PING every 30 seconds

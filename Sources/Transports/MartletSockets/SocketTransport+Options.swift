@@ -58,7 +58,7 @@ extension SocketTransport {
     /// default, and longer for a request with a longer response timeout.
     package var acknowledgementTimeout = Duration.seconds(60)
     /// How long a WebSocket's stream that its user has left waits until the server ends it or makes room for more of
-    /// the last bytes; one second by default.
+    /// the last bytes; one second by default, and at most 30 times as long in all.
     package var lingeringTime = Duration.seconds(1)
 
     /// The threads of TLS handshakes; by default those of all transports.

@@ -56,7 +56,14 @@ public final class Container: Sendable {
   /// The dependency with a name and type.
   public subscript<Value>(name: String) -> Dependency<Value>? {
     get { find(Key(name, Value.self)) as? Dependency<Value> }
-    set { dependencies.withLock { $0[Key(name, Value.self)] = newValue } }
+    set {
+      let key = Key(name, Value.self)
+      let replaced = dependencies.withLock { dependencies in
+        defer { dependencies[key] = newValue }
+        return dependencies[key]
+      }
+      _ = replaced  // Released here, outside the lock: its `deinit` may use the container.
+    }
   }
 
   private func find(_ key: Key) -> (any Sendable)? {
@@ -64,7 +71,13 @@ public final class Container: Sendable {
   }
 
   /// Removes all dependencies, so that the defaults are used again.
-  public func reset() { dependencies.withLock { $0 = [:] } }
+  public func reset() {
+    let removed = dependencies.withLock { dependencies in
+      defer { dependencies = [:] }
+      return dependencies
+    }
+    _ = removed  // Released here, outside the lock, as in the subscript.
+  }
 
   /// Runs work for which ``shared`` is a new container with overrides, on top of the current one. Tests that run at the
   /// same time do not see them.

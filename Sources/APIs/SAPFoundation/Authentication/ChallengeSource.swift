@@ -12,7 +12,8 @@ final class ChallengeSource: ImmediateCredentialSource {
   /// The state of a call.
   private struct State {
     var rejection: Rejection?
-    var last: URLCredential?
+    /// The last credential of each protection space. It is sent only there: a redirect may lead to another one.
+    var last: [SessionCredentials.Key: URLCredential] = [:]
     /// The scheme of the question that was answered with `.rejectProtectionSpace`.
     var rejectedScheme: PasswordScheme?
     /// The origin whose challenge the next attempt answers.
@@ -80,12 +81,12 @@ final class ChallengeSource: ImmediateCredentialSource {
     let refused = question.refused.map { URLCredential(user: $0.user, password: $0.password, persistence: .none) }
     if let known = credentials[key] {
       guard known.user == refused?.user, known.password == refused?.password else {
-        state.withLock { $0.last = known }
+        state.withLock { $0.last[key] = known }
         return known.answer(isShared: true)
       }
       credentials.remove(known, for: key)
     }
-    let (rejection, last) = state.withLock { ($0.rejection, $0.last) }
+    let (rejection, last) = state.withLock { ($0.rejection, $0.last[key]) }
     let space = URLProtectionSpace(question)
     let storage = session.foundationConfiguration.urlCredentialStorage
     if let refused, storage === URLCredentialStorage.shared { KeptCredentials.remove(refused, for: space) }
@@ -96,12 +97,12 @@ final class ChallengeSource: ImmediateCredentialSource {
       sender: ChallengeSender())
     switch try await task.resolve(challenge) {
     case .use(let credential):
-      state.withLock { $0.last = credential }
+      state.withLock { $0.last[key] = credential }
       try credentials.store(credential, for: key, space, in: storage, begun: task.begun)
       return credential.answer(isShared: credential.persistence != .none || session.hasGiver(of: credential))
     case .performDefaultHandling:
       guard question.failureCount == 0, let proposed else { return nil }
-      state.withLock { $0.last = proposed }
+      state.withLock { $0.last[key] = proposed }
       return proposed.answer(isShared: true)
     case .rejectProtectionSpace:
       state.withLock { $0.rejectedScheme = question.sendsPassword ? .basic : .digest }

@@ -22,8 +22,10 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 /// ```
 ///
 /// Different storages share no cookies; sessions with the same storage share them. All methods may be called from any
-/// thread, and take effect for the next request. If the store fails or its content cannot be read, the cookies are only
-/// in memory, and the log says so.
+/// thread, and take effect for the next request.
+///
+/// If the store fails, the cookies are only in memory, and the log says so. The next change of a cookie tries the store
+/// again. Stored cookies that could not be read before are then added, and content that cannot be decoded is replaced.
 ///
 /// SAP's is a subclass of `HTTPCookieStorage`, which is not possible on Linux. This class has the same methods, and is
 /// assigned to a configuration in the same way. It is the same on Apple's platforms.

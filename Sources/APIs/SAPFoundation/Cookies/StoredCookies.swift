@@ -11,6 +11,8 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     var cookies = CookieSnapshot()
     var policy = HTTPCookie.AcceptPolicy.always
     var options: SAPHTTPCookieStorageOptions
+    /// Stored cookies that were created before this date could not be read yet; nil if none are left to read.
+    var unreadBefore: Date?
   }
 
   private let state: Locked<State>
@@ -24,9 +26,11 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     backing = Locked(storage)
     var state = State(options: options)
     do {
-      let stored = try storage?.get([String: [Cookie]].self, for: Self.key) ?? [:]
-      state.cookies.replace(by: Self.kept(stored, options))
-    } catch { SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be read: \(error)") }
+      state.cookies.replace(by: try Self.stored(in: storage, options))
+    } catch {
+      if !(error is DecodingError) { state.unreadBefore = .distantFuture }
+      SessionLog.write(.warning, "SAPHTTPCookieStorage", "the cookies could not be read: \(error)")
+    }
     self.state = Locked(state)
     queue.setSpecific(key: isOnQueue, value: true)
   }
@@ -60,6 +64,7 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   func remove(since date: Date) {
     state.withLock { state in
       state.cookies.replace(by: state.cookies.sites.mapValues { $0.filter { $0.created < date } })
+      if let before = state.unreadBefore { state.unreadBefore = date == .distantPast ? nil : min(before, date) }
     }
     blockingWrite()
   }
@@ -123,10 +128,38 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   /// Writes the copy, on the queue. Its caller writes the log when it has left the queue.
   private func write() {
     guard let storage else { return }
-    let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
     do {
+      try readAgain(from: storage)
+      let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
       if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
     } catch { SessionLog.keep(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
+  }
+
+  /// Adds the stored cookies if they could not be read before. The cookies in memory are newer, and replace them.
+  /// Content that cannot be decoded is lost: the caller overwrites it.
+  private func readAgain(from storage: any CodableStoring) throws {
+    let (isUnread, options) = state.withLock { ($0.unreadBefore != nil, $0.options) }
+    guard isUnread else { return }
+    var stored: [String: [Cookie]] = [:]
+    do { stored = try Self.stored(in: storage, options) } catch is DecodingError {}
+    state.withLock { state in
+      // A sign-out in the meantime leaves nothing to read.
+      guard let before = state.unreadBefore else { return }
+      for (site, cookies) in stored {
+        state.cookies.update(site) { current in
+          let replaced = Set(current.map(\.identity))
+          current += cookies.filter { $0.created < before && !replaced.contains($0.identity) }
+        }
+      }
+      state.unreadBefore = nil
+    }
+  }
+
+  /// Returns the cookies of a store; none without a store.
+  private static func stored(
+    in storage: (any CodableStoring)?, _ options: SAPHTTPCookieStorageOptions
+  ) throws -> [String: [Cookie]] {
+    try kept(storage?.get([String: [Cookie]].self, for: key) ?? [:], options)
   }
 
   private static func kept(

@@ -39,6 +39,7 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
     var told: LockWipePolicyError?
     /// The date in the store; nil if it was not written yet.
     var stored: Date?
+    var queue = EventQueue()
   }
 
   private static let errors: [String: LockWipePolicyError] = [
@@ -85,34 +86,39 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
       noteContact()
       return completionHandler(.allow(response))
     }
-    let isNew = state.withLock { state in
-      defer { state.told = error }
-      return state.told != error
-    }
-    if isNew {
-      Task { [manager] in
+    tellManager(error)
+    completionHandler(.cancel(error))
+  }
+
+  private func tellManager(_ error: LockWipePolicyError) {
+    state.withLock { state in
+      guard state.told != error else { return }
+      state.told = error
+      state.queue.add { [manager] in
         switch error {
         case .trafficLocked: await manager.lock()
         case .trafficWiped: await manager.wipe()
         }
       }
     }
-    completionHandler(.cancel(error))
   }
 
   private func noteContact() {
     let now = Date()
-    let isDue = state.withLock { state in
+    let (isDue, earlier) = state.withLock { state -> (Bool, Date?) in
       state.told = nil
-      if let stored = state.stored, abs(now.timeIntervalSince(stored)) < Self.precision { return false }
+      let earlier = state.stored
+      if let earlier, abs(now.timeIntervalSince(earlier)) < Self.precision { return (false, nil) }
       state.stored = now
-      return true
+      return (true, earlier)
     }
     guard isDue else { return }
-    store.call { store in
-      do { try store.put(now, for: Self.key) } catch {
-        SessionLog.write(.warning, "SAPcpmsLockAndWipeObserver", "the date of the contact was not stored: \(error)")
+    do { try store.call { try $0.put(now, for: Self.key) } } catch {
+      // The next response tries again.
+      state.withLock { state in
+        if state.stored == now { state.stored = earlier }
       }
+      SessionLog.write(.warning, "SAPcpmsLockAndWipeObserver", "the date of the contact was not stored: \(error)")
     }
   }
 }
@@ -128,6 +134,9 @@ public protocol LockAndWipeManaging: Sendable {
 
 /// Receives that the app is locked or wiped: closes stores, removes data, shows a screen. All methods do nothing by
 /// default. They are called one after another, on any thread.
+///
+/// A lock or wipe begins when all observers know of the one before it. If a method here locks or wipes the app, that
+/// call returns at once, because the event in progress has to end first.
 ///
 /// In SAP's releases before 2026 they are not `async`; such methods conform, too. SAP also allows structs, which could
 /// not be unregistered here.
@@ -160,6 +169,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   public static let shared = LockAndWipeManager()
 
   private let observers = Locked<[Handed<any LockAndWipeEventObserving>]>([])
+  private let queue = Locked(EventQueue())
 
   /// Makes a manager.
   public init() {}
@@ -177,23 +187,64 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
     observers.withLock { observers in observers.removeAll { $0.value === observer } }
   }
 
-  /// Tells the observers that the app is locked.
-  public func lock() async {
-    let observers = observers.withLock { $0 }
-    for observer in observers { await observer.value.willLock() }
-    for observer in observers { await observer.value.didLock() }
-  }
+  /// Tells the observers that the app is locked, after all earlier events. In one of these events it returns at once.
+  public func lock() async { await end(of: addLock()) }
 
-  /// Tells the observers that the app is wiped.
-  public func wipe() async {
-    let observers = observers.withLock { $0 }
-    for observer in observers { await observer.value.willWipe() }
-    for observer in observers { await observer.value.didWipe() }
-  }
+  /// Tells the observers that the app is wiped, after all earlier events. In one of these events it returns at once.
+  public func wipe() async { await end(of: addWipe()) }
 
   /// Begins ``lock()``, and returns at once: the form of SAP's releases before 2026.
-  public func Lock() { Task { await lock() } }
+  public func Lock() { addLock() }
 
   /// Begins ``wipe()``, and returns at once: the form of SAP's releases before 2026.
-  public func Wipe() { Task { await wipe() } }
+  public func Wipe() { addWipe() }
+
+  /// The manager whose event is in progress. Waiting there for another event of that manager would never end.
+  @TaskLocal private static var current: ObjectIdentifier?
+
+  private func end(of event: Task<Void, Never>) async {
+    if Self.current != ObjectIdentifier(self) { await event.value }
+  }
+
+  @discardableResult
+  private func addLock() -> Task<Void, Never> {
+    add { observers in
+      for observer in observers { await observer.value.willLock() }
+      for observer in observers { await observer.value.didLock() }
+    }
+  }
+
+  @discardableResult
+  private func addWipe() -> Task<Void, Never> {
+    add { observers in
+      for observer in observers { await observer.value.willWipe() }
+      for observer in observers { await observer.value.didWipe() }
+    }
+  }
+
+  /// Adds an event for the observers that are registered when its turn comes.
+  private func add(
+    _ event: @escaping @Sendable ([Handed<any LockAndWipeEventObserving>]) async -> Void
+  ) -> Task<Void, Never> {
+    queue.withLock { queue in
+      queue.add {
+        await Self.$current.withValue(ObjectIdentifier(self)) { await event(self.observers.withLock { $0 }) }
+      }
+    }
+  }
+}
+
+/// Runs events one after another, in the order in which they were added.
+private struct EventQueue {
+  private var last: Task<Void, Never>?
+
+  @discardableResult
+  mutating func add(_ event: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    let task = Task { [before = last] in
+      await before?.value
+      await event()
+    }
+    last = task
+    return task
+  }
 }

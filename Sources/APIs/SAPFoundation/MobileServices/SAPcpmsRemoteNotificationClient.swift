@@ -29,8 +29,8 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
     self.init(sapURLSession: sapURLSession, destinationURL: settingsParameters.hostURL(path))
   }
 
-  /// Registers the device. The handler is called once, on the session's `delegateQueue`, with nil or a
-  /// ``SAPcpmsRemoteNotificationError``.
+  /// Registers the device. The handler is called once, on the session's `delegateQueue`, with nil, a
+  /// ``SAPcpmsRemoteNotificationError``, or ``SAPLoginRequiredError`` if the server sent a login page.
   ///
   /// - Parameters:
   ///   - deviceToken: the bytes from Apple's service, which are sent in hexadecimal digits.
@@ -61,7 +61,7 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
 
   /// Registers the device. Cancelling ends the wait, and not the request.
   ///
-  /// - Throws: ``SAPcpmsRemoteNotificationError``.
+  /// - Throws: ``SAPcpmsRemoteNotificationError``, or ``SAPLoginRequiredError`` if the server sent a login page.
   public func registerDeviceToken(
     _ deviceToken: Data, withParameters parameters: SAPcpmsRemoteNotificationParameters = .init()
   ) async throws {
@@ -72,20 +72,27 @@ public final class SAPcpmsRemoteNotificationClient: Sendable {
 
   /// Ends the registration. Cancelling ends the wait, and not the request.
   ///
-  /// - Throws: ``SAPcpmsRemoteNotificationError``.
+  /// - Throws: ``SAPcpmsRemoteNotificationError``, or ``SAPLoginRequiredError`` if the server sent a login page.
   public func unregisterDeviceToken() async throws {
     let _: Void? = try await firstResult { done in unregisterDeviceToken { done(nil, $0) } }
   }
 
   private func send(_ request: URLRequest, _ completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
-    session.send(request, Self.check) { _, error in completionHandler(error.map(SAPcpmsRemoteNotificationError.init)) }
+    session.send(request, Self.check) { _, error in completionHandler(error.map { Self.failure($0) }) }
   }
 
   private static func check(_ data: Data, _ response: URLResponse?) throws {
-    let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+    let head = response as? HTTPURLResponse
+    if let login = head.flatMap({ SAPLoginRequiredError($0) }) { throw login }
+    let status = head?.statusCode ?? 0
     guard (200...299).contains(status) else {
       throw SAPcpmsRemoteNotificationError.invalidHTTPStatus(statusCode: status)
     }
+  }
+
+  private static func failure(_ error: any Error) -> any Error {
+    if error is SAPcpmsRemoteNotificationError || error is SAPLoginRequiredError { return error }
+    return SAPcpmsRemoteNotificationError.networkCommunicationFailed(error: error, httpStatuscode: nil, response: nil)
   }
 
   /// The body of a registration, with the published keys.
@@ -196,12 +203,6 @@ public enum SAPcpmsRemoteNotificationError: SAPError, Sendable {
   /// The service refused the request: with 401 without a login, 403 without the permission, and 404 if push is switched
   /// off for the app.
   case invalidHTTPStatus(statusCode: Int)
-
-  init(_ error: any Error) {
-    self =
-      error as? SAPcpmsRemoteNotificationError
-      ?? .networkCommunicationFailed(error: error, httpStatuscode: nil, response: nil)
-  }
 
   /// The problem.
   public var description: String {

@@ -8,6 +8,7 @@ import MartletEngine
 ///   (RFC 8018 §5.2), with a random salt and 600,000 steps. So ``open(with:)`` takes some tenths of a second, and so
 ///   does each guess of an attacker who has the file. A short passcode can be guessed nevertheless.
 /// - Without the passcode the values are lost.
+/// - A damaged file is renamed, and an empty one replaces it. The log has the new name.
 ///
 /// SAP's file is an encrypted SQL database (AES-256), with methods for SQL, which this one does not have. The formats
 /// differ. Any thread may use it. Several processes may use one file, if one of them has opened it for the first time
@@ -52,9 +53,11 @@ public final class SecureDatabaseStore: Sendable {
   /// Opens the store; a new file gets this passcode. Does nothing if it is open.
   ///
   /// - Throws: ``SecureStorageError/authenticationFailed(message:)`` if the passcode is wrong or empty, and
-  ///   ``SecureStorageError/openFailed(code:message:)`` if the file cannot be read.
+  ///   ``SecureStorageError/openFailed(code:message:)`` if the file cannot be read. If it was damaged, the message has
+  ///   its new name, and the next call begins with an empty file.
   public func open(with encryptionKey: String) throws {
     guard !isOpen else { return }
+    defer { SessionLog.writeKept() }
     try Self.opening.withLock { _ in
       guard !isOpen else { return }
       let opened = try backed({ .openFailed(code: $0, message: $1) }) { try Self.content(of: file, encryptionKey) }
@@ -75,7 +78,16 @@ public final class SecureDatabaseStore: Sendable {
   }
 
   private static func content(of file: URL, _ passcode: String) throws -> Content {
-    let file = try SQLiteDataStore(at: file)
+    let setAside = Locked<SetAsideFile?>(nil)
+    let file = try SQLiteDataStore(at: file) { damaged in
+      setAside.withLock { $0 = damaged }
+      SessionLog.keep(.error, "SecureDatabaseStore", "\(damaged)")
+    }
+    // Damage may show only when these values are read. An empty file would then get any passcode.
+    for name in [derivationName, secretsName] { _ = try file.data(for: name) }
+    if let damaged = setAside.withLock({ $0 }) {
+      throw SecureStorageError.openFailed(code: 26, message: "\(damaged)")
+    }
     let keys = try keyStore(in: file, passcode)
     let secrets: Data
     do {

@@ -215,8 +215,8 @@ package final class FramedConnection: MessageChannel {
     }
     if let frame { terms.reporter.closed(.received, by: frame) }
     if isFirst, frame == nil, let answer { terms.reporter.closed(.sent, by: answer) }
+    writer.refuse(reason)  // first: no message may follow the Close frame (§5.5.1)
     if let answer { writer.post(.close, answer.payload) }
-    writer.refuse(reason)
     pings.fail(reason)
     queue.finish(isIntended || frame?.isOrderly ?? false ? .success(()) : .failure(reason))
     if isFirst { setAlarm(terms.options.closeTimeout) { $0.stream.close() } }

@@ -20,8 +20,8 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   private var isPaused = false
   private var waiting = Data()
   private var hasInputEnded = false
-  /// Whether its user has left.
-  private var isReleased = false
+  /// When its user left; nil before.
+  private var released: UInt64?
   /// Resets the stream if the server neither ends it after the client has, nor makes room for the client's last bytes.
   private lazy var timer = HeapTimer { [weak self] in self?.endTookTooLong() }
 
@@ -33,7 +33,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   // MARK: - Received
 
   func received(body bytes: UnsafeRawBufferPointer) {
-    guard !isReleased else { return }
+    guard released == nil else { return }
     unread += bytes.count
     if isPaused { return waiting.append(contentsOf: bytes) }
     upgrade.input.push(.bytes(Data(bytes)))
@@ -64,7 +64,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     hasInputEnded = true
     pushWaiting()
     upgrade.input.push(.end)
-    if isReleased { driver.resume(id) }
+    if released != nil { driver.resume(id) }
   }
 
   func ended(trailers: [UInt8]) {
@@ -97,7 +97,7 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   func send() { driver.resume(id) }
 
   func readBody(into room: UnsafeMutableRawBufferPointer) -> HTTP2BodyPart {
-    if isReleased { linger() }  // The server has made room.
+    linger()  // The server has made room.
     var count = 0
     while count < room.count {
       count += chunk.copy(into: UnsafeMutableRawBufferPointer(rebasing: room[count...]))
@@ -121,18 +121,26 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
   /// If the user has ended its direction or has left, bytes that were written before are still sent, and the server
   /// gets time to end its own direction.
   func close(sendingRest: Bool) {
-    isReleased = true
+    released = driver.loop.now
     waiting = Data()
     guard sendingRest else { return driver.reset(self) }
     linger()
     driver.resume(id)
   }
 
-  private func linger() { driver.loop.set(timer, to: driver.loop.now &+ driver.transport.options.lingeringTime) }
+  /// Gives the server time once the user has left; not without end if it makes a little room again and again.
+  private func linger() {
+    guard let released else { return }
+    let time = driver.transport.options.lingeringTime
+    driver.loop.set(timer, to: min(driver.loop.now &+ time, released &+ Self.lingeringLimit &* time))
+  }
+
+  /// How many times the lingering time a stream that was left may last.
+  private static let lingeringLimit: UInt64 = 30
 
   /// Whether nothing is missing but the end of this direction, once all written bytes are on their way: the user has
   /// left without an end of its own, and the server has ended its direction.
-  private var mayReset: Bool { isReleased && hasInputEnded && upgrade.isLeaving.load(ordering: .relaxed) }
+  private var mayReset: Bool { released != nil && hasInputEnded && upgrade.isLeaving.load(ordering: .relaxed) }
 
   private func endTookTooLong() {
     upgrade.failWriting(CancellationError())

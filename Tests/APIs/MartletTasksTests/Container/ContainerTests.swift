@@ -11,6 +11,17 @@ import Testing
   }
   private final class Thing: Sendable {}
 
+  /// Uses the container when it is released.
+  private final class LastWish: Sendable {
+    let container: Container
+    let released: Counter
+    init(_ container: Container, _ released: Counter) { (self.container, self.released) = (container, released) }
+    deinit {
+      _ = container["other", default: .single { 1 }]()
+      released.next()
+    }
+  }
+
   @Test func defaultHoldsUntilItIsReplacedAndAgainAfterAReset() {
     let container = Container()
     let greeter: () -> Dependency<any Greeter> = { container["greeter", default: .single { Plain() }] }
@@ -111,6 +122,21 @@ import Testing
     container["inner"] = Dependency.single { "inner" }
     let outer = container["outer", default: .single { [container["inner", default: .single { "" }](), "outer"] }]
     #expect(outer() == ["inner", "outer"])
+  }
+
+  @Test func aDependencyMayUseTheContainerWhenItIsReleased() {
+    let container = Container()
+    let released = Counter()
+    let add = { container["wish"] = Dependency.single { [wish = LastWish(container, released)] in wish } }
+    add()
+    #expect(released.value == 0)
+    add()
+    #expect(released.value == 1)
+    container["wish"] = nil as Dependency<LastWish>?
+    #expect(released.value == 2)
+    add()
+    container.reset()
+    #expect(released.value == 3)
   }
 
   @Test func manyWhoAskAtTheSameTimeGetTheSame() async {

@@ -110,6 +110,24 @@ struct ChallengeTests {
     #expect(proposed.withLock { $0 } == [nil, "wrong"])
   }
 
+  @Test func aPasswordIsNotSentToAnotherRealmOfItsServer() async throws {
+    let server = try LoopbackServer { request in
+      if request.target == "/b/x" { return .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="b""#]) }
+      return request.fields.contains(.authorization)
+        ? .redirect(to: "/b/x") : .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="a""#])
+    }
+    let probe = ObserverProbe { probe in
+      probe.onChallenge = { challenge in
+        challenge.protectionSpace.realm == "a" ? .use(credential("secret")) : .performDefaultHandling
+      }
+    }
+
+    #expect(await SAPURLSession.uncached(probe).outcome(of: server.url("/a/x")).status == 401)
+
+    #expect(server.requests.map(\.target) == ["/a/x", "/a/x", "/b/x"])
+    #expect(server.requests.map { $0.fields.contains(.authorization) } == [false, true, false])
+  }
+
   @Test func theConfigurationsStorageAnswersIfNoHandlerDoes() async throws {
     let server = try guarded()
     let configuration = SAPURLSession.plain

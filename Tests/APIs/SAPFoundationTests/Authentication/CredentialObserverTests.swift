@@ -156,6 +156,19 @@ struct BasicAuthenticationObserverTests {
     #expect(stranger.requests.count == 1)
     #expect(stranger.values(of: .authorization).isEmpty)
   }
+
+  @Test func thePasswordOfAChallengeDoesNotFollowARedirectToAThirdParty() async throws {
+    let stranger = try ThirdParty(.unauthorized)
+    let server = try LoopbackServer { request in
+      request.fields.contains(.authorization) ? .redirect(to: stranger.url.absoluteString) : .unauthorized
+    }
+    let session = SAPURLSession.observed(by: BasicAuthenticationObserver(credentialDiscovery: Login(good)))
+
+    #expect(await session.get(server.url("/")).status == 401)
+
+    #expect(server.requests.map { $0.fields.contains(.authorization) } == [false, true])
+    #expect(stranger.requests.map { $0.fields.contains(.authorization) } == [false])
+  }
 }
 
 @Suite("OAuth 2 tokens", .timeLimit(.minutes(5)))

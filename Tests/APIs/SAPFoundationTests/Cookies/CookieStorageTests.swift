@@ -164,6 +164,62 @@ struct CookieStorageTests {
     #expect(storage.cookies?.count == 1)
   }
 
+  /// A store that cannot be read while it is locked.
+  private final class LockableStore: CodableStoring {
+    struct Failure: Error {}
+
+    let values = CodableStorage()
+    var isLocked = false
+
+    func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? {
+      if isLocked { throw Failure() }
+      return try values.get(type, for: key)
+    }
+
+    func put<T: Codable>(_ value: T, for key: String) throws { try values.put(value, for: key) }
+
+    func remove(for key: String) throws { try values.remove(for: key) }
+
+    /// The names and values of the stored cookies.
+    var cookies: [String]? { CookieStorageTests.texts(of: SAPHTTPCookieStorage(persistentStorage: values)) }
+  }
+
+  private static func texts(of storage: SAPHTTPCookieStorage) -> [String]? {
+    storage.cookies?.map { "\($0.name)=\($0.value)" }.sorted()
+  }
+
+  @Test func aStoreThatCannotBeReadAtFirstKeepsItsCookies() throws {
+    let (store, expiry) = (LockableStore(), Date(timeIntervalSinceNow: 3600))
+    let earlier = SAPHTTPCookieStorage(persistentStorage: store)
+    for name in ["a", "b"] { earlier.setCookie(try cookie(name, "old", expires: expiry)) }
+    store.isLocked = true
+    let storage = SAPHTTPCookieStorage(persistentStorage: store)
+
+    storage.setCookie(try cookie("b", "new", expires: expiry))
+    #expect(Self.texts(of: storage) == ["b=new"])
+    #expect(store.cookies == ["a=old", "b=old"])
+    store.isLocked = false
+    storage.setCookie(try cookie("c", "new", expires: expiry))
+
+    #expect(Self.texts(of: storage) == ["a=old", "b=new", "c=new"])
+    #expect(store.cookies == ["a=old", "b=new", "c=new"])
+  }
+
+  @Test(arguments: [Date.distantPast, Date(timeIntervalSinceNow: -3600)])
+  func whatWasRemovedBeforeItCouldBeReadDoesNotReturn(_ date: Date) throws {
+    let (store, expiry) = (LockableStore(), Date(timeIntervalSinceNow: 3600))
+    SAPHTTPCookieStorage(persistentStorage: store).setCookie(try cookie("a", "old", expires: expiry))
+    store.isLocked = true
+    let storage = SAPHTTPCookieStorage(persistentStorage: store)
+
+    storage.removeCookies(since: date)
+    store.isLocked = false
+    storage.setCookie(try cookie("b", "new", expires: expiry))
+
+    #expect(Self.texts(of: storage) == ["b=new"])
+    #expect(store.cookies == ["b=new"])
+  }
+
   @Test func aConfigurationAcceptsAndCopiesTheStorage() throws {
     let sapCookieStorage = SAPHTTPCookieStorage()
     let configuration = URLSessionConfiguration.default

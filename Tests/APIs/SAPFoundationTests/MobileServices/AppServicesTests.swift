@@ -90,6 +90,10 @@ struct LoginInsteadTests {
       _ = try await SAPcpmsSettings(sapURLSession: session, applicationSettingsURL: server.url("/settings"))
         .load(for: .application)
     }
+    await #expect(throws: SAPLoginRequiredError.self) {
+      try await SAPcpmsRemoteNotificationClient(sapURLSession: session, destinationURL: server.url("/push"))
+        .registerDeviceToken(Data([1]))
+    }
   }
 }
 

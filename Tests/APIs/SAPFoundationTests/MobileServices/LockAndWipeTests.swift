@@ -20,6 +20,61 @@ struct LockAndWipeTests {
 
   private final class Indifferent: LockAndWipeEventObserving {}
 
+  /// Wipes the app when it is locked, and awaits that.
+  private final class Wiping: LockAndWipeEventObserving, Sendable {
+    let calls = Shared<[String]>([])
+    private let manager: LockAndWipeManager
+
+    init(_ manager: LockAndWipeManager) { self.manager = manager }
+
+    func didLock() async {
+      calls.change { $0.append("didLock") }
+      await manager.wipe()
+      calls.change { $0.append("returned") }
+    }
+
+    func didWipe() async { calls.change { $0.append("didWipe") } }
+  }
+
+  /// Waits at a gate before each wipe.
+  private final class Slow: LockAndWipeEventObserving, Sendable {
+    let gate = Gate()
+    let calls = Shared<[String]>([])
+    func didLock() async { calls.change { $0.append("didLock") } }
+    func willWipe() async {
+      calls.change { $0.append("willWipe") }
+      try? await gate.wait()
+    }
+    func didWipe() async { calls.change { $0.append("didWipe") } }
+  }
+
+  /// Waits at a gate during a lock.
+  private final class SlowManager: LockAndWipeManaging {
+    let gate = Gate()
+    let calls = Shared<[String]>([])
+    func lock() async {
+      calls.change { $0.append("lock") }
+      try? await gate.wait()
+      calls.change { $0.append("locked") }
+    }
+    func wipe() async { calls.change { $0.append("wipe") } }
+  }
+
+  private final class FailingOnce: DataStoring {
+    private let base = MemoryDataStore()
+    private var hasFailed = false
+
+    func put(data: Data, for key: String) throws {
+      defer { hasFailed = true }
+      guard hasFailed else { throw TestFailure(name: "full") }
+      base.put(data: data, for: key)
+    }
+
+    func data(for key: String) throws -> Data? { base.data(for: key) }
+    func removeData(for key: String) throws { base.removeData(for: key) }
+    func keys() throws -> Set<String> { base.keys() }
+  }
+
   private let service: MobileServices
   private let events = Events()
   private let manager = LockAndWipeManager()
@@ -58,6 +113,55 @@ struct LockAndWipeTests {
     manager.register(events)
     manager.Lock()
     await events.calls.wait { $0 == ["willLock", "didLock"] }
+  }
+
+  @Test func anEventBeginsAfterTheEndOfTheOneBefore() async {
+    let slow = Slow()
+    manager.register(slow)
+    manager.Wipe()
+    await slow.calls.wait { $0 == ["willWipe"] }
+    manager.Wipe()
+    manager.Lock()
+    for _ in 0..<1_000 { await Task.yield() }  // Time for an event that does not wait.
+    #expect(slow.calls.value == ["willWipe"])
+    slow.gate.open()
+    await manager.lock()
+
+    #expect(slow.calls.value == ["willWipe", "didWipe", "willWipe", "didWipe", "didLock", "didLock"])
+  }
+
+  @Test func anEventThatAwaitsAnotherDoesNotWaitForItself() async {
+    let wiping = Wiping(manager)
+    manager.register(wiping)
+    await manager.lock()
+    await wiping.calls.wait { $0.count == 3 }
+
+    #expect(wiping.calls.value == ["didLock", "returned", "didWipe"])
+  }
+
+  @Test func theManagerIsToldOfAWipeAfterTheLockBeforeIt() async throws {
+    let manager = SlowManager()
+    let session = SAPURLSession.observed(by: SAPcpmsLockAndWipeObserver(store: storage, manager: manager))
+    service.lock()
+    await session.get(service.url)
+    await manager.calls.wait { $0 == ["lock"] }
+    service.unblock()
+    service.wipe()
+    await session.get(service.url)
+    for _ in 0..<1_000 { await Task.yield() }  // Time for a wipe that does not wait.
+    manager.gate.open()
+    await manager.calls.wait { $0.count == 3 }
+
+    #expect(manager.calls.value == ["lock", "locked", "wipe"])
+  }
+
+  @Test func aContactThatCouldNotBeStoredIsStoredWithTheNextResponse() async {
+    let observer = SAPcpmsLockAndWipeObserver(store: CodableStorage(store: FailingOnce()), manager: manager)
+    let session = SAPURLSession.observed(by: observer)
+    await session.get(service.url)
+    #expect(observer.lastContact == nil)
+    await session.get(service.url)
+    #expect(observer.lastContact != nil)
   }
 
   @Test func theLastContactIsStored() async throws {

@@ -167,7 +167,57 @@ struct LogUploadTests {
     #expect(left.count == 1 && left[0].contains("meanwhile") && !left[0].contains("before"))
   }
 
-  @Test(arguments: [400, 403, 404, 500]) func aRefusalKeepsTheLines(_ status: Int) async throws {
+  @Test(arguments: [204, 500]) func linesOfTheMeantimeRemoveNoFileOfTheUpload(_ status: Int) async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      _ = try? request.drainBody()
+      try? request.wait(for: gate)
+      return .status(.init(status))
+    }
+    upload.files.limits = .init(fileSize: 1, fileCount: 2)
+    for number in 1...2 { upload.publish(record("before \(number)")) }
+    async let result = failure(of: server.url("/"))
+    _ = try await server.request(1)
+    for number in 1...3 { upload.publish(record("meanwhile \(number)")) }
+    #expect(try names.count == 4)
+    gate.open()
+
+    let error = await result
+    #expect((error == nil) == (status == 204))
+    upload.files.complete()
+    let left = try upload.files.completed().map { try String(contentsOf: $0, encoding: .utf8) }
+    #expect(left.count == 2 && left[0].contains("meanwhile 2") && left[1].contains("meanwhile 3"))
+  }
+
+  @Test func aFileThatIsRemovedDuringTheUploadIsNoError() async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      _ = try? request.drainBody()
+      try? request.wait(for: gate)
+      return .status(.noContent)
+    }
+    upload.files.limits.fileSize = 1
+    for number in 1...2 { upload.publish(record("message \(number)")) }
+    async let result = failure(of: server.url("/"))
+    _ = try await server.request(1)
+    let first = try #require(try names.first)
+    try FileManager.default.removeItem(at: folder.file(first))
+    gate.open()
+
+    #expect(await result == nil)
+    #expect(try names.isEmpty)
+  }
+
+  @Test func aLoginPageConfirmsNothing() async throws {
+    let server = try LoopbackServer { _ in .text("<html>").with("com.sap.cloud.security.login", "login-request") }
+    upload.publish(record("kept"))
+    await #expect(throws: SAPLoginRequiredError.self) {
+      try await upload.upload(to: server.url("/"), with: SAPURLSession(configuration: .ephemeral))
+    }
+    #expect(upload.files.completed().count == 1)
+  }
+
+  @Test(arguments: [200, 201, 400, 403, 404, 500]) func anotherStatusThan204KeepsTheLines(_ status: Int) async throws {
     let server = try LoopbackServer { _ in .text("why", status: .init(status)) }
     upload.publish(record("kept"))
 

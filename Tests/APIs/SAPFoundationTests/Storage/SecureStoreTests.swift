@@ -147,6 +147,25 @@ struct SecureStoreTests {
     let error = #expect(throws: SecureStorageError.self) { try store.open(with: "x") }
     #expect(error?.localizedDescription.contains("no longer their key") == true)
   }
+
+  @Test func aDamagedFileIsAnErrorAndStaysUnderAnotherName() throws {
+    let garbage = Data(repeating: 0x5A, count: 8_192)
+    try garbage.write(to: folder.file("secrets.sqlite"))
+    let store = store()
+
+    let error = #expect(throws: SecureStorageError.self) { try store.open(with: "x") }
+
+    guard case .openFailed(26, let message)? = error else {
+      Issue.record("expected .openFailed, not \(String(describing: error))")
+      return
+    }
+    #expect(!store.isOpen)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
+    let kept = try #require(names.first { $0.hasPrefix("secrets.sqlite.") && message.contains("\($0)'") })
+    #expect(try Data(contentsOf: folder.file(kept)) == garbage)
+    try store.open(with: "y")
+    #expect(try store.keys().isEmpty)
+  }
 }
 
 @Suite("The storage that becomes persistent")

@@ -9,7 +9,7 @@ package final class LogFiles: Sendable {
   package struct Limits: Sendable, Hashable {
     /// The size at which a file is complete, in bytes.
     package var fileSize: Int
-    /// The maximum number of files. A new file removes the oldest one.
+    /// The maximum number of files besides those of an upload. A new file removes the oldest one.
     package var fileCount: Int
     /// The number of days after which the lines of a file are removed; 0 for never.
     package var days: Int
@@ -19,10 +19,16 @@ package final class LogFiles: Sendable {
     }
   }
 
+  private struct State {
+    var limits = Limits()
+    /// The files of the upload that is running.
+    var uploading: Set<URL> = []
+  }
+
   private let folder: URL
   private let now: @Sendable () -> Date
   private let writer: Serialized<LogFileWriter>
-  private let state = Locked(Limits())
+  private let state = Locked(State())
 
   package init(in folder: URL, now: @escaping @Sendable () -> Date = { Date() }) {
     self.folder = folder
@@ -31,8 +37,8 @@ package final class LogFiles: Sendable {
   }
 
   package var limits: Limits {
-    get { state.withLock { $0 } }
-    set { state.withLock { $0 = newValue } }
+    get { state.withLock { $0.limits } }
+    set { state.withLock { $0.limits = newValue } }
   }
 
   /// Makes the folder, and removes what is too old.
@@ -53,26 +59,47 @@ package final class LogFiles: Sendable {
   package func complete() { writer.call { $0.complete() } }
 
   /// Returns the complete files, the oldest first.
-  package func completed() -> [URL] {
-    files().filter { file in
-      guard let handle = try? FileHandle(forReadingFrom: file) else { return false }
-      defer { try? handle.close() }
-      return flock(handle.fileDescriptor, LOCK_SH | LOCK_NB) == 0
+  package func completed() -> [URL] { files().filter { isComplete($0) } }
+
+  /// Returns the complete files, the oldest first, for an upload. No limit removes them until ``endUpload()``.
+  package func beginUpload() -> [URL] {
+    // Holds the lock of `removeExpired()`: a line that another thread logs could otherwise remove one of the files.
+    writer.call { _ in
+      removeExpired()
+      let files = completed()
+      state.withLock { $0.uploading = Set(files) }
+      return files
     }
   }
 
-  /// Removes the files with expired lines, and the oldest files of too many.
+  /// Applies the limits again to the files that the upload left.
+  package func endUpload() {
+    state.withLock { $0.uploading = [] }
+    removeExpired()
+  }
+
+  /// Removes the files with expired lines, and the oldest files of too many. The files of an upload stay.
   package func removeExpired() {
-    let limits = limits
-    let surplus = files().count - max(1, limits.fileCount)
-    for (index, file) in completed().enumerated() where index < surplus || isExpired(file, limits) {
-      try? FileManager.default.removeItem(at: file)
+    writer.call { _ in
+      let (limits, uploading) = state.withLock { ($0.limits, $0.uploading) }
+      let others = files().filter { !uploading.contains($0) }
+      let surplus = others.count - max(1, limits.fileCount)
+      let complete = others.filter { isComplete($0) }
+      for (index, file) in complete.enumerated() where index < surplus || isExpired(file, limits) {
+        try? FileManager.default.removeItem(at: file)
+      }
     }
   }
 
   private func files() -> [URL] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.filter { $0.hasSuffix(".log") }.sorted().map { folder.appending(path: $0) }
+  }
+
+  private func isComplete(_ file: URL) -> Bool {
+    guard let handle = try? FileHandle(forReadingFrom: file) else { return false }
+    defer { try? handle.close() }
+    return flock(handle.fileDescriptor, LOCK_SH | LOCK_NB) == 0
   }
 
   /// A file is as old as its last line.

@@ -50,8 +50,8 @@ package final class LogUpload: LogHandler, Sendable {
     guard isFirst else { throw SAPcpmsLogUploaderError.uploadAlreadyInProgress }
     defer { state.withLock { $0.isUploading = false } }
     files.complete()
-    files.removeExpired()
-    let all = files.completed()
+    let all = files.beginUpload()
+    defer { files.endUpload() }
     guard !all.isEmpty else { throw SAPcpmsLogUploaderError.missingLogFiles }
     let filled = all.filter { ((try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0) > 0 }
     guard !filled.isEmpty else { throw SAPcpmsLogUploaderError.emptyLogFiles }
@@ -70,16 +70,19 @@ package final class LogUpload: LogHandler, Sendable {
     do { (data, response) = try await session.upload(for: request, from: lines) } catch {
       throw SAPcpmsLogUploaderError.networkError(error: error, httpStatuscode: nil, response: nil)
     }
-    let status = (response as? HTTPURLResponse)?.statusCode
-    switch status {
-    case 200?, 201?, 204?: break
+    let head = response as? HTTPURLResponse
+    if let login = head.flatMap({ SAPLoginRequiredError($0) }) { throw login }
+    switch head?.statusCode {
+    case 204?: break
     case 400?: throw SAPcpmsLogUploaderError.damagedLogFiles
     case 403?: throw SAPcpmsLogUploaderError.configurationNotEnabled
-    default:
+    case let status:
       let text = String(decoding: data.prefix(1_000), as: UTF8.self)
       throw SAPcpmsLogUploaderError.networkError(error: nil, httpStatuscode: status, response: text)
     }
-    do { for file in part { try FileManager.default.removeItem(at: file) } } catch {
+    for file in part { try? FileManager.default.removeItem(at: file) }
+    // Another process may have removed some of the files.
+    guard !part.contains(where: { FileManager.default.fileExists(atPath: $0.path) }) else {
       throw SAPcpmsLogUploaderError.couldNotDeleteLogs
     }
   }

@@ -14,7 +14,7 @@
 ///   not published.) They are in the app's folder, `~/.local/share/APP/SAPFoundation/Logs` on Linux. Only the user may
 ///   read them.
 /// - One upload runs at a time. The uploaded lines are deleted when the server has confirmed them, with status 204.
-///   Lines that are logged in the meantime are kept.
+///   Lines that are logged in the meantime are kept. The limits do not apply to the files of an upload until it ends.
 /// - The body of an upload is plain text. All files are one request, or each is one (``uploadLogInChunks``).
 ///
 /// The log of the session itself contains no secrets; what an app logs is its own responsibility.
@@ -80,7 +80,8 @@ public final class SAPcpmsLogUploader {
   /// - Parameters:
   ///   - sapURLSession: sends the request.
   ///   - settingsParameters: the backend, the app, and the device if there is one.
-  ///   - completionHandler: gets nil, or a ``SAPcpmsLogUploaderError``, on the session's `delegateQueue`.
+  ///   - completionHandler: gets nil, a ``SAPcpmsLogUploaderError``, or ``SAPLoginRequiredError`` if the server sent a
+  ///     login page, on the session's `delegateQueue`.
   public static func uploadLogs(
     sapURLSession: SAPURLSession, settingsParameters: SAPcpmsSettingsParameters,
     completionHandler: @escaping @Sendable ((any Error)?) -> Void
@@ -116,7 +117,7 @@ public final class SAPcpmsLogUploader {
 
   /// Uploads the lines to the app of the settings.
   ///
-  /// - Throws: ``SAPcpmsLogUploaderError``.
+  /// - Throws: ``SAPcpmsLogUploaderError``, or ``SAPLoginRequiredError`` if the server sent a login page.
   public static func uploadLogs(
     sapURLSession: SAPURLSession, settingsParameters: SAPcpmsSettingsParameters
   ) async throws {

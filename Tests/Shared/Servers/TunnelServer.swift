@@ -295,10 +295,11 @@ package final class TunnelServer: Sendable {
           self.streams[stream].input.put(b"")
         if kind == DATA and stream in self.streams:
           if payload:
+            isDeaf = stream in self.deaf  # before the tunnel reads this: the bytes of a command are always given back
             self.streams[stream].input.put(payload)
             update = struct.pack(">I", len(payload))
             self.wire.send(frame(UPDATE, 0, 0, update))
-            if stream not in self.deaf: self.wire.send(frame(UPDATE, 0, stream, update))
+            if not isDeaf: self.wire.send(frame(UPDATE, 0, stream, update))
           if flags & END_STREAM: events.put(b"end"); self.streams[stream].input.put(b"")
         if kind == HEADERS:
           with self.changed: self.windows[stream] = self.initial

@@ -57,7 +57,7 @@ struct CacheMemory: Sendable {
   }
 
   /// Remembers the entries of a look-up that was requested before an entry was stored, changed or removed. They can be
-  /// opened, but do not answer later look-ups, and what is known of the key already is newer.
+  /// opened, but they do not answer later look-ups, and they replace nothing: other entries of the key are newer.
   mutating func set(outdated found: [Place], of key: String) {
     for place in found where places.value(for: place.record.entry.id) == nil { insert(place) }
     lookups[key]?.isComplete = false

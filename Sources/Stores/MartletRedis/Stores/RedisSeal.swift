@@ -9,7 +9,7 @@ public import MartletSemantics
 /// ```
 ///
 /// A person with access to the server then still sees the names of keys, the sizes and the times. Names are digests of
-/// URLs, for requests in progress also of their credentials, so a guess can be tested. But such a person can
+/// URLs, and for requests in progress of their credentials too, so a guess can be tested. But such a person can
 /// neither read nor change values, nor move a value to another place. A reader without the key, or with another one,
 /// finds nothing. Each value has a random nonce, which suffices for 2^32 values; then use a new key.
 public struct RedisSeal: Sendable {

@@ -38,7 +38,7 @@ final class TransportState {
   var otherIdentities = NumberTable<OtherIdentity>()
   var checks = ServerChecks()
 
-  /// What is left for the end of the loop's turn, so that what is collected until then goes out together.
+  /// The output that waits for the end of the loop's turn, so that all of a turn's output goes out together.
   struct TurnOutput {
     /// The connections with bytes to send.
     var connections: [Connection] = []

@@ -39,9 +39,9 @@ enum RequestCopies {
   private static func martlet(_ request: HTTPRequest, _ redaction: Redaction) -> String {
     let method = request.method.rawValue
     guard commands.contains(method) else { return "# martlet has no command for \(method)" }
-    var words = ["martlet", method.lowercased(), quoted(redaction.redacted(request.url))]
-    if let text = text(of: request, redaction) { words += ["--raw", quoted(text)] }
-    words += redaction.redacted(request.fields).map { quoted(item($0.name.rawName, $0.value)) }
+    var words = ["martlet", method.lowercased(), CurlCommand.quoted(redaction.redacted(request.url))]
+    if let text = text(of: request, redaction) { words += ["--raw", CurlCommand.quoted(text)] }
+    words += redaction.redacted(request.fields).map { CurlCommand.quoted(item($0.name.rawName, $0.value)) }
     return words.joined(separator: " ")
   }
 
@@ -73,9 +73,6 @@ enum RequestCopies {
     guard let bytes = request.body.bytes, !bytes.isEmpty, bytes.count <= 100_000 else { return nil }
     return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)
   }
-
-  /// The text as one word of a POSIX shell.
-  private static func quoted(_ text: String) -> String { "'" + text.replacingScalar("'", with: "'\\''") + "'" }
 
   /// The text as a literal of Swift.
   private static func literal(_ text: String) -> String {

@@ -2,7 +2,7 @@ public import MartletEngine
 public import MartletSemantics
 
 /// Builds a curl command for a POSIX shell.
-struct CurlCommand {
+package struct CurlCommand {
   private let request: HTTPRequest
   private let redaction: Redaction
   private var remarks: [String] = []
@@ -135,7 +135,7 @@ extension CurlCommand {
   }
 
   /// Returns a word in single quotes, within which only the quote itself is special.
-  static func quoted(_ word: String) -> String { "'" + word.replacingScalar("'", with: #"'\''"#) + "'" }
+  package static func quoted(_ word: String) -> String { "'" + word.replacingScalar("'", with: #"'\''"#) + "'" }
 
   /// Returns a command that prints these bytes: `printf` and its octal escapes are the same in all shells.
   static func printing(_ bytes: Data) -> String {

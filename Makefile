@@ -30,7 +30,7 @@ PREFIX ?= /usr/local
 IMAGES ?= yes
 
 .PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
-  docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
+  storm docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list the targets of make
@@ -86,6 +86,9 @@ scores: interop-libraries ## run public suites for caches and cookies with Martl
 fleet: interop-libraries ## processes that share a Redis server, some of them killed or stopped; half a minute after the build
 	@scripts/replan Interop/.build
 	@exec swift run --package-path Interop -c release fleet
+
+storm: test-libraries ## cancel operations of all entry points at random moments, for ten minutes; ARGS="--thread --minutes 2"
+	@scripts/storm $(ARGS)
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve serves it
 	@swift build $(strict)

@@ -7,30 +7,12 @@ let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .library(name: "Martlet", targets: ["Martlet"]),
-    .library(name: "MartletObservation", targets: ["MartletObservation"]),
-    .library(name: "MartletInspector", targets: ["MartletInspector"]),
-    .library(name: "MartletSignIn", targets: ["MartletSignIn"]),
-    .library(name: "MartletWebSocket", targets: ["MartletWebSocket"]),
-    .library(name: "MartletSockets", targets: ["MartletSockets"]),
-    .library(name: "MartletURLSession", targets: ["MartletURLSession"]),
-    .library(name: "MartletCombine", targets: ["MartletCombine"]),
-    .library(name: "MartletCombineFoundation", targets: ["MartletCombineFoundation"]),
-    .library(name: "SAPFoundation", targets: ["SAPFoundation"]),
-    .library(name: "SAPOData", targets: ["SAPOData"]),
-    .library(name: "MartletSQLite", targets: ["MartletSQLite"]),
-    .library(name: "MartletTasks", targets: ["MartletTasks"]),
-    .library(name: "MartletTasksTesting", targets: ["MartletTasksTesting"]),
-    .library(name: "MartletImages", targets: ["MartletImages"]),
-    .library(name: "MartletTesting", targets: ["MartletTesting"]),
-    .library(name: "SAPFoundationTesting", targets: ["SAPFoundationTesting"]),
-    .library(name: "MartletHTTPTypes", targets: ["MartletHTTPTypes"]),
-    .library(name: "MartletOpenAPI", targets: ["MartletOpenAPI"]),
-    .library(name: "MartletLogging", targets: ["MartletLogging"]),
-    .library(name: "MartletMetrics", targets: ["MartletMetrics"]),
-    .library(name: "MartletTracing", targets: ["MartletTracing"]),
-    .library(name: "MartletServiceLifecycle", targets: ["MartletServiceLifecycle"]),
-  ],
+    "Martlet", "MartletObservation", "MartletInspector", "MartletSignIn", "MartletWebSocket", "MartletSockets",
+    "MartletURLSession", "MartletCombine", "MartletCombineFoundation", "SAPFoundation", "SAPOData", "MartletSQLite",
+    "MartletTasks", "MartletTasksTesting", "MartletImages", "MartletTesting", "SAPFoundationTesting",
+    "MartletHTTPTypes", "MartletOpenAPI", "MartletLogging", "MartletMetrics", "MartletTracing",
+    "MartletServiceLifecycle",
+  ].map { .library(name: $0, targets: [$0]) },
   // Each bridge to another package has a trait. None is on by default: the packages are then neither resolved nor
   // fetched, and the bridge's module is empty. A condition names one trait, because SwiftPM requires all named traits.
   traits: [
@@ -191,6 +173,15 @@ let package = Package(
     .target(
       name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"],
       path: "Tests/Shared/Servers"),
+    // All entry points, as a program of a user has them: the test and the program `storm` cancel them.
+    .target(
+      name: "Storm",
+      dependencies: [
+        "Martlet", "MartletCombine", "MartletImages", "MartletSignIn", "MartletSQLite", "MartletTasks",
+        "MartletTesting", "MartletWebSocket", "SAPFoundation",
+      ]),
+    .testTarget(name: "StormTests", dependencies: ["Storm"]),
+    .executableTarget(name: "storm", dependencies: ["Storm", "Martlet", "MartletTesting", "TestServers"]),
     .testTarget(
       name: "MartletCombineTests",
       dependencies: ["MartletCombine", "MartletCombineFoundation", "MartletTesting", "TestSupport"]),
@@ -381,9 +372,9 @@ let groups = [
     "MartletImagesTests", "MartletInspectorTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests",
   ],
   "Tests/Publishers": ["MartletCombineFoundationTests", "MartletCombineTests"],
-  "Tests/Testing": ["MartletTestingTests"],
-  "Tests/Shared": ["CallDoubles"],
-  "Tests/Programs": ["inspector-program", "sap-program", "sockets-program", "sqlite-writer"],
+  "Tests/Testing": ["MartletTestingTests", "StormTests"],
+  "Tests/Shared": ["CallDoubles", "Storm"],
+  "Tests/Programs": ["inspector-program", "sap-program", "sockets-program", "sqlite-writer", "storm"],
 ]
 for (folder, modules) in groups {
   for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }

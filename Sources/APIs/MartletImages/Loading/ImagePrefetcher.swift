@@ -12,7 +12,18 @@ import Synchronization
 /// window. When the prefetcher is released, all its loads are cancelled.
 public final class ImagePrefetcher: Sendable {
   private let loader: ImageLoader
-  private let tasks = Mutex<[ImageKey: Task<Void, Never>]>([:])
+  private struct Load: Sendable {
+    let number: Int
+    /// Nil until the task was made.
+    var task: Task<Void, Never>?
+  }
+
+  private struct State: Sendable {
+    var loads: [ImageKey: Load] = [:]
+    var lastNumber = 0
+  }
+
+  private let state = Mutex(State())
 
   /// Makes a prefetcher that loads nothing yet.
   public init(loader: ImageLoader = .shared) { self.loader = loader }
@@ -30,15 +41,26 @@ public final class ImagePrefetcher: Sendable {
     let wanted = window.map { (key: loader.key(for: $0), request: $0.priority(.low)) }.filter { $0.key.instance == 0 }
     let keys = Set(wanted.map(\.key))
     let missing = wanted.filter { !loader.hasInMemory($0.request) }
-    let obsolete = tasks.withLock { tasks in
-      let obsolete = tasks.filter { !keys.contains($0.key) }
-      for key in obsolete.keys { tasks[key] = nil }
-      // Tasks are only created under the lock; they run later.
-      for (key, request) in missing where tasks[key] == nil {
-        tasks[key] = Task { [loader] in _ = try? await loader.image(for: request) }
+    let (obsolete, new) = state.withLock { state in
+      let obsolete = state.loads.filter { !keys.contains($0.key) }
+      for key in obsolete.keys { state.loads[key] = nil }
+      var new: [(key: ImageKey, request: ImageRequest, number: Int)] = []
+      for (key, request) in missing where state.loads[key] == nil {
+        state.lastNumber += 1
+        state.loads[key] = Load(number: state.lastNumber)
+        new.append((key, request, state.lastNumber))
       }
-      return obsolete.values
+      return (obsolete.values, new)
     }
-    for task in obsolete { task.cancel() }
+    for load in obsolete { load.task?.cancel() }
+    for (key, request, number) in new {
+      let task = Task { [loader] in _ = try? await loader.image(for: request) }
+      let isWanted = state.withLock { state in
+        guard state.loads[key]?.number == number else { return false }
+        state.loads[key]?.task = task
+        return true
+      }
+      if !isWanted { task.cancel() }
+    }
   }
 }

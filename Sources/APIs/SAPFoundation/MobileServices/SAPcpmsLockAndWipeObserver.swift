@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 /// The error when an administrator of Mobile Services has locked or wiped the app of a user.
@@ -39,7 +40,7 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
     var told: LockWipePolicyError?
     /// The date in the store; nil if it was not written yet.
     var stored: Date?
-    var queue = EventQueue()
+    var line = WorkLine()
   }
 
   private static let errors: [String: LockWipePolicyError] = [
@@ -91,10 +92,14 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
   }
 
   private func tellManager(_ error: LockWipePolicyError) {
-    state.withLock { state in
-      guard state.told != error else { return }
+    let turn = state.withLock { state -> WorkLine.Turn? in
+      guard state.told != error else { return nil }
       state.told = error
-      state.queue.add { [manager] in
+      return state.line.takeTurn()
+    }
+    guard let turn else { return }
+    Task { [manager] in
+      await turn.run {
         switch error {
         case .trafficLocked: await manager.lock()
         case .trafficWiped: await manager.wipe()
@@ -169,7 +174,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   public static let shared = LockAndWipeManager()
 
   private let observers = Locked<[Handed<any LockAndWipeEventObserving>]>([])
-  private let queue = Locked(EventQueue())
+  private let line = Locked(WorkLine())
 
   /// Makes a manager.
   public init() {}
@@ -202,12 +207,12 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   /// The manager whose event is in progress. Waiting there for another event of that manager would never end.
   @TaskLocal private static var current: ObjectIdentifier?
 
-  private func end(of event: Task<Void, Never>) async {
-    if Self.current != ObjectIdentifier(self) { await event.value }
+  private func end(of event: WorkLine.Turn) async {
+    if Self.current != ObjectIdentifier(self) { await event.wait() }
   }
 
   @discardableResult
-  private func addLock() -> Task<Void, Never> {
+  private func addLock() -> WorkLine.Turn {
     add { observers in
       for observer in observers { await observer.value.willLock() }
       for observer in observers { await observer.value.didLock() }
@@ -215,7 +220,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   }
 
   @discardableResult
-  private func addWipe() -> Task<Void, Never> {
+  private func addWipe() -> WorkLine.Turn {
     add { observers in
       for observer in observers { await observer.value.willWipe() }
       for observer in observers { await observer.value.didWipe() }
@@ -225,26 +230,14 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   /// Adds an event for the observers that are registered when its turn comes.
   private func add(
     _ event: @escaping @Sendable ([Handed<any LockAndWipeEventObserving>]) async -> Void
-  ) -> Task<Void, Never> {
-    queue.withLock { queue in
-      queue.add {
-        await Self.$current.withValue(ObjectIdentifier(self)) { await event(self.observers.withLock { $0 }) }
+  ) -> WorkLine.Turn {
+    let turn = line.withLock { $0.takeTurn() }
+    Task {
+      await turn.run {
+        let observers = self.observers.withLock { $0 }
+        await Self.$current.withValue(ObjectIdentifier(self)) { await event(observers) }
       }
     }
-  }
-}
-
-/// Runs events one after another, in the order in which they were added.
-private struct EventQueue {
-  private var last: Task<Void, Never>?
-
-  @discardableResult
-  mutating func add(_ event: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-    let task = Task { [before = last] in
-      await before?.value
-      await event()
-    }
-    last = task
-    return task
+    return turn
   }
 }

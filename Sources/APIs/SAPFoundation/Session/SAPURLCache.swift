@@ -121,25 +121,24 @@ final class CacheRemoval: ImmediateInterceptor {
   }
 
   /// The removals that are running: the last one waits for those before it.
-  private let running = Locked<(last: Task<Void, Never>?, count: Int)>((nil, 0))
+  private let running = Locked<(line: WorkLine, count: Int)>((WorkLine(), 0))
   /// The removals that failed. While there are any, no request is answered from the cache.
   private let failed = Locked<[Removal]>([])
 
   func remove(_ selection: CacheSelection, from cache: HTTPCache) {
     let removal = Removal(id: UUID(), selection: selection, cache: cache)
     do { if try cache.blockingRemove(selection) { return } } catch { return fail(removal, error) }
-    running.withLock { running in
+    let turn = running.withLock { running in
       running.count += 1
-      running.last = Task { [before = running.last] in
-        await before?.value
+      return running.line.takeTurn()
+    }
+    Task {
+      await turn.run {
         do { try await cache.remove(selection) } catch {
           fail(removal, error)
           SessionLog.writeKept()
         }
-        self.running.withLock { running in
-          running.count -= 1
-          if running.count == 0 { running.last = nil }
-        }
+        running.withLock { $0.count -= 1 }
       }
     }
   }
@@ -151,7 +150,7 @@ final class CacheRemoval: ImmediateInterceptor {
 
   /// Waits for removals, and repeats those that failed.
   private func preparation(of request: HTTPRequest, in call: Call) async -> Preparation {
-    await running.withLock { $0.last }?.value
+    await running.withLock { $0.line.last }?.wait()
     for removal in failed.withLock({ $0 }) {
       do {
         try await removal.cache.remove(removal.selection)

@@ -92,13 +92,16 @@ public class SAPURLSessionTask: @unchecked Sendable {
     let canStart = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current
-    let (work, isCancelled) = mutable.withLock { state in  // The new task changes the state only afterwards.
+    let parent = mutable.withLock { state in
       if !context.isEmpty { state.parent = context }
-      let work = state.parent.perform {
-        Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) }
-      }
-      (state.work, state.begun) = (work, Call.lastPosition)
-      return (work, state.isCancelled)
+      state.begun = Call.lastPosition
+      return state.parent
+    }
+    let work = parent.perform { Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) } }
+    let isCancelled = mutable.withLock { state in
+      // The work may already be at its end, or past it.
+      if state.phase != .completed, state.work == nil { state.work = work }
+      return state.isCancelled
     }
     if isCancelled { work.cancel() }
   }
@@ -186,13 +189,21 @@ extension SAPURLSessionTask {
   /// The progress of receiving the response's body. It changes on the session's `delegateQueue`. Cancelling it cancels
   /// the task.
   public var progress: Progress {
-    mutable.withLock { state in
-      if let progress = state.progress { return progress }
-      let progress = Progress(totalUnitCount: state.counts.expectedToReceive)
-      progress.completedUnitCount = state.counts.received
+    var made: Progress?
+    while true {
+      let (shown, counts) = mutable.withLock { ($0.progress, $0.counts) }
+      if let shown { return shown }
+      // It is made and set without the lock, because the app may observe the progress that it becomes a part of.
+      let progress = made ?? Progress(totalUnitCount: -1)
       progress.cancellationHandler = { [weak self] in self?.cancel() }
-      state.progress = progress
-      return progress
+      (progress.totalUnitCount, progress.completedUnitCount) = (counts.expectedToReceive, counts.received)
+      let isUpToDate = mutable.withLock { state in
+        guard state.progress == nil, state.counts == counts else { return false }
+        state.progress = progress
+        return true
+      }
+      if isUpToDate { return progress }
+      made = progress
     }
   }
 

@@ -29,10 +29,10 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     var waiting: [OneShot<WebSocket>] = []
     /// How the app closed it.
     var closing: (code: WebSocket.CloseCode, reason: String)?
-    /// The last work for a handler, of each kind: handlers are called in order.
-    var lastSend: Task<Void, Never>?
-    var lastReceive: Task<Void, Never>?
-    var lastPing: Task<Void, Never>?
+    /// The work for handlers, of each kind: handlers are called in order.
+    var sends = WorkLine()
+    var receives = WorkLine()
+    var pings = WorkLine()
   }
 
   private let protocols: [String]
@@ -75,7 +75,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   @preconcurrency public func send(
     _ message: URLSessionWebSocketTask.Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    inOrder(\.lastSend) { [self] in
+    inOrder(\.sends) { [self] in
       let error = await Self.error { try await send(message) }
       session.callbacks.add { completionHandler(error) }
     }
@@ -92,7 +92,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   public func receive(
     completionHandler: @escaping @Sendable (Result<URLSessionWebSocketTask.Message, any Error>) -> Void
   ) {
-    inOrder(\.lastReceive) { [self] in
+    inOrder(\.receives) { [self] in
       let result: Result<URLSessionWebSocketTask.Message, any Error>
       do { result = .success(try await receive()) } catch { result = .failure(error) }
       session.callbacks.add { completionHandler(result) }
@@ -102,7 +102,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   /// Sends a ping, and calls the handler when its pong has arrived, or with the error. Handlers are called in the order
   /// of the pings.
   public func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
-    inOrder(\.lastPing) { [self] in
+    inOrder(\.pings) { [self] in
       let error = await Self.error {
         do { _ = try await opened().sendPing() } catch { throw HTTPError(wrapping: error).taskError }
       }
@@ -127,16 +127,9 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     return nil
   }
 
-  private func inOrder(
-    _ last: WritableKeyPath<Connection, Task<Void, Never>?>, _ work: @escaping @Sendable () async -> Void
-  ) {
-    connection.withLock { connection in
-      let earlier = connection[keyPath: last]
-      connection[keyPath: last] = Task {
-        await earlier?.value
-        await work()
-      }
-    }
+  private func inOrder(_ line: WritableKeyPath<Connection, WorkLine>, _ work: @escaping @Sendable () async -> Void) {
+    let turn = connection.withLock { $0[keyPath: line].takeTurn() }
+    Task { await turn.run(work) }
   }
 
   // MARK: - The handshake

@@ -30,11 +30,8 @@ struct TaskRun: Sendable {
       return finish(data, failure, isFinal: false)
     }
     // Observers are called in a task of its own, because this one may have been cancelled.
-    let completion = task.mutable.withLock { state in
-      let completion = Task { [data, failure] in await complete(data, failure, asking: observers) }
-      state.work = completion
-      return completion
-    }
+    let completion = Task { [data, failure] in await complete(data, failure, asking: observers) }
+    task.mutable.withLock { if $0.phase != .completed { $0.work = completion } }
     await completion.value
   }
 

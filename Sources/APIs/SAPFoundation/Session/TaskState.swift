@@ -87,7 +87,7 @@ struct TaskState {
   }
 
   /// The bytes of the current or last attempt.
-  struct ByteCounts {
+  struct ByteCounts: Equatable {
     var sent: Int64 = 0
     var received: Int64 = 0
     var expectedToSend: Int64 = 0

@@ -1,10 +1,11 @@
+import MartletEngine
 import Synchronization
 
 /// Runs the changes of each site one after another, in the order of submission, and lets readers find out whether one
 /// was made in the meantime.
 final class SiteChanges: Sendable {
   private struct Site {
-    var last: Task<Void, Never>?
+    var line = WorkLine()
     /// The pending changes.
     var waiting = 0
     var readers = 0
@@ -19,18 +20,16 @@ final class SiteChanges: Sendable {
   /// Runs the work after all earlier work for the site. It runs to its end even if the caller is cancelled.
   func run<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
   {
-    let task = sites.withLock { sites in
-      var state = sites[site] ?? Site()
+    let turn = update(site) { state in
       state.waiting += 1
       state.count += 1
-      let task = Task { [last = state.last] in
-        await last?.value
+      return state.line.takeTurn()
+    }
+    let task = Task {
+      try await turn.run {
         defer { update(site) { $0.waiting -= 1 } }
         return try await work()
       }
-      state.last = Task { _ = try? await task.value }
-      sites[site] = state
-      return task
     }
     return try await task.value
   }
@@ -42,7 +41,7 @@ final class SiteChanges: Sendable {
   func read<Value: Sendable>(_ site: String, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value
   {
     for _ in 0..<3 {
-      await sites.withLock { $0[site]?.last }?.value
+      await sites.withLock { $0[site]?.line.last }?.wait()
       let (count, isQuiet) = update(site) { state in
         state.readers += 1
         return (state.count, state.waiting == 0)
@@ -59,8 +58,8 @@ final class SiteChanges: Sendable {
 
   /// Suspends until all changes that have been submitted so far, of any site, are finished.
   func waitForAll() async {
-    let changes = sites.withLock { $0.values.compactMap(\.last) }
-    for change in changes { await change.value }
+    let changes = sites.withLock { $0.values.compactMap(\.line.last) }
+    for change in changes { await change.wait() }
   }
 
   @discardableResult

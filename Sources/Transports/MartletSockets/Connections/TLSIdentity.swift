@@ -95,16 +95,18 @@ final class TLSIdentity: Sendable {
 
   private func sharedContext() async throws -> TLSContext {
     let result = OneShot<TLSContext>()
-    let isFirst = state.withLock { state in
+    let (isFirst, made) = state.withLock { state -> (Bool, TLSContext?) in
       switch state {
       case .none:
         state = .making([result])
-        return true
-      case .making(let others): state = .making(others + [result])
-      case .made(let context): result.answer(.success(context))
+        return (true, nil)
+      case .making(let others):
+        state = .making(others + [result])
+        return (false, nil)
+      case .made(let context): return (false, context)
       }
-      return false
     }
+    if let made { return made }
     // It runs detached: the others still wait for it if the first request is cancelled.
     if isFirst { Task.detached { await self.make() } }
     return try await result.wait()

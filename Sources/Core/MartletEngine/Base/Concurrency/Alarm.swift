@@ -70,6 +70,20 @@ private final class AlarmTimer: Sendable {
     var wakes = UInt64.max
     /// Distinguishes the current sleeper from those that it replaced.
     var sleeperNumber = 0
+
+    /// Replaces the current sleep. The caller starts the task of the new one when it has left the lock.
+    mutating func beginSleep(until end: UInt64) -> Sleep {
+      sleeperNumber += 1
+      wakes = end
+      return Sleep(number: sleeperNumber, end: end, replaced: sleeper.take())
+    }
+  }
+
+  private struct Sleep {
+    let number: Int
+    let end: UInt64
+    /// The task of the sleep that this one replaces.
+    let replaced: Task<Void, Never>?
   }
 
   private let start = Instant.now
@@ -77,41 +91,42 @@ private final class AlarmTimer: Sendable {
 
   func add(_ alarm: AlarmEntry, at instant: Instant) {
     let due = nanoseconds(at: instant)
-    let replaced = state.withLock { state -> Task<Void, Never>? in
+    let sleep = state.withLock { state in
       state.alarms.set(alarm, to: due)
-      guard due < state.wakes else { return nil }
-      let replaced = state.sleeper
-      sleep(until: due, &state)
-      return replaced
+      return due < state.wakes ? state.beginSleep(until: due) : nil
     }
-    replaced?.cancel()
+    if let sleep { start(sleep) }
   }
 
   func remove(_ alarm: AlarmEntry) { state.withLock { $0.alarms.set(alarm, to: .max) } }
 
-  /// Starts a task that sleeps until the time, instead of the current one.
-  private func sleep(until time: UInt64, _ state: inout State) {
-    state.sleeperNumber += 1
-    let number = state.sleeperNumber
-    let instant = start + .nanoseconds(Int64(clamping: time))
-    state.wakes = time
-    state.sleeper = Task.detached {
+  /// Starts the task of a sleep. If the sleep was replaced in the meantime, the task is cancelled.
+  private func start(_ sleep: Sleep) {
+    sleep.replaced?.cancel()
+    let instant = start + .nanoseconds(Int64(clamping: sleep.end))
+    let task = Task.detached {
       guard (try? await ContinuousClock().sleep(until: instant)) != nil else { return }
-      self.fireDue(sleeper: number)
+      self.fireDue(sleeper: sleep.number)
     }
+    let isCurrent = state.withLock { state in
+      guard state.sleeperNumber == sleep.number else { return false }
+      if state.wakes != .max { state.sleeper = task }
+      return true
+    }
+    if !isCurrent { task.cancel() }
   }
 
   private func fireDue(sleeper number: Int) {
-    let due = state.withLock { state -> [AlarmEntry] in
+    let (due, sleep) = state.withLock { state -> ([AlarmEntry], Sleep?) in
       // If a sleeper was replaced too late to be cancelled, it leaves the alarms to the new one, which wakes earlier.
-      guard state.sleeperNumber == number else { return [] }
+      guard state.sleeperNumber == number else { return ([], nil) }
       let now = nanoseconds(at: .now)
       var due: [AlarmEntry] = []
       while let alarm = state.alarms.popDue(at: now) as? AlarmEntry { due.append(alarm) }
       (state.sleeper, state.wakes) = (nil, .max)
-      if state.alarms.next != .max { sleep(until: state.alarms.next, &state) }
-      return due
+      return (due, state.alarms.next == .max ? nil : state.beginSleep(until: state.alarms.next))
     }
+    if let sleep { start(sleep) }
     for alarm in due { alarm.action() }
   }
 

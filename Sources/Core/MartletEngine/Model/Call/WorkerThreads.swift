@@ -65,10 +65,8 @@ package final class WorkerThreads: Sendable {
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
     let result = OneShot<Result<Value, any Error>>()
-    let (number, piece) = state.withLock { state in
-      let number = state.waiting.append({ result.answer(.success(Result { try work() })) }, priority)
-      return (number, state.begin())
-    }
+    let answer = { @Sendable () -> Void in result.answer(.success(Result { try work() })) }
+    let (number, piece) = state.withLock { state in (state.waiting.append(answer, priority), state.begin()) }
     if let piece { start(piece) }
     let outcome: Result<Value, any Error>
     do { outcome = try await deadline.wait(for: result) } catch {

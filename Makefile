@@ -30,7 +30,7 @@ PREFIX ?= /usr/local
 IMAGES ?= yes
 
 .PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
-  storm docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
+  storm slow docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
 help: ## list the targets of make
@@ -89,6 +89,9 @@ fleet: interop-libraries ## processes that share a Redis server, some of them ki
 
 storm: test-libraries ## cancel operations of all entry points at random moments, for ten minutes; ARGS="--thread --minutes 2"
 	@scripts/storm $(ARGS)
+
+slow: test-libraries ## run the slow check that was run longest ago, and record the result; ARGS=--list shows all of them
+	@scripts/slow $(ARGS)
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve serves it
 	@swift build $(strict)

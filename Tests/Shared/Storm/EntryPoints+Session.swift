@@ -68,6 +68,18 @@ extension EntryPoint {
     EntryPoint("long body") { service, ticket in
       try await string(service.session.data(for: ticket.request(service, "/long")).0.prefix(100))
     },
+    EntryPoint("pages") { service, ticket in
+      for try await page in service.session.pages(of: [String: String].self, for: ticket.request(service, "/json")) {
+        return page["target"]
+      }
+      return nil
+    },
+    EntryPoint("preconnect") { service, ticket in
+      let transport = SocketTransport(service.connection)
+      try await transport.preconnect(to: service.url("/"))
+      return try await string(
+        HTTPSession(transport: transport, configuration: service.configuration).data(for: ticket.request(service)).0)
+    },
     EntryPoint("redirect") { try await string($0.session.data(for: $1.request($0, "/moved")).0) },
     EntryPoint("events") { service, ticket in
       for try await event in service.session.events(for: ticket.request(service, "/events")) { return event.data }
@@ -124,6 +136,7 @@ extension EntryPoint {
       _ = await other
       return string(answer)
     },
+    EntryPoint("CSRF token") { try await string($0.protected.data(for: $1.request($0, "/write", method: .post)).0) },
     EntryPoint("cookies in SQLite") { try await string($0.cached.data(for: $1.request($0, "/cookie")).0) },
   ]
 

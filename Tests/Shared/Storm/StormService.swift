@@ -4,6 +4,7 @@ import MartletImages
 import MartletTesting
 import MartletWebSocket
 import MartletTasks
+import MartletSignIn
 import MartletSQLite
 import SAPFoundation
 import Synchronization
@@ -26,6 +27,8 @@ package final class StormService: Sendable {
   let cache: HTTPCache
   /// Admits few requests at once, and hedges.
   let limited: HTTPSession
+  /// Fetches CSRF tokens for its writes.
+  let protected: HTTPSession
   let sap: SAPURLSession
   let tasks: StandardNetworkSession
   let images: ImageLoader
@@ -65,6 +68,9 @@ package final class StormService: Sendable {
     limits.limits.concurrency = ConcurrencyLimit(3)
     limits.limits.hedging = Hedging()
     limited = HTTPSession(connection: connection, configuration: limits)
+    var protecting = plain
+    protecting.interceptors = [CSRFInterceptor(tokenURL: base)]
+    protected = HTTPSession(transport: transport, configuration: protecting)
     sap = SAPURLSession(configuration: .ephemeral, connection: connection)
     images = ImageLoader(session: session)
     tasks = StandardNetworkSession(environment: { NetworkEnvironment(baseURL: base) })
@@ -90,6 +96,10 @@ package final class StormService: Sendable {
     case "/guarded":
       let isKnown = request.fields[.authorization]?.hasPrefix("Bearer good") == true
       return isKnown ? target : .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+    case "/write":
+      let isProtected = request.fields["X-CSRF-Token"] == "token"
+      return isProtected ? target : .status(.forbidden, fields: ["X-CSRF-Token": "Required"])
+    case "/": return target.with("X-CSRF-Token", "token")
     case "/socket":
       return .webSocket { [target = request.target] socket in
         try socket.send(.string(target))

@@ -155,8 +155,8 @@ private struct CallWords {
     case .sending(let head): return EventWords.additions(to: prepared, head).map { ($0, nil, nil) }
     case .written(let head):
       return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]
-    case .informational(let head): return [("informational response: \(head.status)", "RFC 9110 §15.2", nil)]
-    case .response(let head, _): return [("response: \(head.status)", nil, head.status.code >= 400 ? "bad" : nil)]
+    case .informational(let head): return [("informational response: \(head.statusText)", "RFC 9110 §15.2", nil)]
+    case .response(let head, _): return [("response: \(head.statusText)", nil, head.status.code >= 400 ? "bad" : nil)]
     case .metrics(let metrics):
       let phases = Phases(metrics, failedWhile: failure).texts
       return [("times: " + phases.joined(separator: ", "), nil, nil)]

@@ -4,9 +4,10 @@ public import MartletEngine
 public import MartletSemantics
 
 extension ResponseHead {
-  /// Makes a head from a response of swift-http-types. Its reason phrase is dropped.
+  /// Makes a head from a response of swift-http-types.
   public init(_ response: HTTPTypes.HTTPResponse) {
     self.init(status: HTTPStatus(response.status.code), fields: HTTPFields(response.headerFields))
+    reason = response.status.reasonPhrase
   }
 }
 
@@ -19,14 +20,14 @@ extension MartletEngine.HTTPResponse {
   ///   - body: the body; empty by default.
   ///   - url: the URL of the request that it answers.
   public init(_ response: HTTPTypes.HTTPResponse, body: ResponseBody = .empty, url: URL) {
-    let head = ResponseHead(response)
-    self.init(status: head.status, fields: head.fields, body: body, url: url)
+    self.init(body: body, url: url)
+    head = ResponseHead(response)
   }
 }
 
 extension HTTPTypes.HTTPResponse {
-  /// Makes a response from the head of one of Martlet's: ``Martlet/HTTPResponse/head``. The reason phrase is the one
-  /// registered for the status.
+  /// Makes a response from the head of one of Martlet's: ``Martlet/HTTPResponse/head``. In its reason phrase,
+  /// characters other than visible ASCII, spaces and tabs become spaces.
   ///
   /// - Throws: ``Martlet/HTTPError`` of kind `.invalidRequest` if a field was refused, or if the status is not within
   ///   0...999, which only a mock can return; of kind `.unexpectedResponse` if there are more than 65,534 field lines.
@@ -35,7 +36,7 @@ extension HTTPTypes.HTTPResponse {
       throw .cannotConvert("the status \(head.status.code) is not a number of three digits (RFC 9110 §15)")
     }
     self.init(
-      status: Status(code: head.status.code, reasonPhrase: head.status.reasonPhrase),
+      status: Status(code: head.status.code, reasonPhrase: head.reason),
       headerFields: try HTTPTypes.HTTPFields(head.fields))
   }
 }

@@ -52,7 +52,7 @@ extension HAR {
   public struct Response: Sendable, Hashable, Codable {
     /// The status code; 0 if there was no response.
     public var status: Int64
-    /// The reason phrase.
+    /// The reason phrase that the server sent; see `ResponseHead.reason`.
     public var statusText: String
     /// The version of HTTP, `HTTP/1.1`; `unknown` if the transport does not report it.
     public var httpVersion: String

@@ -66,7 +66,7 @@ extension HAR.Response {
   /// Makes a response from a head, without secrets.
   package init(_ head: ResponseHead, redaction: Redaction) {
     self.init(
-      status: Int64(head.status.code), statusText: head.status.reasonPhrase,
+      status: Int64(head.status.code), statusText: head.reason,
       httpVersion: head.version?.description ?? "unknown")
     headers = HAR.pairs(head.fields)
     cookies = head.fields[values: .setCookie].map { HAR.Cookie(setting: $0) }

@@ -29,7 +29,7 @@ extension HTTPSession {
     let request = try handshake.request(from: request, relativeTo: configuration.baseURL)
     let (body, response) = try await upgrade(for: request)
     guard response.opensWebSocket else {
-      throw await unexpected(response, "unexpected status \(response.status): no WebSocket was opened")
+      throw await unexpected(response, "unexpected status \(response.head.statusText): no WebSocket was opened")
     }
     _ = try? await body.collect(upTo: 0)  // It is empty, and ends the transport's part.
     guard let (agreement, call) = handshake.agreement,

@@ -63,6 +63,21 @@ struct CacheStoreTests {
     }
   }
 
+  @Test(arguments: all) func reasonPhrasesAreKept(_ making: Making) async throws {
+    let store = try making.store(folder)
+    for reason in ["Not Found", "", "Nothing Here ", "Niente è qui", "X: 1"] {
+      for fields in [[:], ["X-Field": "café"]] as [HTTPFields] {
+        var entry = entry("/", variant: reason, length: 1)
+        entry.response.head = ResponseHead(status: 404, fields: fields, version: .http1_1)
+        entry.response.head.reason = reason
+        try await store.save(entry, bytes(1))
+        let found = try await store.entries(for: entry.key).first { $0.id == entry.id }
+        #expect(found?.response.head == entry.response.head)
+        #expect(found?.response.head.reason == reason)
+      }
+    }
+  }
+
   @Test(arguments: all) func variantsAreStoredSideBySide(_ making: Making) async throws {
     let store = try making.store(folder)
     let entries = ["", "gzip", "br"].map { entry("/", variant: $0, length: 1) }

@@ -117,6 +117,25 @@ struct LocalServerTests {
     #expect(try await origin.request(1).fields["X-Name"] == "café")
   }
 
+  @Test(arguments: [
+    ("200 Everything\tFine", "200 Everything Fine"), ("404 ", "404"), ("403 è vietato", "403 è vietato"),
+    ("299 \u{202E}KO", "299 \u{FFFD}KO"), ("503 Service Unavailable", "503 Service Unavailable"),
+  ])
+  func theReasonPhraseOfTheOriginIsShownPassedOnAndRecorded(line: String, shown: String) async throws {
+    let origin = try LoopbackServer { _ in .raw("HTTP/1.1 \(line)\r\nContent-Length: 0\r\n\r\n") }
+    let server = try await ServerRun(run, "record", "--origin", origin.url.absoluteString, "--har", "a.har")
+    #expect(try await curl("\(server.address)/").hasPrefix("HTTP/1.1 \(line)\r\n"))
+    let printed = try await run("get", "\(server.address)/", "--print", "h")
+    #expect(printed.text.hasPrefix("HTTP/1.1 \(shown)\n"))
+    let told = try await run("get", "\(server.address)/", "--verbose").errors.text
+    #expect(told.contains("< HTTP/1.1 \(shown)\n") && told.contains("* complete: \(shown), "))
+    server.interrupt()
+    #expect(await server.result == .success)
+    let archive = try HAR(json: Data(contentsOf: run.folder.file("a.har")))
+    let phrase = String(line.dropFirst(4))
+    #expect(archive.log.entries.map(\.response.statusText) == [phrase, phrase, phrase])
+  }
+
   @Test func anArchiveIsWrittenAtMostOnceASecondAndAtTheEnd() async throws {
     let origin = try LoopbackServer { _ in .text("hi") }
     let clock = ManualClock()

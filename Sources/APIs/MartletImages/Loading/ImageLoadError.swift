@@ -103,7 +103,7 @@ extension ImageLoadError {
     case let error as ImageLoadError: self = error
     case let error as ImageError: self.init(Kind(of: error), error.message, underlying: error)
     case let error as HTTPError where error.kind == .unexpectedResponse:
-      let status = error.response.map { "\($0.status)" } ?? "an unexpected status"
+      let status = error.response.map(\.statusText) ?? "an unexpected status"
       self.init(.status, "the server answered \(status)")
       (response, body) = (error.response, error.body)
     case let error as HTTPError:

@@ -28,7 +28,7 @@ extension NetworkError: LocalizedError, CustomStringConvertible {
 ///
 /// It is read from the members `message`, `title`, `detail` (RFC 9457), `error`, `error_description` (RFC 6749 §5.2),
 /// `errors` (texts, or objects with a message) and `code` of a JSON body, or from a plain text. For all other bodies,
-/// such as HTML, it is the status's reason phrase.
+/// such as HTML, it is the reason phrase of the response.
 public struct ServiceMessage: Sendable, Hashable {
   /// The status code.
   public let statusCode: Int
@@ -45,7 +45,7 @@ public struct ServiceMessage: Sendable, Hashable {
     let isText = response.fields.mediaType?.essence == "text/plain"
     let plain = isText ? String(decoding: data.prefix(500), as: UTF8.self) : nil
     statusCode = response.status.code
-    let texts = [members?.best, plain, response.status.reasonPhrase].compactMap(\.self)
+    let texts = [members?.best, plain, response.reason.printable].compactMap(\.self)
     text = texts.first { !$0.isEmpty } ?? "the service responded with an error"
     code = members?.code
     self.data = data

@@ -86,7 +86,7 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
     guard !data.isEmpty || type is any ExpressibleByNilLiteral.Type else {
       throw HTTPError(
         .unexpectedResponse,
-        "the response (\(response.status)) has no body to decode \(type) from: expect an optional, or use task() without a type"
+        "the response (\(response.head.statusText)) has no body to decode \(type) from: expect an optional, or use task() without a type"
       )
     }
     return try decoder.decode(type, body: data)

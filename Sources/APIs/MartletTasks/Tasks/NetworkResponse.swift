@@ -19,7 +19,11 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
   /// Makes the result of a failed call, with the head of the last response, if any.
   init(failure: HTTPError) {
     let response = failure.response.flatMap { head in
-      failure.request.map { HTTPResponse(status: head.status, fields: head.fields, url: $0.url) }
+      failure.request.map { request in
+        var response = HTTPResponse(url: request.url)
+        response.head = head
+        return response
+      }
     }
     self.init(result: .failure(failure), response: response)
   }

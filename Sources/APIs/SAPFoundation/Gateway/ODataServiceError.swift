@@ -29,19 +29,19 @@ public struct ODataServiceError: Error, Sendable, Hashable {
   /// Reads the error of a response; nil for a status below 400 without a `sap-message` of severity error.
   public init?(_ head: ResponseHead, body: Data) {
     if let error = ODataErrorPayload.Body.sapMessage(in: head.fields) {
-      self.init(head.status, error, nil, body)
+      self.init(head, error, nil, body)
       return
     }
     guard head.status.code >= 400 else { return nil }
     let payload = ODataErrorPayload(body: body)
     let read = payload?.error ?? ODataErrorPayload.Body(text: ReadableText.of(body))
-    self.init(head.status, read, payload, body)
+    self.init(head, read, payload, body)
   }
 
-  private init(_ status: HTTPStatus, _ error: ODataErrorPayload.Body, _ payload: ODataErrorPayload?, _ data: Data) {
-    self.status = status
+  private init(_ head: ResponseHead, _ error: ODataErrorPayload.Body, _ payload: ODataErrorPayload?, _ data: Data) {
+    status = head.status
     code = error.code
-    message = error.text ?? "\(status)"
+    message = error.text ?? head.statusText
     language = error.message.language
     details = error.details
     self.payload = payload

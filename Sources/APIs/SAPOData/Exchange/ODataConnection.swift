@@ -83,7 +83,7 @@ struct ODataTracing: Sendable {
   func trace(_ answer: ODataAnswer, to request: URLRequest) {
     guard isOn, Self.logger.isEnabled(.info), let url = request.url else { return }
     let tunneled = request.value(forHTTPHeaderField: "X-HTTP-Method").map { " (\($0))" } ?? ""
-    var text = "\(request.httpMethod ?? "GET")\(tunneled) \(Redaction.strict.redacted(url)): \(answer.head.status)"
+    var text = "\(request.httpMethod ?? "GET")\(tunneled) \(Redaction.strict.redacted(url)): \(answer.head.statusText)"
     if hasBodies {
       let sent = request.value(forHTTPHeaderField: "Content-Type") ?? ""
       text +=

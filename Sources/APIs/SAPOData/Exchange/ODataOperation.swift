@@ -122,7 +122,7 @@ struct ODataAnswer: Sendable {
   var json: ODataJSON {
     get throws(ODataError) {
       if body.isEmpty, head.status == .noContent { return .null }
-      guard !body.isEmpty else { throw ODataError(.invalidResponse, "the response has no body: \(head.status)") }
+      guard !body.isEmpty else { throw ODataError(.invalidResponse, "the response has no body: \(head.statusText)") }
       return try ODataJSON(body: body)
     }
   }
@@ -161,7 +161,7 @@ struct ODataAnswer: Sendable {
     }
     if let error { throw error }
     guard head.status.isSuccessful else {
-      throw ODataError(.invalidResponse, "unexpected status \(head.status)")
+      throw ODataError(.invalidResponse, "unexpected status \(head.statusText)")
     }
   }
 

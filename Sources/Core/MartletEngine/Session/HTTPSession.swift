@@ -140,7 +140,7 @@ public struct HTTPSession: Sendable {
   /// - Parameter message: the mismatch; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
   package func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
-    let error = HTTPError.unexpected(message ?? "unexpected status \(response.status)", response)
+    let error = HTTPError.unexpected(message ?? "unexpected status \(response.head.statusText)", response)
     guard let body = response.body.ofSession else { return error }
     return await body.end(
       with: error, readingUpTo: HTTPError.bodyPrefix, within: .seconds(10), on: configuration.clock)

@@ -47,7 +47,9 @@ package enum MultipartReader {
     else { return nil }
     let (fields, content) = fields(in: bytes[lineEnd...].dropFirst())
     let length = fields[.contentLength].flatMap { Int($0) } ?? content.count
-    return (ResponseHead(status: HTTPStatus(status), fields: fields), content.prefix(max(0, length)))
+    var head = ResponseHead(status: HTTPStatus(status), fields: fields)
+    head.reason = words.count > 2 ? String(ASCII.trimmed(words[2].prefix { $0 != "\r" })) : ""
+    return (head, content.prefix(max(0, length)))
   }
 
   /// Reads field lines up to the empty line. Lines that are none are ignored.

@@ -29,6 +29,16 @@ package struct StatusLine: Sendable, Hashable {
     (version, self.status) = (.http2, status)
   }
 
+  /// Returns the reason phrase of a valid line; nil if it is the registered one, as almost always, which costs no
+  /// string.
+  static func unregisteredReason(in line: UnsafeRawBufferPointer, of status: Int) -> String? {
+    let end = ByteScan.breakOffset(in: line)
+    let phrase = ByteScan.trimmed(UnsafeRawBufferPointer(rebasing: line[min(12, end)..<end]))
+    if status == 200, phrase.count == 2, phrase[0] == UInt8(ascii: "O"), phrase[1] == UInt8(ascii: "K") { return nil }
+    guard !phrase.elementsEqual(HTTPStatus(status).reasonPhrase.utf8) else { return nil }
+    return HTTPFields.text(phrase)
+  }
+
   /// Whether bytes are the beginning of a status line, even if incomplete. This shows early that a peer does not speak
   /// HTTP/1.
   package static func begins(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -130,13 +140,16 @@ package enum FieldLine: Equatable {
 extension ResponseHead {
   /// Makes a head from raw lines that a ``ResponseHeadReader`` has accepted, without the empty line at the end.
   package init(lines: [UInt8]) {
-    let (line, end) = lines.withUnsafeBytes { bytes in
+    let (line, reason, end) = lines.withUnsafeBytes { bytes in
       let end = ByteScan.lineEnd(in: bytes, from: 0) ?? bytes.count
       let first = UnsafeRawBufferPointer(rebasing: bytes[..<end])
-      return (StatusLine.begins(first) ? try? StatusLine(first) : StatusLine(http2: first), end)
+      guard StatusLine.begins(first) else { return (StatusLine(http2: first), nil as String?, end) }
+      let line = try? StatusLine(first)
+      return (line, line.flatMap { StatusLine.unregisteredReason(in: first, of: $0.status) }, end)
     }
     self.init(
       status: HTTPStatus(line?.status ?? 0), fields: HTTPFields(lines: lines[end...]), version: line?.version)
+    if let reason { self.reason = reason }
   }
 }
 
@@ -244,7 +257,7 @@ extension HTTPFields {
   }
 
   /// Decodes UTF-8, or Latin-1 if the bytes are not UTF-8, since every byte is valid Latin-1 (RFC 9110 §5.5).
-  private static func text(_ bytes: UnsafeRawBufferPointer) -> String {
+  fileprivate static func text(_ bytes: UnsafeRawBufferPointer) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }
 }

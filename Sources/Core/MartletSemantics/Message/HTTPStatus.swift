@@ -177,7 +177,8 @@ extension HTTPStatus {
   /// 511 Network Authentication Required.
   public static let networkAuthenticationRequired: HTTPStatus = 511
 
-  /// The registered reason phrase, for logs; empty for an unregistered code.
+  /// The registered reason phrase; empty for an unregistered code. The one that a server sent is
+  /// ``ResponseHead/reason``.
   public var reasonPhrase: String { Self.phrases[code] ?? "" }
 
   private static let phrases: [Int: String] = [

@@ -17,18 +17,41 @@ public struct RequestHead: Sendable, Hashable {
 
 /// The head of a response: status and fields, without the body.
 public struct ResponseHead: Sendable, Hashable {
-  /// The status code.
-  public var status: HTTPStatus
+  /// The status code. If it changes, ``reason`` becomes the registered phrase of the new code.
+  public var status: HTTPStatus {
+    didSet { if status != oldValue { sentReason = nil } }
+  }
   /// The fields in the order in which they were received, with repeated lines.
   public var fields: HTTPFields
   /// The version of HTTP of the message; nil if it was not received over a connection.
   public var version: HTTPVersion?
+  /// The phrase, if it is not the registered one, so that an ordinary head has no string.
+  private var sentReason: String?
 
-  /// Makes a head.
+  /// Makes a head with the registered reason phrase.
   public init(status: HTTPStatus, fields: HTTPFields = [:], version: HTTPVersion? = nil) {
     self.status = status
     self.fields = fields
     self.version = version
+  }
+
+  /// The reason phrase that the server sent (RFC 9112 §4): the text after the code, for people. A program must not
+  /// depend on it. Empty if the server sent none.
+  ///
+  /// HTTP/2 has no phrases, and Apple's URLSession does not report them. There, and in a head that was not received, it
+  /// is the phrase that is registered for the code; empty if the code has none.
+  ///
+  /// The text is what the server sent, decoded as UTF-8 or else Latin-1; show ``statusText`` to people.
+  public var reason: String {
+    get { sentReason ?? status.reasonPhrase }
+    set { sentReason = newValue == status.reasonPhrase ? nil : newValue }
+  }
+
+  /// Code and reason phrase, `404 Not Found`; only the code if there is no phrase. Control characters of the phrase
+  /// become spaces, so that it is safe in logs and on terminals.
+  public var statusText: String {
+    let reason = reason
+    return reason.isEmpty ? "\(status.code)" : "\(status.code) \(reason.printable)"
   }
 }
 

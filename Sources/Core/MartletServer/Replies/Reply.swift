@@ -16,13 +16,26 @@ public import MartletSemantics
 /// body are counted without chunk framing.
 public struct Reply: Answer {
   /// The status.
-  public var status: HTTPStatus
+  public var status: HTTPStatus {
+    get { head.status }
+    set { head.status = newValue }
+  }
+  /// The reason phrase, sent unchanged. By default that of the status; a change of the status changes it too.
+  public var reason: String {
+    get { head.reason }
+    set { head.reason = newValue }
+  }
   /// The fields, in the order in which they are sent, before the framing fields.
-  public var fields: HTTPFields
+  public var fields: HTTPFields {
+    get { head.fields }
+    set { head.fields = newValue }
+  }
   /// The trailer fields; if there are any, the body is chunked.
   public var trailers: HTTPFields = [:]
   /// What happens to the connection after the reply.
   public var ending: Ending = .keepAlive
+  /// The head, without the framing fields.
+  var head: ResponseHead
   var content: ReplyContent
   var framing: Framing = .automatic
   var interim: [ResponseHead] = []
@@ -38,8 +51,7 @@ public struct Reply: Answer {
   }
 
   init(status: HTTPStatus = .ok, fields: HTTPFields = [:], _ content: ReplyContent) {
-    self.status = status
-    self.fields = fields
+    head = ResponseHead(status: status, fields: fields)
     self.content = content
   }
 

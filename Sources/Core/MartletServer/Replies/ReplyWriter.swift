@@ -52,7 +52,7 @@ struct ReplyWriter {
   }
 
   private func head(of reply: Reply, framing: Framing, ending: Reply.Ending) -> ResponseHead {
-    var head = ResponseHead(status: reply.status, fields: reply.fields)
+    var head = reply.head
     switch framing {
     case .chunked where reply.allowsBody && !head.fields.contains(.transferEncoding):
       head.fields[.transferEncoding] = "chunked"
@@ -65,7 +65,7 @@ struct ReplyWriter {
   }
 
   private func bytes(of head: ResponseHead) -> Data {
-    var text = "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n"
+    var text = "HTTP/1.1 \(head.status.code) \(head.reason)\r\n"
     for (name, value) in head.fields { text += "\(name.rawName): \(value)\r\n" }
     return Data(FieldOctets.bytes(text + "\r\n"))
   }

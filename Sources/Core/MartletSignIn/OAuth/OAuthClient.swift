@@ -224,7 +224,7 @@ extension OAuthClient {
     case .refused(let refusal): throw HTTPError(refusal).addingContext(of: response)
     case .failed:
       throw HTTPError(
-        .authenticationFailed, "the authorization server answered \(response.status)", phase: .waiting
+        .authenticationFailed, "the authorization server answered \(response.head.statusText)", phase: .waiting
       ).addingContext(of: response)
     }
   }

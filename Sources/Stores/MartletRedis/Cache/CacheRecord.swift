@@ -21,6 +21,9 @@ struct CacheRecord: Sendable, Hashable {
   static let version: UInt8 = 1
   /// The length of the fixed beginning.
   static let prefixLength = 37
+  /// Stands in place of a field's name before a reason phrase that is not the registered one. Former versions read a
+  /// record with it as missing.
+  private static let reasonName = ":reason"
 
   func write(_ form: ValueForm) throws(RedisError) -> Data {
     let response = entry.response
@@ -42,6 +45,10 @@ struct CacheRecord: Sendable, Hashable {
       rest.add(name.rawName)
       rest.add(value)
     }
+    if response.head.reason != response.head.status.reasonPhrase {
+      rest.add(Self.reasonName)
+      rest.add(response.head.reason)
+    }
     return start.bytes + (try form.write(rest.bytes, at: start.bytes))
   }
 
@@ -57,13 +64,17 @@ struct CacheRecord: Sendable, Hashable {
       let requestTime = rest.date(), let isDecoded = rest.byte(), let version = rest.text(),
       let status = rest.integer32()
     else { return nil }
-    var fields = HTTPFields()
+    var head = ResponseHead(
+      status: HTTPStatus(Int(status)), version: version.isEmpty ? nil : HTTPVersion(rawValue: version))
     while !rest.isAtEnd {
-      guard let name = rest.text(), let value = rest.text(), let name = try? FieldName(name) else { return nil }
-      fields.appendReceived(name, value)
+      guard let name = rest.text(), let value = rest.text() else { return nil }
+      if name == reasonName {
+        head.reason = value
+      } else {
+        guard let name = try? FieldName(name) else { return nil }
+        head.fields.appendReceived(name, value)
+      }
     }
-    let head = ResponseHead(
-      status: HTTPStatus(Int(status)), fields: fields, version: version.isEmpty ? nil : HTTPVersion(rawValue: version))
     let response = StoredResponse(
       head: head, variant: variant, requestTime: requestTime, responseTime: responseTime, isDecoded: isDecoded == 1)
     let key = CacheKey(partition: partition, normalizedURL: url)

@@ -51,12 +51,16 @@ enum CheckedHead {
   private static func isDate(_ date: Date) -> Bool { abs(date.timeIntervalSinceReferenceDate) < 1e12 }
 }
 
-/// The text of a response head: version and status in one line, followed by a line for each field.
+/// The text of a response head: version, status and a reason phrase that is not the registered one in one line,
+/// followed by a line for each field.
 ///
-/// Names and values contain no line feeds, so nothing needs to be escaped.
+/// Phrases, names and values contain no line feeds, so nothing needs to be escaped.
 enum HeadText {
   static func write(_ head: ResponseHead) -> String {
     var text = (head.version?.rawValue ?? "-") + " " + String(head.status.code)
+    if head.reason != head.status.reasonPhrase {
+      text += " " + String(head.reason.unicodeScalars.filter { $0 != "\n" })
+    }
     for (name, value) in head.fields { text += "\n" + name.rawName + ":" + value }
     return text
   }
@@ -65,28 +69,34 @@ enum HeadText {
   static func readWritten(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     let end = text.firstIndex(of: 10) ?? text.endIndex
     guard let fields = HTTPFields(plainLines: Array(text[min(end + 1, text.endIndex)...])[...]),
-      let start = startLine(text[..<end])
+      var head = startLine(text[..<end])
     else { return read(text) }
-    return ResponseHead(status: start.status, fields: fields, version: start.version)
+    head.fields = fields
+    return head
   }
 
   /// - Returns: nil if the text is invalid.
   static func read(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     var rest = text[...]
-    guard let start = startLine(takeLine(&rest)) else { return nil }
-    var fields = HTTPFields()
-    fields.reserveCapacity(16)
+    guard var head = startLine(takeLine(&rest)) else { return nil }
+    head.fields.reserveCapacity(16)
     while !rest.isEmpty {
       let line = takeLine(&rest)
       guard let colon = line.firstIndex(of: 58), let name = try? FieldName(string(line[..<colon])) else { return nil }
-      fields.appendReceived(name, string(line[(colon + 1)...]))
+      head.fields.appendReceived(name, string(line[(colon + 1)...]))
     }
-    return ResponseHead(status: start.status, fields: fields, version: start.version)
+    return head
   }
 
-  private static func startLine(_ line: Bytes) -> (status: HTTPStatus, version: HTTPVersion?)? {
-    guard let space = line.firstIndex(of: 32), let status = Int(string(line[(space + 1)...])) else { return nil }
-    return (HTTPStatus(status), HTTPVersion(rawValue: string(line[..<space])))
+  /// Returns a head without fields; nil if the line is invalid.
+  private static func startLine(_ line: Bytes) -> ResponseHead? {
+    guard let space = line.firstIndex(of: 32) else { return nil }
+    let rest = line[(space + 1)...]
+    let end = rest.firstIndex(of: 32) ?? rest.endIndex
+    guard let status = Int(string(rest[..<end])) else { return nil }
+    var head = ResponseHead(status: HTTPStatus(status), version: HTTPVersion(rawValue: string(line[..<space])))
+    if end < rest.endIndex { head.reason = string(rest[(end + 1)...]) }
+    return head
   }
 
   private typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>

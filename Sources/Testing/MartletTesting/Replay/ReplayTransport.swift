@@ -184,7 +184,10 @@ struct RecordedResponse: Sendable {
   private func response(
     to request: HTTPRequest, _ status: HTTPStatus, _ fields: HTTPFields, body: ResponseBody
   ) -> HTTPResponse {
-    let head = ResponseHead(status: status, fields: fields, version: HTTPVersion(recorded: recorded.httpVersion))
+    var head = ResponseHead(status: status, fields: fields, version: HTTPVersion(recorded: recorded.httpVersion))
+    // Only HTTP/1 has phrases; browsers record an empty one for other versions.
+    let hasPhrase = head.version.map { $0 < .http2 } ?? false
+    if hasPhrase || !recorded.statusText.isEmpty { head.reason = recorded.statusText }
     return HTTPResponse(url: request.url, networkHead: head, body: body)
   }
 

@@ -61,6 +61,14 @@ struct MultipartReaderTests {
     #expect(response.map { String(decoding: $0.body, as: UTF8.self) } == body)
   }
 
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\n", "OK"), ("HTTP/1.1 404 Nothing Here\r\n\r\n", "Nothing Here"), ("HTTP/1.1 404\r\n\r\n", ""),
+    ("HTTP/1.1 404 \n\n", ""),
+  ])
+  func theReasonPhraseOfAPartIsRead(text: String, reason: String) {
+    #expect(MultipartReader.response(in: Array(text.utf8)[...])?.head.reason == reason)
+  }
+
   @Test("What has no status line is no response", arguments: ["", "x", "HTTP/1.1", "HTTP/1.1 99 X", "HTTP/1.1 6000 X"])
   func whatHasNoStatusLineIsNoResponse(text: String) {
     let response = MultipartReader.response(in: Array(text.utf8)[...])

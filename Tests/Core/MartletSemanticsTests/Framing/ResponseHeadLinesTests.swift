@@ -15,6 +15,36 @@ struct ResponseHeadLinesTests {
     #expect(parse(line).version == version)
   }
 
+  /// RFC 9112 §4: the phrase may be empty, and contain tabs, spaces, visible characters and obs-text. RFC 9113 §8.3.2:
+  /// HTTP/2 has none.
+  @Test(arguments: [
+    ("HTTP/1.1 200 OK\r\n", "OK", "200 OK"), ("HTTP/1.1 200 Everything Fine\r\n", "Everything Fine", nil),
+    ("HTTP/1.1 404 \r\n", "", "404"), ("HTTP/1.0 404\n", "", "404"), ("HTTP/1.1 404 Not Found\n", "Not Found", nil),
+    ("HTTP/1.1 200 ok\r\n", "ok", nil), ("HTTP/1.1 200  OK \r\n", "OK", nil), ("HTTP/1.1 299 OK\r\n", "OK", nil),
+    ("HTTP/1.1 299 \r\n", "", "299"), ("HTTP/1.1 404 \u{e8}\r\n", "è", nil),
+    ("HTTP/1.1 200 a\tb\r\n", "a\tb", "200 a b"),
+    ("HTTP/1.1 200 \u{202E}KO\r\n", "\u{202E}KO", "200 \u{FFFD}KO"), ("HTTP/2 404 \r\n", "Not Found", nil),
+    ("HTTP/2 299 \r\n", "", "299"),
+  ])
+  func theReasonPhraseIsTheOneThatTheServerSent(line: String, reason: String, shown: String?) {
+    let head = parse(line)
+    #expect(head.reason == reason)
+    #expect(head.statusText == shown ?? "\(head.status.code) \(reason)")
+  }
+
+  @Test func reasonPhrasesThatAreNotUTF8AreReadAsLatin1() {
+    #expect(ResponseHead(lines: Array("HTTP/1.1 200 caf".utf8) + [0xE9, 13, 10]).reason == "café")
+  }
+
+  @Test func anotherStatusHasItsRegisteredPhrase() {
+    var head = parse("HTTP/1.1 200 Everything Fine\r\n")
+    head.status = 200
+    #expect(head.reason == "Everything Fine")
+    head.status = 304
+    #expect(head.reason == "Not Modified")
+    #expect(head == ResponseHead(status: 304, version: .http1_1))
+  }
+
   @Test func fieldsKeepTheirOrderAndRepeats() {
     let fields = parse("HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX: y\r\nset-cookie:b=2\r\n").fields
     #expect(fields[values: .setCookie] == ["a=1", "b=2"])

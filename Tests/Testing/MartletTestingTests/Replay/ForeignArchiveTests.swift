@@ -38,6 +38,18 @@ struct ForeignArchiveTests {
     #expect(response.fields.count == 4)
   }
 
+  /// Browsers record an empty text for HTTP/2, which has no phrases.
+  @Test(arguments: [
+    (#""httpVersion": "HTTP/1.1", "statusText": "Nothing Here""#, "Nothing Here"),
+    (#""httpVersion": "HTTP/1.1", "statusText": """#, ""), (#""httpVersion": "h2", "statusText": """#, "Not Found"),
+    (#""httpVersion": "HTTP/2", "statusText": "Nothing Here""#, "Nothing Here"), (#""statusText": """#, "Not Found"),
+  ])
+  func theRecordedReasonPhraseIsReplayed(recorded: String, reason: String) async throws {
+    let response = try await ask(replay(#""status": 404, "# + recorded))
+    #expect(response.reason == reason)
+    #expect(response.networkHead?.reason == reason)
+  }
+
   @Test(arguments: [#"a=1\nb=2"#, #"a=1\r\nb=2"#, #"a=1\r\nb=2\r\n"#])
   func eachLineBreakDividesCookies(value: String) async throws {
     let replay = try replay(#""status": 200, "headers": [{"name": "set-cookie", "value": "\#(value)"}]"#)

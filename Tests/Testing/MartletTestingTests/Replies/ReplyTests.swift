@@ -94,6 +94,19 @@ struct ReplyTests {
     #expect(try client.response().body == "x")
   }
 
+  @Test func theReasonPhraseIsThatOfTheStatusOrTheGivenOne() throws {
+    let client = try ConnectedServer { request in
+      var reply = Reply.text("x", status: .notFound)
+      reply.reason = "Nothing Here"
+      if request.path == "/moved" { reply.status = .movedPermanently }
+      return reply
+    }
+    try client.get("/")
+    #expect(try client.response().head.hasPrefix("HTTP/1.1 404 Nothing Here\r\n"))
+    try client.get("/moved")
+    #expect(try client.response().head.hasPrefix("HTTP/1.1 301 Moved Permanently\r\n"))
+  }
+
   @Test func rawBytesAreSentUnchanged() throws {
     let client = try ConnectedServer { _ in .raw("HTTP/1.1 200\nodd :x\r\r\n") }
     try client.get("/")

@@ -25,7 +25,7 @@ final class Story: EventListener {
     /// The head to send, until it was written.
     var sending: RequestHead?
     var wasSent = false
-    var status: HTTPStatus?
+    var response: ResponseHead?
     var received: Int64 = 0
   }
 
@@ -72,7 +72,7 @@ final class Story: EventListener {
       return sent(text.request(head))
     case .informational(let head): return text.response(head).lines.map { "< \($0)" }
     case .response(let head, _):
-      call.status = head.status
+      call.response = head
       let unreported = call.sending.map { sent(text.request($0)) } ?? []  // its transport reports no written head
       return (call.wasSent ? unreported : ["* answered without the network"])
         + text.response(head).lines.map { "< \($0)" }
@@ -101,9 +101,9 @@ final class Story: EventListener {
   }
 
   private static func ending(_ call: CallState, _ error: HTTPError?) -> String {
-    if let error, error.isCancelled, call.status != nil { return "* ended: the body was not read" }
+    if let error, error.isCancelled, call.response != nil { return "* ended: the body was not read" }
     if let error { return "* \(EventWords.failure(error))".printable }
-    var parts = [call.status.map { "\($0)" } ?? "no response"]
+    var parts = [call.response?.statusText ?? "no response"]
     if call.number > 1 { parts.append("\(call.number) attempts") }
     parts.append("a body of \(Quantity.text(call.received))")
     return "* complete: " + parts.joined(separator: ", ")

@@ -25,17 +25,17 @@ struct MessageText: Sendable {
 
   func statusLine(_ head: ResponseHead) -> String {
     let version = head.version.map { "\($0) " } ?? ""
-    return palette.text(version, .dimmed) + status(head.status)
+    return palette.text(version, .dimmed) + status(head)
   }
 
-  func status(_ status: HTTPStatus) -> String {
+  func status(_ head: ResponseHead) -> String {
     let style: Palette.Style =
-      switch status.class {
+      switch head.status.class {
       case .informational, .successful: .good
       case .redirection: .notice
       case .clientError, .serverError, .invalid: .bad
       }
-    return palette.text("\(status)", style)
+    return palette.text(head.statusText, style)
   }
 
   func fields(_ fields: HTTPFields) -> String {

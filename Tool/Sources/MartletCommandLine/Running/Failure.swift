@@ -64,7 +64,7 @@ struct NotDrawn: Error, CustomStringConvertible {
   let description: String
 
   init(_ error: ImageDrawingError, _ response: ResponseHead) {
-    description = "the body cannot be drawn: \(error.message) (\(response.status))"
+    description = "the body cannot be drawn: \(error.message) (\(response.statusText))"
   }
 }
 

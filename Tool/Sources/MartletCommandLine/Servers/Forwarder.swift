@@ -37,14 +37,15 @@ struct Forwarder: Sendable {
     case .success(let (body, response)):
       let local = request.fields[.host].map { "http://\($0)" } ?? ""
       var fields = incoming(response.fields, local: local)
+      var reply = Reply()
       if request.method == .head || response.body.length == 0 {
         body.cancel()
         if request.method == .head { fields[.contentLength] = response.fields[.contentLength] }
-        return .status(response.status, fields: fields)
+      } else {
+        let chunks = Chunks(body)
+        reply = .generated(length: body.length) { _ in try chunks.next() }
       }
-      let chunks = Chunks(body)
-      var reply = Reply.generated(length: body.length) { _ in try chunks.next() }
-      (reply.status, reply.fields) = (response.status, fields)
+      (reply.status, reply.reason, reply.fields) = (response.status, response.reason, fields)
       return reply
     case .failure(let error):
       return .text("the origin did not answer: \(HTTPError(wrapping: error).message)\n", status: .badGateway)

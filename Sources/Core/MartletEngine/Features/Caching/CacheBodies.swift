@@ -140,7 +140,7 @@ private final class DecidingWriter: CacheWriter {
   func commit() async throws {
     let bytes = bytes.withLock { $0 }
     let head = entry.response.head
-    var response = HTTPResponse(status: head.status, fields: head.fields, body: ResponseBody(bytes), url: url)
+    var response = HTTPResponse(body: ResponseBody(bytes), url: url)
     response.head = head
     guard let decided = try? await call.context.perform({ try await decide(response) }),
       let body = try? await decided.body.collect(upTo: .max)

@@ -65,10 +65,10 @@ public struct LogListener: EventListener {
       log(.debug, call, EventWords.attempt(number, request, redaction))
     case .sending(let head):
       log(.trace, call, "sending: \(head.method) \(redaction.redacted(head.url)), \(shown(head.fields))")
-    case .response(let head, _): log(.trace, call, "response: \(head.status), \(shown(head.fields))")
+    case .response(let head, _): log(.trace, call, "response: \(head.statusText), \(shown(head.fields))")
     case .metrics: log(.trace, call, "\(event)")
     case .message(let message): log(.trace, call, shown(message))
-    case .informational(let head): log(.debug, call, "\(head.status)")
+    case .informational(let head): log(.debug, call, head.statusText)
     case .resend, .cookieRefused, .cached, .note: log(.debug, call, "\(event)")
     case .limit(let limit): log(limit.level, call, "\(event)")
     case .finished:
@@ -132,7 +132,7 @@ struct CallSummary: Sendable {
   private let stopwatch: Stopwatch
   private var request: RequestHead?
   private var attempts = 0
-  private var status: HTTPStatus?
+  private var response: ResponseHead?
   private var sent: Int64 = 0
   private var received: Int64 = 0
   private var messages = MessageCounts()
@@ -167,14 +167,14 @@ struct CallSummary: Sendable {
     case .attempt(let number, let request):
       self.request = request.head
       attempts = number
-      (status, metrics, sent, received) = (nil, nil, 0, 0)
+      (response, metrics, sent, received) = (nil, nil, 0, 0)
     case .progress(let progress):
       switch progress.direction {
       case .sent: sent = progress.completed
       case .received: received = progress.completed
       }
     case .message(let message): messages.add(message)
-    case .response(let head, _): status = head.status
+    case .response(let head, _): response = head
     case .metrics(let metrics): self.metrics = metrics
     case .finished(let error): self.error = error
     default: break
@@ -183,7 +183,7 @@ struct CallSummary: Sendable {
 
   var level: LogLevel {
     if let error { return error.isCancelled ? .info : .error }
-    return status.map { $0.isServerError ? .warning : .info } ?? .info
+    return response.map { $0.status.isServerError ? .warning : .info } ?? .info
   }
 
   /// The time since the call began.
@@ -201,7 +201,7 @@ struct CallSummary: Sendable {
         metadata.append(("server.port", .integer(Int64(origin.port))))
       }
     }
-    if let status { metadata.append(("http.response.status_code", .integer(Int64(status.code)))) }
+    if let response { metadata.append(("http.response.status_code", .integer(Int64(response.status.code)))) }
     guard let elapsed else { return metadata }
     if let error { metadata.append(("error.type", .text(error.kind.name))) }
     metadata.append(("duration", .number(elapsed.inMilliseconds / 1000)))
@@ -213,7 +213,7 @@ struct CallSummary: Sendable {
 
   func line(_ redaction: Redaction) -> String {
     var parts: [String] = []
-    if let status { parts.append("\(status)") }
+    if let response { parts.append(response.statusText) }
     if let error { parts.append(error.isCancelled ? "cancelled" : EventWords.failure(error)) }
     if attempts > 1 { parts.append("\(attempts) attempts") }
     if messages.sent + messages.received > 0 { parts.append("\(messages.sent + messages.received) messages") }

@@ -102,6 +102,12 @@ public struct HTTPResponse: Sendable {
     set { content.value.head.status = newValue }
   }
 
+  /// The reason phrase that the server sent; see `ResponseHead.reason`.
+  public var reason: String {
+    get { content.value.head.reason }
+    set { content.value.head.reason = newValue }
+  }
+
   /// The fields.
   public var fields: HTTPFields {
     get { content.value.head.fields }

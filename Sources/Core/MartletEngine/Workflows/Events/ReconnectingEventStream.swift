@@ -88,7 +88,7 @@ struct ReconnectingEventStream: Sendable {
 
   private static func refusal(_ response: HTTPResponse) -> String {
     guard response.status == .ok else {
-      return "unexpected status \(response.status): an event stream has status 200"
+      return "unexpected status \(response.head.statusText): an event stream has status 200"
     }
     let type = response.fields.mediaType.map { "'\($0.essence)'" } ?? "missing"
     return "unexpected Content-Type, \(type): an event stream has 'text/event-stream'"

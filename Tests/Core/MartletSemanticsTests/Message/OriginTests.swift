@@ -23,6 +23,10 @@ struct OriginTests {
     // UTS #46
     ("http://bu%CC%88cher.example/", "http://xn--bcher-kva.example"), ("http://%EF%BC%A1.b/", "http://a.b"),
     ("http://so%C2%ADft.b/", "http://soft.b"), ("http://fa%C3%9F.b/", "http://xn--fa-hia.b"),
+    // symbols, as in browsers
+    ("http://i%E2%9D%A4.ws/", "http://xn--i-7iq.ws"), ("http://i%E2%9D%A4%EF%B8%8F.ws/", "http://xn--i-7iq.ws"),
+    ("http://xn--i-7iq.ws/", "http://xn--i-7iq.ws"), ("http://XN--LS8H.b/", "http://xn--ls8h.b"),
+    ("http://a%E2%81%84b.c/", "http://xn--ab-c6t.c"), ("http://%EF%BC%A1%E2%9D%A4.b/", "http://xn--a-7iq.b"),
     ("http://foxn--a.b/", "http://foxn--a.b"), ("http://r3---sn.b/", "http://r3---sn.b"),
     // addresses
     ("http://127.1/", "http://127.0.0.1"), ("https://0x7f000001:81/", "https://127.0.0.1:81"),
@@ -58,6 +62,9 @@ struct OriginTests {
     "http://[::1%25%6co]/", "http:%5C%5Ca/", "http://1.2.3.4.5/", "http://256.1.1.1/", "http://08/",
     "http://a.1/", "http://4294967296/", "http://xn--a/", "http://xn--zn7c.b/", "http://xn--/", "http://%FF/",
     "http://%E2%84%80.b/", "http://%CC%81a/", "http://a%25/",
+    // A symbol does not switch other checks off: U+2100, a joiner, a number of Arabic, ß.
+    "http://%E2%84%80%E2%9D%A4.b/", "http://a%E2%80%8D%E2%9D%A4.b/", "http://%E2%9D%A4%D9%A0.b/",
+    "http://%C3%9F%E2%9D%A4.b/", "http://%E2%92%88com.b/", "http://%EF%BC%A0%E2%9D%A4.b/",
     "http://a%20b/", "http://a%7Fb/", "http://a%40b/", "http://a%5Cb/", "http://a%3Fb/", "http://a,b/",
   ])
   func urlWithoutUsableHostHasNoOrigin(_ text: String) throws {

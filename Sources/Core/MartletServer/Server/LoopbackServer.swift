@@ -25,8 +25,7 @@ public final class LoopbackServer: Sendable {
   public let url: URL
   /// The port that it listens on.
   public let port: Int
-  let state = Awaitable(ServerState())
-  let recording: Recording
+  let state: Awaitable<ServerState>
   private let socket: ListeningSocket
 
   /// Starts a server.
@@ -49,9 +48,11 @@ public final class LoopbackServer: Sendable {
 
   /// Starts a server with limits, for programs that are not only reachable by their own tests.
   package convenience init(
-    port: Int, bodies: BodyReading, limits: Limits, respond: @escaping Responder
+    port: Int, bodies: BodyReading, limits: Limits, recording: Recording = .nothing, respond: @escaping Responder
   ) throws(LoopbackServerError) {
-    try self.init(port: port, bodies: bodies, limits: limits) { _ in respond }
+    try self.init(
+      ListeningSocket(port: port),
+      Settings(bodies: bodies, recording: recording, accept: { _ in .serve }, respond: respond, limits: limits))
   }
 
   /// Starts a server with limits whose responder depends on the port, which may be chosen by the system.
@@ -65,7 +66,8 @@ public final class LoopbackServer: Sendable {
   }
 
   private init(_ socket: ListeningSocket, _ settings: Settings) throws(LoopbackServerError) {
-    recording = settings.recording
+    let state = Awaitable(ServerState(recording: settings.recording))
+    self.state = state
     self.socket = socket
     self.port = socket.port
     url = Self.url(port: self.port, target: "")
@@ -118,7 +120,8 @@ extension LoopbackServer {
   public enum Recording: Sendable, Hashable {
     /// All requests are recorded, until the server is deallocated: for tests.
     case everything
-    /// None is recorded: for long-running servers. ``LoopbackServer/requests`` stays empty.
+    /// None is recorded, nor the ends of connections: for long-running servers, whose memory must not grow.
+    /// ``LoopbackServer/requests`` stays empty.
     case nothing
   }
 
@@ -212,9 +215,7 @@ extension LoopbackServer {
   /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that request, or records
   ///   nothing.
   public func request(_ number: Int, fileID: String = #fileID, line: Int = #line) async throws -> ReceivedRequest {
-    guard recording == .everything else {
-      throw LoopbackServerError("the server records no requests to wait for: make it with `recording: .everything`")
-    }
+    try checkRecording(of: "requests")
     let description: @Sendable (ServerState) -> String = {
       "request \(number) of a LoopbackServer, which has received \($0.requests.count)"
     }
@@ -230,11 +231,13 @@ extension LoopbackServer {
   ///
   /// A wait of more than 10 seconds is reported on standard error, with its line.
   ///
-  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that connection.
+  /// - Throws: `CancellationError`, or ``LoopbackServerError`` if the server is stopped before that connection, or
+  ///   records nothing.
   @discardableResult
   public func end(
     ofConnection number: Int, fileID: String = #fileID, line: Int = #line
   ) async throws -> ConnectionEnd {
+    try checkRecording(of: "ends of connections")
     let description: @Sendable (ServerState) -> String = {
       "the end of connection \(number) of a LoopbackServer, which has accepted \($0.accepted)"
     }
@@ -245,21 +248,37 @@ extension LoopbackServer {
       return .failure(.init("the server was stopped after \(state.accepted) connections, before number \(number)"))
     }.get()
   }
+
+  private func checkRecording(of what: String) throws(LoopbackServerError) {
+    guard state.value.recording == .everything else {
+      throw LoopbackServerError("the server records no \(what) to wait for: make it with `recording: .everything`")
+    }
+  }
 }
 
 /// A server's requests and connections. The connections' threads update it; tests read and await it.
 struct ServerState: Sendable {
-  var requests: [ReceivedRequest] = []
+  /// Whether requests and ends are kept. The memory of a server that keeps none does not grow with their number.
+  let recording: LoopbackServer.Recording
+  private(set) var requests: [ReceivedRequest] = []
   /// The number of connections that were accepted.
-  var accepted = 0
+  private(set) var accepted = 0
   /// How the closed connections ended, by number.
-  var ends: [Int: LoopbackServer.ConnectionEnd] = [:]
+  private(set) var ends: [Int: LoopbackServer.ConnectionEnd] = [:]
   /// The descriptors of the open connections, by number.
   private var open: [Int: Int32] = [:]
   private(set) var isStopped = false
 
+  init(recording: LoopbackServer.Recording) { self.recording = recording }
+
   /// The number of open connections.
   var openCount: Int { open.count }
+
+  mutating func record(_ request: ReceivedRequest) { if recording == .everything { requests.append(request) } }
+
+  mutating func record(_ end: LoopbackServer.ConnectionEnd, of connection: Int) {
+    if recording == .everything { ends[connection] = end }
+  }
 
   /// Adds a new connection and returns its number; nil if the server was stopped, and the connection must be closed.
   mutating func add(_ socket: ServerSocket) -> Int? {

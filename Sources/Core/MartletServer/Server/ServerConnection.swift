@@ -19,7 +19,7 @@ struct ServerConnection {
     socket.close()
     state.update { state in
       let byServer = ending != nil || state.isStopped
-      state.ends[number] = byServer ? .server : .client
+      state.record(byServer ? .server : .client, of: number)
     }
   }
 
@@ -53,7 +53,7 @@ struct ServerConnection {
       try collect(body, upTo: limit, into: &received, holding: &heldBytes)
     }
     let recorded = received
-    if settings.recording == .everything { state.update { $0.requests.append(recorded) } }
+    state.update { $0.record(recorded) }
 
     let reply = try reply(to: LoopbackRequest(received, body: body, socket: socket))
     if let serve = reply.upgrade { return try upgrade(reply.opening(recorded), to: recorded, from: buffer, serve) }
@@ -146,6 +146,6 @@ struct Acceptor: Sendable {
     if SystemCalls.startThread({ connection.run() }) { return }
     state.update { $0.remove(number) }
     socket.close()
-    state.update { $0.ends[number] = .server }
+    state.update { $0.record(.server, of: number) }
   }
 }

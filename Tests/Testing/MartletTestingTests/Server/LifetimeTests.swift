@@ -95,6 +95,8 @@ struct LifetimeTests {
     #expect(try client.response().body == "abc")
     #expect(server.requests.isEmpty)
     await #expect(throws: LoopbackServerError.self) { _ = try await server.request(1) }
+    let failure = await #expect(throws: LoopbackServerError.self) { _ = try await server.end(ofConnection: 1) }
+    #expect(failure?.description.contains("`recording: .everything`") == true)
   }
 
   @Test(arguments: [-1, 65536])

@@ -1,4 +1,5 @@
 import MartletSemantics
+import TestSupport
 import Testing
 
 @testable import MartletServer
@@ -11,7 +12,7 @@ struct ServerLimitTests {
   ) throws -> LoopbackServer {
     var limits = LoopbackServer.Limits()
     change(&limits)
-    return try LoopbackServer(port: 0, bodies: bodies, limits: limits, respond: respond)
+    return try LoopbackServer(port: 0, bodies: bodies, limits: limits, recording: .everything, respond: respond)
   }
 
   @Test(arguments: ["GET / HT", "GET / HTTP/1.1\r\nHost: h\r\n"])
@@ -98,5 +99,18 @@ struct ServerLimitTests {
     let client = try ConnectedServer { .text($0.fields["X-Name"] ?? "").with("X-Name", $0.fields["X-Name"] ?? "") }
     try client.client.send([UInt8]("GET / HTTP/1.1\r\nHost: h\r\nX-Name: caf".utf8) + [0xE9, 13, 10, 13, 10])
     #expect(try client.response().body == "café")
+  }
+
+  @Test func aServerThatRecordsNothingForgetsConnectionsThatEnded() async throws {
+    let server = try LoopbackServer(recording: .nothing) { _ in .text("x").closing() }
+    for _ in 1...20 {
+      let client = try RawClient(port: server.port)
+      try client.get("/")
+      #expect(try client.rest().hasSuffix("x"))
+      client.close()
+    }
+    try await until { server.state.value.openCount == 0 }
+    #expect(server.connectionCount == 20)
+    #expect(server.state.value.ends.isEmpty)
   }
 }

@@ -212,6 +212,13 @@ struct CallTests {
     #expect(try await run("get", url(server)).code == .success)
   }
 
+  @Test func aLocationInLatin1IsFollowedWithItsBytes() async throws {
+    let redirect = Data("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8 + [0xE9, 13, 10, 13, 10])
+    let server = try LoopbackServer { $0.path == "/" ? .raw(redirect) : .text("found") }
+    #expect(try await run("get", url(server)).text == "found")
+    #expect(try await server.request(2).target == "/caf%E9")
+  }
+
   @Test func failuresHaveExitCodesAndRemedies() async throws {
     let silent = try LoopbackServer { _ in .never }
     let broken = try LoopbackServer { _ in .raw("NOT HTTP\r\n\r\n") }

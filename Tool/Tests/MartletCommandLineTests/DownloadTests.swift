@@ -36,6 +36,20 @@ struct DownloadTests {
   }
 
   @Test(arguments: [
+    (["attachment; filename=foo.html", "attachment; filename=bar.html"], "foo.html"),
+    (["attachment; filename=foo.html, attachment; filename=bar.html"], "foo.html"),
+    (["inline", "attachment; filename=bar.html"], "bar.html"), (["inline, Attachment ;filename=bar.html"], "bar.html"),
+    (["attachment; filename=\"a, inline.txt\" , inline"], "a, inline.txt"),
+    (["attachment; filename=foo, bar.html"], "foo, bar.html"), (["attachment, inline"], "x.bin"),
+    (["attachment; filename=a, inline, b.html"], "a"),
+  ])
+  func ofSeveralDispositionsOneNamesTheFile(lines: [String], name: String) throws {
+    var fields = HTTPFields()
+    for line in lines { fields.append(line, for: .contentDisposition) }
+    #expect(DownloadName.name(fields, try #require(URL(string: "http://h/x.bin"))) == name)
+  }
+
+  @Test(arguments: [
     ("http://h/a/film.mp4?x=1", "film.mp4"), ("http://h/", "download"), ("http://h/a/", "a"),
     ("http://h/%2e%2e%2fx", "x"), ("http://h/a%20b", "a b"),
   ])

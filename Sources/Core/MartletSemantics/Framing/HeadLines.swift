@@ -247,13 +247,35 @@ extension HTTPFields {
   ) -> String {
     var text = text(value, of: name)
     while position < bytes.count, ASCII.isWhitespace(bytes[position]) {
-      text += " " + Self.text(ByteScan.trimmed(nextLine(in: bytes, from: &position)))
+      text += " " + Self.text(ByteScan.trimmed(nextLine(in: bytes, from: &position)), of: name)
     }
     return text
   }
 
   private static func text(_ bytes: UnsafeRawBufferPointer, of name: FieldName) -> String {
-    name == .setCookie ? FieldOctets.text(bytes) : text(bytes)
+    switch name {
+    case .setCookie: FieldOctets.text(bytes)
+    case .location, .contentLocation, .link: String(validating: bytes, as: UTF8.self) ?? reference(bytes, in: name)
+    default: text(bytes)
+    }
+  }
+
+  /// Decodes the value of a field with URLs. Bytes of a URL that are not UTF-8 become escapes, `%E9`, as in browsers:
+  /// decoded as Latin-1, they would name another resource. In `Link`, only the text between angle brackets is a URL.
+  private static func reference(_ bytes: UnsafeRawBufferPointer, in name: FieldName) -> String {
+    var value = String.UnicodeScalarView()
+    var isURL = name != .link
+    for byte in bytes {
+      if name == .link, "<>".utf8.contains(byte) { isURL = byte == UInt8(ascii: "<") }
+      if byte < 128 || !isURL {
+        value.append(Unicode.Scalar(byte))
+      } else {
+        var escape: [UInt8] = []
+        PercentEncoding.append(byte, to: &escape)
+        value.append(contentsOf: escape.map { Unicode.Scalar($0) })
+      }
+    }
+    return String(value)
   }
 
   /// Decodes UTF-8, or Latin-1 if the bytes are not UTF-8, since every byte is valid Latin-1 (RFC 9110 §5.5).

@@ -47,7 +47,8 @@ extension URL {
 extension URL {
   /// Returns the reference with invalid characters encoded, and valid escapes unchanged.
   ///
-  /// `URL` encodes invalid characters too, but then also encodes the percent signs of valid escapes.
+  /// `URL` encodes invalid characters too, but then also encodes the percent signs of valid escapes. It cannot hold a
+  /// percent sign without two digits, which the URL Standard keeps: `100%` becomes `100%25`, the same data.
   static func encodingInvalidCharacters(of reference: String) -> String {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(reference.utf8.count)

@@ -65,6 +65,18 @@ struct ResponseHeadLinesTests {
     #expect(head.fields["A"] == "café")
   }
 
+  /// "^" stands for the byte E9.
+  @Test(arguments: [
+    ("Location: /caf^", "Location", "/caf%E9"), ("location: /caf^?a=^%20^#^", "Location", "/caf%E9?a=%E9%20%E9#%E9"),
+    ("Content-Location: /caf^", "Content-Location", "/caf%E9"), ("Location: /a\r\n ^", "Location", "/a %E9"),
+    ("Link: <caf^>; title=^, <^>", "Link", "<caf%E9>; title=é, <%E9>"), ("X-Location: /^", "X-Location", "/é"),
+    ("Location: /\u{e9}", "Location", "/é"), ("Location: /\u{e9}^", "Location", "/%C3%A9%E9"),
+  ])
+  func bytesOfURLsThatAreNotUTF8BecomeEscapes(line: String, name: FieldName, value: String) {
+    let lines = "HTTP/1.1 302 Found\r\n\(line)\r\n".utf8.map { $0 == UInt8(ascii: "^") ? 0xE9 : $0 }
+    #expect(ResponseHead(lines: lines).fields[name] == value)
+  }
+
   @Test func controlCharactersInAValueBecomeSpaces() {
     #expect(parse("HTTP/1.1 200 OK\r\nA: b\u{1}c\r\n").fields["A"] == "b c")
   }

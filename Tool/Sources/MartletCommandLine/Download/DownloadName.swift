@@ -9,7 +9,7 @@ enum DownloadName {
 
   /// Returns the name from `Content-Disposition` (RFC 6266), or else from the URL.
   static func name(_ fields: HTTPFields, _ url: URL) -> String {
-    fields[.contentDisposition].flatMap(suggested) ?? name(of: url)
+    fields[values: .contentDisposition].flatMap(dispositions).lazy.compactMap(suggested).first ?? name(of: url)
   }
 
   /// The last part of the URL's path.
@@ -19,8 +19,23 @@ enum DownloadName {
     return checked(last) ?? fallback
   }
 
+  /// Returns the values of a line: a server, or a program on the way, may have joined several. A comma alone separates
+  /// nothing, because many servers send names that contain one without quotes.
+  private static func dispositions(in line: String) -> [Substring] {
+    let starts = FieldList.elements(of: line[...]).dropFirst().filter { element in
+      let type = ASCII.trimmed(element.prefix { $0 != ";" })
+      return ASCII.equalIgnoringCase(type, "attachment") || ASCII.equalIgnoringCase(type, "inline")
+    }
+    let bounds = [line.startIndex] + starts.map(\.startIndex) + [line.endIndex]
+    return zip(bounds, bounds.dropFirst()).map { start, end in
+      var value = ASCII.trimmed(line[start..<end])
+      if end != line.endIndex, value.hasSuffix(",") { value.removeLast() }
+      return value
+    }
+  }
+
   /// The name in a `Content-Disposition`; nil if there is none, or if it cannot be the name of a file.
-  static func suggested(by disposition: String) -> String? {
+  static func suggested(by disposition: some StringProtocol) -> String? {
     let parameters = FieldParameters(parsing: disposition.drop { $0 != ";" })
     if let extended = parameters["filename*"].flatMap(extended), let name = checked(extended) { return name }
     guard let plain = parameters["filename"] else { return nil }

@@ -57,7 +57,7 @@ extension WebSocket {
     /// has no limit.
     public var messageLimit = 1 << 20
     /// How long the connection may be silent before a ping tests it; the ping may come as late as after twice this
-    /// time. 30 seconds by default, nil for no pings.
+    /// time. 30 seconds by default, nil for no pings. An interval of less than a millisecond counts as one millisecond.
     public var pingInterval: Duration? = .seconds(30)
     /// How long the answer to such a ping may take; 30 seconds by default. Without an answer, the WebSocket ends with
     /// an error of kind ``Martlet/HTTPError/Kind/idleTimeout``.

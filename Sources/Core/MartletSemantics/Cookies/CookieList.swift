@@ -157,15 +157,15 @@ extension Cookie {
 }
 
 extension Cookie {
-  /// The maximum number of cookies in a jar (RFC 6265bis §6.1).
+  /// The maximum number of cookies in a jar (RFC 6265bis §6.1). The minimum of each is 1; a smaller number counts as 1.
   public struct Limits: Sendable, Hashable {
     /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
-    public var perDomain: Int
+    public var perDomain: Int { didSet { perDomain = max(1, perDomain) } }
     /// The maximum number of all cookies, in all partitions: 3000 by default, which is the minimum that the standard
     /// requires of a user agent. A service with many users in one jar needs more.
-    public var total: Int
+    public var total: Int { didSet { total = max(1, total) } }
 
-    /// Makes limits; the minimum of each is 1.
+    /// Makes limits.
     public init(perDomain: Int = 180, total: Int = 3000) {
       self.perDomain = max(1, perDomain)
       self.total = max(1, total)

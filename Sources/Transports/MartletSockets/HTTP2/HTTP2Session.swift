@@ -73,7 +73,8 @@ final class HTTP2Session {
   /// - Parameter peer: host and port, for messages.
   init(peer: String, settings: HTTP2Settings = HTTP2Settings()) throws(HTTPError) {
     self.peer = peer
-    streamWindow = settings.streamWindow
+    // The largest window (RFC 9113 §6.9.1).
+    streamWindow = Int(Int32(clamping: settings.streamWindow))
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0, nghttp2_option_new(&options) == 0 else { throw outOfMemory }
@@ -90,7 +91,7 @@ final class HTTP2Session {
       nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
-        value: UInt32(Int32(clamping: settings.streamWindow).magnitude)),
+        value: UInt32(streamWindow.magnitude)),
       nghttp2_settings_entry(
         settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue),
         value: UInt32(clamping: settings.headLimit)),

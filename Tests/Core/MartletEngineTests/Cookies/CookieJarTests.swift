@@ -33,6 +33,20 @@ struct CookieJarTests {
     #expect(try await jar.allCookies().map(\.name) == ["a"])
   }
 
+  /// Limits that are changed later have the same minimum.
+  @Test(arguments: [Int.min, -1, 0, 1, .max])
+  func extremeLimitsAreAtLeastOne(_ limit: Int) async throws {
+    var limits = Cookie.Limits()
+    (limits.perDomain, limits.total) = (limit, limit)
+    #expect(limits == Cookie.Limits(perDomain: limit, total: limit))
+
+    let jar = CookieJar(limits: limits)
+    try await jar.store(setCookie: ["a=1", "b=2", "c=3"], for: Self.home)
+    try await jar.store(setCookie: ["d=4"], for: url("https://example.org/"))
+
+    #expect(try await jar.allCookies().count == (limit == .max ? 4 : 1))
+  }
+
   @Test
   func cookiesAreReadFromFields() async throws {
     let jar = CookieJar()

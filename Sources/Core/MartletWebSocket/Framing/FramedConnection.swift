@@ -54,8 +54,9 @@ package final class FramedConnection: MessageChannel {
   }
 
   package func start() {
-    // Decompressing may take long, and the thread serves other connections.
-    let executor = terms.compression == nil ? stream.executor : nil
+    // Decompressing and listeners may take long, and the thread serves other connections.
+    let isQuick = terms.compression == nil && !terms.reporter.hasListeners
+    let executor = isQuick ? stream.executor : nil
     Task.detached(executorPreference: executor) { await self.run() }
     keepAlive()
     stream.whenShuttingDown { [weak self] in self?.shutDown() }
@@ -242,7 +243,7 @@ package final class FramedConnection: MessageChannel {
   /// Checks after the interval whether the peer is still there.
   private func keepAlive() {
     guard let interval = terms.options.pingInterval else { return }
-    setAlarm(interval, in: .open) { $0.checkPeer() }
+    setAlarm(max(interval, .milliseconds(1)), in: .open) { $0.checkPeer() }
   }
 
   private func checkPeer() {

@@ -77,6 +77,9 @@ package final class MessageReporter: Sendable {
     isListening = tap != nil || call.events.contains(.message)
   }
 
+  /// Whether anything listens to the call, at least to its end: reporting runs code of the program.
+  package var hasListeners: Bool { tap != nil || !call.events.isEmpty }
+
   /// A piece of a message is about to be sent.
   package func sent(_ piece: MessagePiece) {
     if isListening, !isOver { report(piece, .sent, in: sent) }

@@ -233,8 +233,14 @@ extension Transfer {
     finish(.end(trailers: trailers))
   }
 
-  /// Ends it with an error.
-  func fail(_ error: HTTPError) { finish(.failed(error)) }
+  /// Ends it with an error. A server may take a body that waits for a 100 response for an idle connection, which the
+  /// error has to tell, because the wait is the client's.
+  func fail(_ error: HTTPError) {
+    guard holdsBody, !hasHead, error.kind == .connectionLost else { return finish(.failed(error)) }
+    var error = error
+    error.message += ", while the body waited for 100 Continue: a shorter continueTimeout sends it earlier"
+    finish(.failed(error))
+  }
 
   /// Ends it with an error about this peer, in the current phase.
   func fail(_ kind: HTTPError.Kind, _ message: String, delivery: HTTPError.Delivery = .unknown) {

@@ -90,6 +90,17 @@ struct ExpectationTests {
     #expect(response.history.count == 1)
   }
 
+  @Test func aConnectionThatEndsWhileABodyWaitsIsAnErrorThatTellsWhy() async throws {
+    let server = try LoopbackServer(bodies: .streamed) { _ in .hangUp }
+
+    let error = await #expect(throws: HTTPError.self) { _ = try await session.data(for: post(server, once(content))) }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(
+      error?.message.hasSuffix("the body waited for 100 Continue: a shorter continueTimeout sends it earlier") == true)
+    #expect(server.requests.count == 1)
+  }
+
   @Test func withoutA100TheBodyIsSentAfterTheTimeout() async throws {
     let sent = Gate()
     let server = try LoopbackServer(bodies: .streamed) { request in

@@ -85,7 +85,8 @@ public struct CacheControl: Sendable, Hashable {
     return min(Int(text) ?? secondsLimit, secondsLimit)
   }
 
-  private static let secondsLimit = 1 << 31
+  /// The greatest number of seconds that caches count to (§1.2.2).
+  static let secondsLimit = 1 << 31
 
   /// Parses `name`, `name=token` or `name="text"`. White space around the equals sign is invalid (RFC 9111 §5.2): the
   /// directive is then present, but its argument is not used.

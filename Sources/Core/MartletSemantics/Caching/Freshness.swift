@@ -10,7 +10,15 @@ package struct Freshness: Sendable, Hashable {
 
   init(_ facts: StoredFacts, at now: Date) {
     lifetime = facts.lifetime
-    age = facts.initialAge + max(0, now.timeIntervalSince(facts.responseTime))  // including the resident time
+    age = facts.initialAge + Self.residentTime(since: facts.responseTime, at: now)
+  }
+
+  /// The time in the cache (§4.2.3: `resident_time`). A response that seems to come from the future is as old as can
+  /// be: the clock was set back, and nobody knows for how long it has been stored. Within a second, the clocks of
+  /// processes that share a store may differ.
+  private static func residentTime(since responseTime: Date, at now: Date) -> Double {
+    let time = now.timeIntervalSince(responseTime)
+    return time > -1 ? max(0, time) : Double(CacheControl.secondsLimit)
   }
 
   /// Whether the response can be used without validation (§4.2: lifetime > age).

@@ -20,7 +20,7 @@ package struct StoredAnswer: Sendable, Hashable {
     let facts = stored.facts
     if !isConfirmed { for name in facts.control.fieldNames("no-cache") { head.fields.remove(name) } }
     // §5.1: a response of a cache has an `Age` field.
-    head.fields[.age] = String(Int(min(Freshness(facts, at: now).age, Double(1 << 31))))
+    head.fields[.age] = String(Int(min(Freshness(facts, at: now).age, Double(CacheControl.secondsLimit))))
     if let part = stored.part, let range = part.range(for: request, of: stored) {
       let offset = part.range.lowerBound
       self.init(

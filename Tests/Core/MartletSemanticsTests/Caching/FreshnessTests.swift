@@ -74,8 +74,19 @@ struct FreshnessTests {
     #expect(Freshness(of: stored, at: arrival.addingTimeInterval(1)).age == 9)
   }
 
+  /// The clocks of two processes may differ by less than a second.
+  @Test func aResponseFromTheFutureIsStale() {
+    for control in ["max-age=60", "max-age=31536000", "max-age=99999999999"] {
+      let stored = StoredResponse([.cacheControl: control])
+      for seconds in [-1.0, -60, -86_400, -1e12] {
+        #expect(!Freshness(of: stored, at: arrival.addingTimeInterval(seconds)).isFresh, "\(control), \(seconds)")
+      }
+      for seconds in [-0.9, 0, 59] { #expect(Freshness(of: stored, at: arrival.addingTimeInterval(seconds)).isFresh) }
+    }
+  }
+
   @Test func aClockThatWentBackMakesNothingYounger() {
-    #expect(Freshness(of: StoredResponse([.age: "5"]), at: arrival.addingTimeInterval(-1000)).age == 5)
+    #expect(Freshness(of: StoredResponse([.age: "5"]), at: arrival.addingTimeInterval(-0.5)).age == 5)
   }
 
   /// Derived values of a response are computed once; a changed copy has its own.

@@ -13,7 +13,8 @@
   /// validation (RFC 8246).
   case reloadRevalidatingCacheData
   /// Follow RFC 9111. If the network cannot be reached, or the connection fails, use a stored response of any age
-  /// (§4.2.4), unless the origin requires validation (`must-revalidate`, `no-cache`).
+  /// (§4.2.4), unless the origin requires validation (`must-revalidate`, `no-cache`), or the response is an error that
+  /// was never fresh.
   case returnCacheDataIfOffline
 }
 

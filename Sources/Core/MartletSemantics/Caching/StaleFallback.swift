@@ -28,7 +28,9 @@ package enum StaleFallback {
     let isReload = directives.contains("no-cache") || policy == .reloadRevalidatingCacheData
     let windows = [directives.validSeconds("stale-if-error"), isReload ? nil : control.validSeconds("stale-if-error")]
     if windows.contains(where: { $0.map { staleness <= Double($0) } ?? false }) { return .staleIfError }
-    return failure == .unreachable && policy == .returnCacheDataIfOffline ? .offline : nil
+    guard failure == .unreachable, policy == .returnCacheDataIfOffline else { return nil }
+    // An error that was never fresh says nothing about now: the caller would take "404" for "there is no network".
+    return stored.head.status.code < 400 || stored.facts.lifetime > 0 ? .offline : nil
   }
 
   /// Whether it is an error of RFC 5861 §4: 500, 502, 503, 504, or an unreachable origin.

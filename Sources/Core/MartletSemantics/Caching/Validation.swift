@@ -48,13 +48,14 @@ package enum Validation {
   }
 
   /// Replaces all lines of every received field (§3.2), except fields that are not stored, and fields that describe the
-  /// received bytes instead of the stored ones.
+  /// received bytes instead of the stored ones: a 304 may name the coding of a body that it does not have, although the
+  /// stored one is decoded, or has another.
   static func updated(
     _ stored: StoredResponse, with received: HTTPFields, requestTime: Date, responseTime: Date
   ) -> StoredResponse {
     var updated = stored
     var fields = StorageRule.storedFields(of: received)
-    fields.removeAll { $0 == .contentLength || $0 == .contentRange || (stored.isDecoded && $0 == .contentEncoding) }
+    fields.removeAll { [.contentLength, .contentRange, .contentEncoding].contains($0) }
     // If the tag was made weak for the stored body, it stays weak.
     if stored.head.fields[values: .eTag].first.map(EntityTag.isWeak) == true { fields.remove(.eTag) }
     // `Age` and `Date` belong to a message, not to the representation: with the old values, the validated response

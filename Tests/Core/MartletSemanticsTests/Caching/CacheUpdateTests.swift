@@ -102,14 +102,18 @@ struct CacheUpdateTests {
     #expect(VaryRule.matches(merged, ["Foo": "x"]))
   }
 
-  @Test func aDecodedBodyGetsNoContentEncodingFromA304() {
-    var decoded = stored
-    decoded.isDecoded = true
-    guard case .known(.confirm(let merged)) = receive(304, [.contentEncoding: "gzip"], stored: decoded) else {
+  /// The coding of the stored body, and whether it was decoded. The server may have sent the body without a coding and
+  /// name one in the 304, which has no body.
+  @Test(arguments: [(nil, true), (nil, false), ("br", false)] as [(String?, Bool)])
+  func aStoredBodyKeepsItsCoding(coding: String?, isDecoded: Bool) {
+    var response = stored
+    response.isDecoded = isDecoded
+    response.head.fields[.contentEncoding] = coding
+    guard case .known(.confirm(let merged)) = receive(304, [.contentEncoding: "gzip"], stored: response) else {
       Issue.record("expected .confirm")
       return
     }
-    #expect(!merged.head.fields.contains(.contentEncoding))
+    #expect(merged.head.fields[.contentEncoding] == coding)
   }
 
   @Test func connectionFieldsOfA304AreNotStored() {
@@ -181,6 +185,19 @@ struct CacheUpdateTests {
 
     #expect(
       StaleFallback.use(of: stored, for: RequestHead([:]), policy: policy, after: .unreachable, at: later) == expected)
+  }
+
+  /// Without a lifetime, an error says nothing about the time without a network.
+  @Test(
+    arguments: [
+      (404, [:], nil), (500, [.eTag: "\"a\""], nil), (404, [.cacheControl: "max-age=1"], .offline),
+      (404, [.lastModified: moment(-1000)], .offline), (200, [:], .offline), (301, [:], .offline),
+    ] as [(HTTPStatus, HTTPFields, StaleFallback.Use?)])
+  func aStoredErrorDoesNotStandForTheNetwork(status: HTTPStatus, fields: HTTPFields, expected: StaleFallback.Use?) {
+    let use = StaleFallback.use(
+      of: StoredResponse(fields, status: status), for: RequestHead([:]), policy: .returnCacheDataIfOffline,
+      after: .unreachable, at: later)
+    #expect(use == expected)
   }
 
   @Test(

@@ -2,6 +2,9 @@ public import MartletSemantics
 
 /// A warning that a file could not be used, was renamed, and was replaced by an empty one.
 ///
+/// Only a file that begins as a SQLite database is renamed. Any other file, and one that a symbolic link leads to, is
+/// left as it is: the store then cannot be opened, and its error names the file.
+///
 /// The old file is kept at ``movedTo``, with SQLite's two companion files. It stays until it is removed by hand, or
 /// until everything is removed from the store, for example when the user signs out. Even then, files that do not belong
 /// to the store, or whose header is damaged, are kept.
@@ -29,12 +32,17 @@ public struct SetAsideFile: Sendable, Hashable, CustomStringConvertible {
 
   /// A sentence with both files.
   public var description: String {
-    let what =
-      switch reason {
-      case .damaged: "is damaged"
-      case .foreign: "is not a file of this store"
-      case .newer: "was written by a later version"
-      }
-    return "'\(file.path)' \(what); it was set aside as '\(movedTo.path)', and an empty file replaced it"
+    "'\(file.path)' \(reason.words); it was set aside as '\(movedTo.path)', and an empty file replaced it"
+  }
+}
+
+extension SetAsideFile.Reason {
+  /// The reason in a sentence about the file.
+  var words: String {
+    switch self {
+    case .damaged: "is damaged"
+    case .foreign: "is not a file of this store"
+    case .newer: "was written by a later version"
+    }
   }
 }

@@ -18,7 +18,7 @@ struct Database: Sendable {
 
   /// Opens the file; creates it and its folder if they do not exist. On a full disk, later calls try this again.
   init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
-    let file = try DatabaseFile(url)
+    let file = try DatabaseFile(url, of: schema.application)
     opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
     writer = Writer(opener, writers)
     do {
@@ -78,7 +78,7 @@ struct Database: Sendable {
       do { try opener.discard() } catch { throw Self.wrap(error, opener.file) }
     }
     closeIdleConnections()
-    opener.file.removeSetAside(of: opener.schema.application)
+    opener.file.removeSetAside()
   }
 
   /// Deletes the file, whose data can be fetched again, if the disk has no space to write its journal into it: nothing
@@ -239,7 +239,7 @@ actor Writer {
       connection = nil
       try opener.discard()
     }
-    opener.file.removeSetAside(of: opener.schema.application)
+    opener.file.removeSetAside()
   }
 
   func discardIfStuck() throws {

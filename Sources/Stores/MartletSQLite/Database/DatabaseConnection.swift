@@ -49,11 +49,24 @@ final class DatabaseConnection: @unchecked Sendable {
     isOpenedReadOnly = sqlite3_db_readonly(opened, "main") == 1
     sqlite3_extended_result_codes(handle, 1)
     sqlite3_busy_timeout(handle, Self.busyMilliseconds)
+    if file.size > 0, let header = header(), !file.isDatabase(header) { throw file.notADatabase }
     if exclusively { try script("PRAGMA locking_mode = EXCLUSIVE") }
     // The first read opens the journal by name: if the name still refers to this file afterwards, file and journal
     // belong together.
     try run("PRAGMA user_version")
     guard identity == file.identity else { throw SQLiteFailure.fileMoved }
+  }
+
+  /// Returns the first 100 bytes of the file; nil if they cannot be read. They are read through SQLite, because closing
+  /// a descriptor of our own would release SQLite's locks in this process.
+  private func header() -> [UInt8]? {
+    var pointer: UnsafeMutablePointer<sqlite3_file>?
+    let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &pointer)
+    guard code == SQLITE_OK, let pointer, let methods = pointer.pointee.pMethods?.pointee else { return nil }
+    var header = [UInt8](repeating: 0, count: 100)
+    let read = methods.xRead?(pointer, &header, Int32(header.count), 0)
+    // SQLite fills the bytes that a shorter file does not have with zeros. (SQLITE_IOERR_SHORT_READ is a macro.)
+    return read == SQLITE_OK || read == SQLITE_IOERR | 2 << 8 ? header : nil
   }
 
   /// Opens an empty database in memory.

@@ -15,14 +15,21 @@ import Darwin
 struct DatabaseFile: Sendable {
   /// The path of the file itself: SQLite's files are beside it, not beside a symbolic link to it.
   let path: String
+  /// The symbolic link that led to the file; nil if none did.
+  private let link: String?
+  /// The application ID of the store's databases.
+  private let application: Int32
 
   private static let companions = ["", "-wal", "-shm"]
 
-  init(_ url: URL) throws(HTTPError) {
+  init(_ url: URL, of application: Int32) throws(HTTPError) {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
-    path = Self.target(of: url.absoluteURL.path)
+    let named = url.absoluteURL.path
+    path = Self.target(of: named)
+    link = path == named ? nil : named
+    self.application = application
   }
 
   /// Returns the path to which a symbolic link leads; the path itself if it is no link to an existing file.
@@ -43,9 +50,10 @@ struct DatabaseFile: Sendable {
   }
 
   /// Makes an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
-  /// files with the same permissions.
+  /// files with the same permissions. An existing file is not changed: it may be another program's.
   ///
-  /// - Throws: ``SQLiteFailure`` if the disk is full; otherwise ``Martlet/HTTPError``.
+  /// - Throws: ``SQLiteFailure`` if the disk is full; otherwise ``Martlet/HTTPError``, also if the path leads to
+  ///   something else than a regular file.
   func create() throws {
     try Self.makeFolder(folder)
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -54,22 +62,50 @@ struct DatabaseFile: Sendable {
     } else if errno != EEXIST {
       throw Self.failure(path, "cannot be created")
     } else {
-      for companion in Self.companions { Self.restrictPermissions(path + companion, isLinkFollowed: companion.isEmpty) }
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return }
+      throw HTTPError(.file, "\(shown) is not a regular file: name another file for the store", phase: .preparing)
     }
   }
 
-  /// Removes other users' permissions from a regular file. The caller's name may be a symbolic link; the names of
-  /// SQLite's files may not.
-  private static func restrictPermissions(_ path: String, isLinkFollowed: Bool) {
-    var status = stat()
-    guard (isLinkFollowed ? stat(path, &status) : lstat(path, &status)) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_mode & 0o077 != 0
-    else { return }
-    chmod(path, 0o600)
+  /// Removes other users' permissions from the files of a store, which are known to be its own.
+  func restrictPermissions() {
+    for companion in Self.companions {
+      var status = stat()
+      guard lstat(path + companion, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & 0o077 != 0
+      else { continue }
+      chmod(path + companion, 0o600)
+    }
   }
 
+  /// Whether a file begins as every SQLite database does, or has the store's application ID in its header: it may have
+  /// been damaged.
+  func isDatabase(_ header: [UInt8]) -> Bool {
+    header.starts(with: "SQLite format 3\0".utf8)
+      || withUnsafeBytes(of: application.bigEndian) { header.dropFirst(68).prefix(4).elementsEqual($0) }
+  }
+
+  /// The error of a file that no database begins with. It is another program's, or a text of the user, and stays.
+  var notADatabase: HTTPError {
+    HTTPError(
+      .file, "\(shown) is not a SQLite database, and is left as it is: name another file for the store, or remove it",
+      phase: .preparing)
+  }
+
+  /// The file in a message, with the link that led to it.
+  private var shown: String { link.map { "'\($0)', a link to '\(path)'," } ?? "'\(path)'" }
+
   /// Renames the file and its companions to the first unused `<name>.<reason>-<n>`, with n starting at 1.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` also for a file that a symbolic link led to: whoever made the link may not have
+  ///   meant this store.
   func setAside(because reason: SetAsideFile.Reason) throws -> SetAsideFile {
+    if link != nil {
+      throw HTTPError(
+        .file,
+        "\(shown) \(reason.words), and is left as it is because a link leads to it: name another file for the store, "
+          + "or remove it", phase: .preparing)
+    }
     var number = 1
     var target = name(number, reason)
     while Self.companions.contains(where: { Self.exists(target + $0) }) {
@@ -88,7 +124,7 @@ struct DatabaseFile: Sendable {
 
   /// Deletes the files of a store that were set aside as damaged or of a later version. Files of other programs, and
   /// those that lost their application ID through damage, are kept.
-  func removeSetAside(of application: Int32) {
+  func removeSetAside() {
     let name = URL(filePath: path).lastPathComponent
     let beginnings = [SetAsideFile.Reason.damaged, .newer].map { "\(name).\($0.rawValue)-" }
     for found in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
@@ -109,6 +145,12 @@ struct DatabaseFile: Sendable {
     var number: Int32 = 0
     guard pread(descriptor, &number, 4, 68) == 4 else { return nil }
     return Int32(bigEndian: number)
+  }
+
+  /// The size of the file in bytes. SQLite itself takes a file of one byte for an empty one.
+  var size: Int64 {
+    var status = stat()
+    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
 
   /// The size of the journal in bytes.

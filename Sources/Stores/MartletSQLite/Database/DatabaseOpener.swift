@@ -91,6 +91,7 @@ final class DatabaseOpener: Sendable {
     // If a file could be opened for writing, but is read-only after its header was read, the header is damaged.
     if connection.isReadOnly { throw Schema.Refusal(reason: .damaged) }
     try schema.apply(to: connection)
+    file.restrictPermissions()
     // Removed content may be in a journal that a process left behind, or that another reader kept from being emptied.
     _ = try? connection.emptyJournal()
     current.withLock { $0 = connection.identity }

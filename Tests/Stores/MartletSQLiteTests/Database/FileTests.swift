@@ -69,24 +69,55 @@ struct FileTests {
     #expect(bytes.range(of: Data("TheSecret".utf8)) == nil)
   }
 
-  @Test(arguments: [
-    Data("no database at all, but long enough to have a header".utf8), Data(repeating: 0xA5, count: 9_000),
-  ])
-  func aFileThatIsNotADatabaseIsSetAside(_ content: Data) async throws {
-    try content.write(to: folder.file("values.sqlite"))
+  /// A file that begins as a database, and is none after that.
+  private static let damaged = Data("SQLite format 3\0".utf8) + Data(repeating: 0xA5, count: 9_000)
+
+  @Test func aFileThatBeginsAsADatabaseIsSetAsideIfItIsDamaged() async throws {
+    try Self.damaged.write(to: folder.file("values.sqlite"))
     let warnings = Log<SetAsideFile>()
     let store = try open(warnings)
     try await store.set(Data([1]), for: "a")
     #expect(try await store.value(for: "a") == Data([1]))
     #expect(warnings.entries.map(\.reason) == [.damaged])
     #expect(warnings.entries.map(\.movedTo.lastPathComponent) == ["values.sqlite.damaged-1"])
-    #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-1")) == content)
+    #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-1")) == Self.damaged)
     #expect(warnings.entries.first?.description.contains("values.sqlite.damaged-1") == true)
+  }
+
+  /// The user's text, or another program's file, whose path was given to a store by mistake.
+  @Test(
+    arguments: [
+      Data("x".utf8), Data("127.0.0.1 localhost\n".utf8), Data(repeating: 0xA5, count: 9_000), Data(count: 5_000),
+    ], [false, true])
+  func aFileThatIsNoDatabaseIsLeftAsItIs(_ content: Data, isLinked: Bool) async throws {
+    let file = try folder.write(content, to: isLinked ? "theirs" : "values.sqlite")
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+    if isLinked {
+      try FileManager.default.createSymbolicLink(at: folder.file("values.sqlite"), withDestinationURL: file)
+    }
+    let names = try folder.names()
+
+    let error = #expect(throws: HTTPError.self) { try open() }
+
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("'\(file.path)'") == true)
+    #expect(error?.message.contains("is not a SQLite database") == true)
+    #expect(try folder.names() == names)
+    #expect(try Data(contentsOf: file) == content)
+    #expect(try folder.permissions(of: file.lastPathComponent) == 0o644)
+  }
+
+  @Test func whatIsNotARegularFileIsNoStore() throws {
+    let pipe = folder.file("values.sqlite")
+    #expect(mkfifo(pipe.path, 0o600) == 0)
+    let error = #expect(throws: HTTPError.self) { try open() }
+    #expect(error?.message.contains("'\(pipe.path)' is not a regular file") == true)
+    #expect(try folder.names() == ["values.sqlite"])
   }
 
   @Test(arguments: ["", "-wal"])
   func settingAsideDoesNotReplaceALink(_ companion: String) async throws {
-    try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
+    try Self.damaged.write(to: folder.file("values.sqlite"))
     let link = folder.file("values.sqlite.damaged-1" + companion)
     try FileManager.default.createSymbolicLink(at: link, withDestinationURL: folder.file("nowhere"))
     let warnings = Log<SetAsideFile>()
@@ -111,20 +142,37 @@ struct FileTests {
   }
 
   @Test func aSymbolicLinkLeadsToTheFileAndWhatIsBesideIt() async throws {
-    let content = Data(repeating: 0xA5, count: 9_000)
-    try folder.write(content, to: "elsewhere/real.sqlite")
+    try folder.write(Data(), to: "elsewhere/real.sqlite")
     try FileManager.default.createSymbolicLink(
       at: folder.file("values.sqlite"), withDestinationURL: folder.file("elsewhere/real.sqlite"))
-    let warnings = Log<SetAsideFile>()
 
-    let store = try open(warnings)
+    let store = try open()
     try await store.set(Data([1]), for: "a")
 
-    #expect(warnings.entries.map(\.movedTo.lastPathComponent) == ["real.sqlite.damaged-1"])
-    #expect(try Data(contentsOf: folder.file("elsewhere/real.sqlite.damaged-1")) == content)
     #expect(try folder.permissions(of: "elsewhere/real.sqlite-wal") == 0o600)
     #expect(try folder.names() == ["elsewhere", "values.sqlite"])
     #expect(try await store.keys() == ["a"])
+  }
+
+  /// The link may be a mistake: the database of another program would vanish from its place.
+  @Test(arguments: [true, false]) func aFileThatALinkLeadsToIsNotSetAside(isDamaged: Bool) async throws {
+    if isDamaged {
+      try Self.damaged.write(to: folder.file("theirs"))
+    } else {
+      try RawDatabase.run("CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", on: folder.file("theirs"))
+    }
+    let content = try Data(contentsOf: folder.file("theirs"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("theirs").path)
+    try FileManager.default.createSymbolicLink(
+      at: folder.file("values.sqlite"), withDestinationURL: folder.file("theirs"))
+
+    let error = #expect(throws: HTTPError.self) { try open() }
+
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains("'\(folder.file("values.sqlite").path)', a link to") == true)
+    #expect(try folder.names() == ["theirs", "values.sqlite"])
+    #expect(try Data(contentsOf: folder.file("theirs")) == content)
+    #expect(try folder.permissions(of: "theirs") == 0o644)
   }
 
   @Test func everyDamagedFileIsKept() async throws {
@@ -132,9 +180,10 @@ struct FileTests {
       for name in try folder.names() where !name.contains("damaged") {
         try FileManager.default.removeItem(at: folder.file(name))
       }
-      try Data(repeating: UInt8(number), count: 5_000).write(to: folder.file("values.sqlite"))
+      let content = Self.damaged + Data([UInt8(number)])
+      try content.write(to: folder.file("values.sqlite"))
       _ = try open()
-      #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-\(number)")).first == UInt8(number))
+      #expect(try Data(contentsOf: folder.file("values.sqlite.damaged-\(number)")) == content)
     }
   }
 
@@ -202,7 +251,7 @@ struct FileTests {
   }
 
   @Test func processesThatFindTheSameDamageShareTheNewFile() async throws {
-    try Data(repeating: 0xA5, count: 9_000).write(to: folder.file("values.sqlite"))
+    try Self.damaged.write(to: folder.file("values.sqlite"))
     let path = folder.file("values.sqlite").path
     let others = try (1...3).map { try OtherProcess("value", path, "key \($0)", "x") }
     let store = try open()
@@ -300,7 +349,7 @@ struct FileTests {
     try FileManager.default.createDirectory(at: folder.file("values.sqlite"), withIntermediateDirectories: true)
     let error = #expect(throws: HTTPError.self) { try open() }
     #expect(error?.kind == .file)
-    #expect(error?.message.contains("values.sqlite' cannot be opened") == true)
+    #expect(error?.message.contains("values.sqlite' is not a regular file") == true)
     #expect(try folder.permissions(of: "values.sqlite") & 0o100 != 0, "permissions of folders are not changed")
   }
 

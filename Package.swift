@@ -39,7 +39,7 @@ let package = Package(
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    .systemLibrary(name: "CSockets"),
+    .systemLibrary(name: "CSockets"), .systemLibrary(name: "CFiles"),
     .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
     .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -57,8 +57,8 @@ let package = Package(
     .target(
       name: "MartletEngine",
       dependencies: [
-        "MartletSemantics",
-        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        "MartletSemantics", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
+        .target(name: "CFiles", condition: .when(platforms: [.linux])),
         .target(name: "CPSL", condition: .when(platforms: [.linux])),
         .target(name: "CZlib", condition: .when(platforms: [.linux])),
         .target(name: "CBrotli", condition: .when(platforms: [.linux])),
@@ -193,7 +193,7 @@ let package = Package(
       name: "MartletEngineTests",
       dependencies: [
         "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles", "TestServers",
-        "TestSupport",
+        "TestSupport", .target(name: "CFiles", condition: .when(platforms: [.linux])),
       ]),
     .testTarget(
       name: "MartletSignInTests",
@@ -357,7 +357,7 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
+    "CBrotli", "CCrypto", "CFiles", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
     "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "MartletToolImages", "martlet-plain-tool", "martlet-tool"],

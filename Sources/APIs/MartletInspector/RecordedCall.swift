@@ -239,7 +239,7 @@ extension RecordedCall.Content {
 
   private mutating func keep(_ progress: Event.Progress, at time: Duration) {
     if progress.direction == .received {
-      outcome.received += progress.completed - (current.received.progress?.completed ?? 0)
+      outcome.received += progress.completed - (current.received.progress?.completed ?? progress.offset)
     }
     current[progress.direction].progress = progress
     current[progress.direction].time = time

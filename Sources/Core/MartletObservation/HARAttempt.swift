@@ -64,7 +64,7 @@ package struct HARAttempt: Sendable {
       case .sent:
         sentCount = progress.completed
         marks.sent = time
-      case .received: receivedCount = progress.completed
+      case .received: receivedCount = progress.completed - progress.offset
       }
     case .bytes(let bytes, let direction, _): add(bytes, direction)
     case .message(let message): messages.append(message, at: started + time.inMilliseconds / 1000)

@@ -1,6 +1,7 @@
 import CPNG
 import CTurboJPEG
 import CWebP
+import MartletEngine
 
 /// Encodes bitmaps as JPEG, PNG or WebP files.
 ///
@@ -38,11 +39,15 @@ public enum ImageEncoder {
     return data
   }
 
-  /// Encodes an image and writes the file atomically: a temporary file is written and then renamed.
+  /// Encodes an image and writes the file, which appears when it is complete. A replaced file passes on its
+  /// permissions, as for downloads; a device or a pipe is not replaced.
   ///
-  /// - Throws: ``ImageError`` as ``encode(_:as:)``, or Foundation's error if the file cannot be written.
+  /// - Throws: ``ImageError`` as ``encode(_:as:)``, or `HTTPError` of the kind `file` if the file cannot be written.
   public static func write(_ bitmap: Bitmap, to url: URL, as encoding: ImageEncoding) throws {
-    try encode(bitmap, as: encoding).write(to: url, options: .atomic)
+    let data = try encode(bitmap, as: encoding)
+    let file = try PartialFile(for: url, phase: nil)
+    try file.append(data)
+    try file.complete()
   }
 }
 

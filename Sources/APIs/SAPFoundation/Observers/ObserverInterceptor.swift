@@ -229,7 +229,7 @@ struct TaskListener: EventListener {
         state.counts.received = progress.completed
         state.counts.expectedToReceive = progress.total ?? -1
       }
-      return (progress.completed - state.counts.received, Handed(value: state.progress))
+      return (progress.completed - max(state.counts.received, progress.offset), Handed(value: state.progress))
     }
     if shown.value != nil {
       task.session.callbacks.add {

@@ -1,3 +1,5 @@
+import Glibc
+import MartletEngine
 import MartletImages
 import Testing
 
@@ -97,8 +99,15 @@ struct EncodingTests {
 
     #expect(try ImageDecoder.decode(Data(contentsOf: file)) == picture())
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()) == ["picture.png"])
-    #expect(throws: (any Error).self) {
+    #expect(throws: HTTPError.self) {
       try ImageEncoder.write(picture(), to: folder.appending(path: "missing/picture.png"), as: .png)
     }
+
+    let pipe = folder.appending(path: "pipe")
+    #expect(mkfifo(pipe.path(), 0o600) == 0)
+    #expect(throws: HTTPError.self) { try ImageEncoder.write(picture(), to: pipe, as: .png) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted() == ["picture.png", "pipe"])
+    var status = stat()
+    #expect(lstat(pipe.path(), &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
   }
 }

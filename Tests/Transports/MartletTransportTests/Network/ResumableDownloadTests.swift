@@ -10,17 +10,17 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct ResumableDownloadTests {
-  private let session = HTTPSession.uncached()
-  private let folder: TemporaryFolder
-  private let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) })
+  let session = HTTPSession.uncached()
+  let folder: TemporaryFolder
+  let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) })
 
   init() throws { folder = try TemporaryFolder() }
 
-  private var file: URL { folder.file("file.bin") }
+  var file: URL { folder.file("file.bin") }
   private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.url.path)) ?? [] }
 
   /// Serves `content` with ranges, like `StaticFolder`. The first replies are cut off after the given numbers of bytes.
-  private func server(cuts: [Int64], change: @escaping @Sendable (Reply, Int) -> Reply = { reply, _ in reply }) throws
+  func server(cuts: [Int64], change: @escaping @Sendable (Reply, Int) -> Reply = { reply, _ in reply }) throws
     -> LoopbackServer
   {
     let root = try TemporaryFolder()
@@ -36,7 +36,7 @@ struct ResumableDownloadTests {
     }
   }
 
-  private func request(_ server: LoopbackServer, resumptions: Int) -> HTTPRequest {
+  func request(_ server: LoopbackServer, resumptions: Int) -> HTTPRequest {
     var request = HTTPRequest(.get, server.url("/data"))
     request.options.downloadResumptions = resumptions
     return request
@@ -181,6 +181,7 @@ struct ResumableDownloadTests {
 
     let error = await #expect(throws: HTTPError.self) { try await download.value }
     #expect(error?.kind == .cancelled && error?.request?.url == request.url)
+    #expect((error?.underlying as? HTTPError)?.kind == .connectionLost)
   }
 
   @Test func cancelledDownloadCanBeResumed() async throws {

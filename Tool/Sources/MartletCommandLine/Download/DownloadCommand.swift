@@ -35,7 +35,7 @@ struct DownloadCommand {
   /// Downloads, and reports the file's name on standard error, except with `--quiet`.
   func run() async throws {
     let saved = (try? Data(contentsOf: state)).flatMap { try? JSONDecoder().decode(DownloadResumption.self, from: $0) }
-    progress.begin(at: saved?.byteCount ?? 0)
+    progress.begin()
     let response: HTTPResponse
     do {
       response = try await call.session.resumableDownload(for: call.request, to: destination, resuming: saved)
@@ -74,7 +74,9 @@ struct DownloadCommand {
     let name = DownloadName.name(response.fields, response.url)
     if overwrites {
       let file = surroundings.folder.appending(component: name)
-      guard rename(destination.path, file.path) == 0 else { throw failure(file) }
+      do throws(HTTPError) { try FileReplacement.move(destination, to: file) } catch {
+        throw failure(file, because: error)
+      }
       return file
     }
     for number in 0..<10_000 {
@@ -94,7 +96,8 @@ struct DownloadCommand {
     throw failure(surroundings.folder.appending(component: name))
   }
 
-  private func failure(_ file: URL) -> HTTPError {
-    HTTPError(.file, "'\(file.path)' cannot be written; the download is '\(destination.path)'", phase: .receiving)
+  private func failure(_ file: URL, because error: HTTPError? = nil) -> HTTPError {
+    let reason = error?.message ?? "'\(file.path)' cannot be written"
+    return HTTPError(.file, "\(reason); the download is '\(destination.path)'", phase: .receiving)
   }
 }

@@ -12,7 +12,6 @@ final class DownloadProgress: EventListener {
   private static let interval = Duration.milliseconds(100)
 
   private struct State: Sendable {
-    var offset: Int64 = 0
     var start = Duration.zero
     var shown: Duration?
     var isEnded = false
@@ -25,19 +24,13 @@ final class DownloadProgress: EventListener {
     isShown = output.isTerminal && !isQuiet
   }
 
-  /// Begins with the bytes of an earlier try.
-  func begin(at offset: Int64) {
-    state.withLock { ($0.offset, $0.start) = (offset, stopwatch.elapsed) }
-  }
+  /// Begins to measure the speed.
+  func begin() { state.withLock { $0.start = stopwatch.elapsed } }
 
-  var events: Event.Kinds { isShown ? [.response, .progress] : [] }
+  var events: Event.Kinds { isShown ? .progress : [] }
 
   func receive(_ event: Event, in call: Call) {
-    switch event {
-    case .response(let head, _) where head.status == .ok: state.withLock { $0.offset = 0 }  // from the beginning
-    case .progress(let progress) where progress.direction == .received: show(progress)
-    default: break
-    }
+    if case .progress(let progress) = event, progress.direction == .received { show(progress) }
   }
 
   private func show(_ progress: Event.Progress) {
@@ -46,7 +39,7 @@ final class DownloadProgress: EventListener {
       let isDue = state.shown.map { now - $0 >= Self.interval } ?? true
       guard !state.isEnded, isDue || progress.completed == progress.total else { return nil }
       state.shown = now
-      return Self.line(progress, offset: state.offset, elapsed: now - state.start, columns: output.columns)
+      return Self.line(progress, elapsed: now - state.start, columns: output.columns)
     }
     guard let line else { return }
     do throws(OutputError) { try output.write("\r\u{1B}[K" + line) } catch {}
@@ -63,14 +56,12 @@ final class DownloadProgress: EventListener {
   }
 
   /// `[████████░░░░░░░░]  47 %  1.2 MB of 2.5 MB  840 kB/s  2 s left`.
-  static func line(_ progress: Event.Progress, offset: Int64, elapsed: Duration, columns: Int) -> String {
-    let done = offset + progress.completed
+  static func line(_ progress: Event.Progress, elapsed: Duration, columns: Int) -> String {
+    let done = progress.completed
     let seconds = elapsed.inMilliseconds / 1000
-    let rate = seconds > 0.05 ? Double(progress.completed) / seconds : nil
+    let rate = seconds > 0.05 ? Double(done - progress.offset) / seconds : nil
     let speed = rate.map { "  \(Quantity.text(Int64($0)))/s" } ?? ""
-    // A server may announce any length.
-    let (total, overflows) = offset.addingReportingOverflow(progress.total ?? 0)
-    guard progress.total != nil, total > 0, !overflows else { return "\(Quantity.text(done))\(speed)" }
+    guard let total = progress.total, total > 0 else { return "\(Quantity.text(done))\(speed)" }
     let fraction = min(1, Double(done) / Double(total))
     var text = "\(Int(fraction * 100)) %  \(Quantity.text(done)) of \(Quantity.text(total))\(speed)"
     if let rate, rate > 0, done < total {

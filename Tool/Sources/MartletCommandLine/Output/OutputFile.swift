@@ -29,30 +29,19 @@ struct OutputFile: Sendable {
   /// Writes to the file: a regular one appears when it is complete.
   struct Writer {
     fileprivate let target: OutputFile
-    fileprivate let file: PartialFile?
-    fileprivate let special: (output: DescriptorOutput, descriptor: Int32)?
+    fileprivate let file: DestinationFile
 
-    func append(_ chunk: Data) throws {
-      try file?.append(chunk)
-      try special?.output.write(Array(chunk))
-    }
+    func append(_ chunk: Data) async throws { try await file.append(chunk) }
 
-    func complete() throws {
-      if let file {
-        // It may have appeared in the meantime.
-        guard target.overwrites || access(target.url.path, F_OK) != 0 else { throw target.exists }
-        try file.complete()
-      }
-      if let special { close(special.descriptor) }
+    func complete() async throws {
+      // It may have appeared in the meantime.
+      let isTaken = !target.overwrites && !target.isSpecial && access(target.url.path, F_OK) == 0
+      if isTaken { throw target.exists }
+      try await file.complete()
     }
   }
 
   func open() throws(HTTPError) -> Writer {
-    guard isSpecial else {
-      return Writer(target: self, file: try PartialFile(for: url, phase: .receiving), special: nil)
-    }
-    let descriptor = Glibc.open(url.path, O_WRONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw HTTPError(.file, "'\(url.path)' cannot be written", phase: .receiving) }
-    return Writer(target: self, file: nil, special: (DescriptorOutput(descriptor), descriptor))
+    Writer(target: self, file: try DestinationFile(for: url, phase: .receiving))
   }
 }

@@ -51,6 +51,8 @@ struct RequestComposition {
     var request = HTTPRequest(method, url, query: try query(), body: body ?? .empty)
     request.fields[.accept] = isJSON(body) ? "application/json, */*;q=0.5" : "*/*"
     request.fields[.userAgent] = "\(Catalogue.program)/\(Catalogue.version)"
+    // As curl: the file is the server's, whose name would be wrong for a decoded one.
+    if arguments.has(.remoteName) || arguments.has(.download) { request.fields[.acceptEncoding] = "identity" }
     try setFields(of: &request)
     return request
   }

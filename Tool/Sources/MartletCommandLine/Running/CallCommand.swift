@@ -169,7 +169,7 @@ struct CallCommand {
   /// Writes the body to a file, whatever the status.
   private func write(_ body: ResponseBody, to file: OutputFile) async throws {
     let writer = try file.open()
-    for try await chunk in body { try writer.append(chunk) }
-    try writer.complete()
+    for try await chunk in body { try await writer.append(chunk) }
+    try await writer.complete()
   }
 }

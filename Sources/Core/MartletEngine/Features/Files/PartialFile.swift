@@ -9,30 +9,24 @@ import Musl
 import Darwin
 #endif
 
-/// A file that is renamed to its destination when it is complete, and removed unless it is completed or kept.
+/// A file that takes the place of its destination when it is complete, and is removed unless it is completed or kept.
+/// Only a regular file is replaced: see ``FileReplacement``.
 ///
 /// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
 package final class PartialFile: Sendable {
-  private let destination: String
+  private let replacement: FileReplacement
   private let path: String
   private let descriptor: Int32
-  private let access: Access
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
   /// The permissions of a file.
   package enum Access: Sendable {
-    /// The permissions of the replaced file. Without one, read and write for everybody, minus the process's `umask`. A
-    /// symbolic link stands for the file that it leads to.
+    /// Those of the replaced file, with its owner, group and extended attributes, as far as this process may set them.
+    /// Without one, read and write for everybody, minus the process's `umask`. A symbolic link stands for the file that
+    /// it leads to, and so does each name of a file that has several.
     case standard
-    /// Read and write for the owner. A symbolic link is replaced, not followed, so that a secret is not written where
-    /// it leads.
+    /// Read and write for the owner. A link is replaced, not followed, so that a secret is not written where it leads.
     case ownerOnly
-
-    func place(of destination: URL) throws(FileStatus.UnfollowedLink) -> URL {
-      try self == .standard ? FileStatus.followingLinks(destination) : destination
-    }
-
-    func mode(replacing old: FileStatus?) -> mode_t { self == .standard ? old?.permissions ?? 0o666 : 0o600 }
   }
 
   /// - Parameters:
@@ -43,20 +37,13 @@ package final class PartialFile: Sendable {
   package init(
     for url: URL, label: String? = nil, access: Access = .standard, phase: HTTPError.Phase?
   ) throws(HTTPError) {
-    guard url.isFileURL else {
-      throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: phase)
-    }
-    let place: URL
-    do { place = try access.place(of: url) } catch {
-      throw .file(url.path, "cannot be written", code: error.code, phase: phase)
-    }
-    destination = place.path
-    self.access = access
+    replacement = try FileReplacement(of: url, access, phase: phase)
+    let place = replacement.url
     let name = PartialFileName(label: label ?? PartialFileName.label(for: place), id: .random(in: .min ... .max))
     path = place.deletingLastPathComponent().appending(component: name.text).path
-    let mode = access.mode(replacing: .named(destination))
+    let mode = replacement.initialMode
     descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw .file(destination, "cannot be written", code: errno, phase: phase) }
+    guard descriptor >= 0 else { throw .file(place.path, "cannot be written", code: errno, phase: phase) }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
   }
@@ -65,11 +52,11 @@ package final class PartialFile: Sendable {
   /// exactly that file: with a name as made by ``init(for:label:access:phase:)``, the recorded device, inode and size,
   /// one link, and not in use. No other file is touched.
   init?(resuming resumption: DownloadResumption, for url: URL, label: String?, access: Access) {
-    guard url.isFileURL, resumption.byteCount > 0, let url = try? access.place(of: url),
+    guard resumption.byteCount > 0, let replacement = try? FileReplacement(of: url, access, phase: nil),
       let name = PartialFileName(resumption.file.lastPathComponent),
-      name.label == label ?? PartialFileName.label(for: url)
+      name.label == label ?? PartialFileName.label(for: replacement.url)
     else { return nil }
-    let path = url.deletingLastPathComponent().appending(component: name.text).path
+    let path = replacement.url.deletingLastPathComponent().appending(component: name.text).path
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     // Checked again under the lock: the download that held it may have changed, renamed or removed the file.
@@ -80,8 +67,7 @@ package final class PartialFile: Sendable {
       close(descriptor)
       return nil
     }
-    destination = url.path
-    self.access = access
+    self.replacement = replacement
     self.path = path
     self.descriptor = descriptor
     state = Mutex((resumption.byteCount, true))
@@ -132,18 +118,19 @@ package final class PartialFile: Sendable {
   /// Sets whether an incomplete file is kept.
   func keep(_ isKept: Bool) { state.withLock { $0.isKept = isKept } }
 
-  /// Renames the file to its destination, replacing a file there.
+  /// Puts the file in the place of its destination.
+  ///
+  /// - Throws: an error of kind `.file` also if there is something else than a regular file in the meantime.
   package func complete() throws(HTTPError) {
     // A full disk may show only now.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be written", errno) }
-    if access == .standard, let old = FileStatus.named(destination)?.permissions { fchmod(descriptor, old) }
-    guard rename(path, destination) == 0 else { throw failure("cannot be replaced", errno) }
+    try replacement.take(path, descriptor)
     keep(true)
   }
 
   /// Returns the error of a call that failed after the file was opened.
   private func failure(_ what: String, _ code: Int32) -> HTTPError {
-    .file(destination, what, code: code, phase: .receiving)
+    .file(replacement.url.path, what, code: code, phase: .receiving)
   }
 
   deinit {

@@ -171,7 +171,7 @@ struct CallSummary: Sendable {
     case .progress(let progress):
       switch progress.direction {
       case .sent: sent = progress.completed
-      case .received: received = progress.completed
+      case .received: received = progress.completed - progress.offset
       }
     case .message(let message): messages.add(message)
     case .response(let head, _): response = head

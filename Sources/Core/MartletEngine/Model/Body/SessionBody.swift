@@ -11,7 +11,7 @@ final class SessionBody: BodySource {
   private let request: RequestHead
   private let response: ResponseHead
   private let history: [AttemptRecord]
-  private let state = Mutex((count: Int64(0), isFinished: false))
+  private let state = Mutex((count: Int64(0), offset: Int64(0), isFinished: false))
 
   /// - Parameters:
   ///   - response: the response that the loop returned.
@@ -63,13 +63,17 @@ final class SessionBody: BodySource {
 
   /// Counts and reports a chunk.
   private func report(_ chunk: Data) throws(HTTPError) {
-    let count = state.withLock { state in
+    let (count, offset) = state.withLock { state in
       state.count += Int64(chunk.count)
-      return state.count
+      return (state.count, state.offset)
     }
     if let limit, count > limit { throw .bodyTooLarge(limit: limit) }
-    call.reportReceived(chunk, completed: count, of: length)
+    call.reportReceived(chunk, completed: count, of: length, after: offset)
   }
+
+  /// Records that the body is the rest of one of which earlier responses brought the beginning. Its progress counts
+  /// the whole. Called before the body is read.
+  func follow(_ beginning: Int64) { state.withLock { $0.offset = beginning } }
 
   /// Ends the call with an error, and returns the error with the call's context.
   func ended(by error: any Error) -> HTTPError {
@@ -155,9 +159,13 @@ extension Call {
   ///   - chunk: the bytes.
   ///   - count: how many bytes the caller has, including these.
   ///   - length: how many there will be; nil if it is not known.
-  func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?) {
+  ///   - offset: how many bytes of the file earlier responses brought.
+  func reportReceived(_ chunk: Data, completed count: Int64, of length: Int64?, after offset: Int64 = 0) {
     if events.contains(.bytes) { emit(.bytes(chunk, .received, attempt: currentAttempt)) }
-    if events.contains(.progress) { emit(.progress(Event.Progress(.received, completed: count, total: length))) }
+    guard events.contains(.progress) else { return }
+    // A server may announce any length.
+    let total = length.flatMap { offset.addingReportingOverflow($0).overflow ? nil : offset + $0 }
+    emit(.progress(Event.Progress(.received, completed: offset + count, total: total, offset: offset)))
   }
 }
 

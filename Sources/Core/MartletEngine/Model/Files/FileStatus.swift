@@ -17,18 +17,41 @@ struct FileStatus {
   }
 
   let identity: Identity
+  /// The kinds of files that writers and readers distinguish.
+  enum Kind {
+    case regular, folder, link, pipe, socket, device
+  }
+
+  let kind: Kind
   let size: Int64
+  let owner: uid_t
+  let group: gid_t
+  /// The number of its names.
+  let links: UInt64
+  /// Whether it has space on a disk. A file that is made when it is read has none.
+  let hasBlocks: Bool
+  private let mode: mode_t
+
   /// Whether it is a regular file of this process's user with one link.
-  let isOwnAndSingle: Bool
+  var isOwnAndSingle: Bool { kind == .regular && links == 1 && owner == geteuid() }
   /// The permissions of a regular file; nil for anything else.
-  let permissions: mode_t?
+  var permissions: mode_t? { kind == .regular ? mode & 0o777 : nil }
 
   private init(_ status: stat) {
     identity = Identity(device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino))
     size = Int64(status.st_size)
-    let isRegular = status.st_mode & S_IFMT == S_IFREG
-    isOwnAndSingle = isRegular && status.st_nlink == 1 && status.st_uid == geteuid()
-    permissions = isRegular ? status.st_mode & 0o777 : nil
+    mode = status.st_mode
+    hasBlocks = status.st_blocks > 0
+    (owner, group, links) = (status.st_uid, status.st_gid, UInt64(status.st_nlink))
+    kind =
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: .regular
+      case S_IFDIR: .folder
+      case S_IFLNK: .link
+      case S_IFIFO: .pipe
+      case S_IFSOCK: .socket
+      default: .device
+      }
   }
 
   static func of(_ descriptor: Int32) -> FileStatus? {
@@ -40,6 +63,12 @@ struct FileStatus {
   static func named(_ path: String) -> FileStatus? {
     var status = stat()
     return lstat(path, &status) == 0 ? FileStatus(status) : nil
+  }
+
+  /// The status of the file that a path leads to; nil if there is none, or a link is not followed.
+  static func following(_ path: String) -> FileStatus? {
+    var status = stat()
+    return stat(path, &status) == 0 ? FileStatus(status) : nil
   }
 
   /// The error of a symbolic link that the system does not follow.

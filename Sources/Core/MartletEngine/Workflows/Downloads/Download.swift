@@ -5,10 +5,21 @@ extension HTTPSession {
   /// off the caller's actor.
   ///
   /// The bytes are written to a hidden file in the same folder, which replaces the destination at the end and is
-  /// removed if the download fails. A replaced file passes its permissions on. If the destination is a symbolic link,
-  /// it stays, and the file that it leads to is written. After a lost connection the download is resumed up to
-  /// ``RequestOptions/downloadResumptions`` times. The response is not stored in the cache, unless
-  /// ``RequestOptions/storesDownloads`` is set.
+  /// removed if the download fails:
+  /// - A replaced file passes on its permissions, and its owner, group and extended attributes as far as the process
+  ///   may set them.
+  /// - If the destination is a symbolic link, it stays, and the file that it leads to is written.
+  /// - A file with several names (hard links) is overwritten at the end, so that all of them show the new content; if
+  ///   the process may not write to it, it is replaced, and the other names keep the old content. A mount point is
+  ///   overwritten, too. During that moment other programs may read an incomplete file.
+  /// - A device or a named pipe is never replaced: it gets the bytes as they arrive. A pipe's reader is waited for.
+  ///
+  /// After a lost connection the download is resumed up to ``RequestOptions/downloadResumptions`` times. A final
+  /// refusal meanwhile, such as 403 or 404, is an error of kind `.unexpectedResponse`. The response is not stored in
+  /// the cache, unless ``RequestOptions/storesDownloads`` is set.
+  ///
+  /// `Accept-Encoding: identity` is sent unless the request has the field, and no content coding is decoded: the file
+  /// has the bytes that the server has, so that an archive that is labelled with a coding stays one.
   ///
   /// - Parameters:
   ///   - request: the request.
@@ -27,8 +38,7 @@ extension HTTPSession {
   /// Downloads like ``download(for:to:expecting:)``, but the file appears only if it has the given digest. Runs off the
   /// caller's actor.
   ///
-  /// To check it, the whole file is read again, including a part from an earlier run. `Accept-Encoding: identity` is
-  /// sent unless the request has the field.
+  /// To check it, the whole file is read again, including a part from an earlier run. A device or a pipe is refused.
   ///
   /// - Throws: ``HTTPError``, of kind `.digestMismatch` if the file has another digest, or the server sends none.
   ///   Nothing of the file is then kept.
@@ -56,7 +66,7 @@ extension HTTPSession {
   /// changed, or the server does not support ranges, the download starts again, so that the file never mixes two
   /// versions. Resuming needs a strong validator: a strong `ETag`, or else a `Last-Modified` of at least a second
   /// before the response's `Date`. Only a GET without a `Range` can be resumed; any other request is downloaded like
-  /// ``download(for:to:expecting:)``. `Accept-Encoding: identity` is sent unless the request has the field.
+  /// ``download(for:to:expecting:)``, and so is a download to a device or a pipe.
   ///
   /// - Parameters:
   ///   - request: the request; when resuming, the same request with valid credentials.
@@ -114,11 +124,11 @@ struct Download {
   private let session: HTTPSession
   /// The request, with its options in the session.
   private let request: HTTPRequest
-  private let file: PartialFile
+  private let file: DestinationFile
   private let expecting: StatusExpectation
   private let deadline: Deadline?
-  /// Whether a failed download keeps its bytes.
-  private let keeps: Bool
+  /// The file that a failed download keeps; nil if it keeps none.
+  private let kept: PartialFile?
   private var validator: String?
   private var size: Int64?
   private let digest: FileDigest?
@@ -158,22 +168,27 @@ struct Download {
     }
     self.request = request
     context = (request.head, nil, [])
-    var resumption: DownloadResumption?
-    if isWhole, case .bytes(let earlier) = remainder { (keeps, resumption) = (true, earlier) } else { keeps = false }
-    if let resumption, resumption.url == request.url,
+    if isWhole, case .bytes(let resumption?) = remainder, resumption.url == request.url,
       let file = PartialFile(
         resuming: resumption, for: destination.url, label: destination.label, access: destination.access)
     {
-      self.file = file
+      (self.file, kept) = (.partial(file), file)
       (validator, size) = (resumption.validator, resumption.size)
-    } else {
-      do {
-        file = try PartialFile(
-          for: destination.url, label: destination.label, access: destination.access, phase: .preparing)
-      } catch {
-        throw error.addingContext(request: context.request, response: nil, history: [])
-      }
+      return
     }
+    do throws(HTTPError) {
+      file = try DestinationFile(
+        for: destination.url, label: destination.label, access: destination.access, phase: .preparing)
+      if digest != nil, file.partial == nil { throw Self.unverifiable(destination.url) }
+    } catch {
+      throw error.addingContext(request: context.request, response: nil, history: [])
+    }
+    if isWhole, case .bytes = remainder { kept = file.partial } else { kept = nil }
+  }
+
+  private static func unverifiable(_ url: URL) -> HTTPError {
+    HTTPError(
+      .file, "'\(url.path)' cannot be read again to verify it: download to a regular file", phase: .preparing)
   }
 
   mutating func run() async throws(HTTPError) -> HTTPResponse {
@@ -186,17 +201,23 @@ struct Download {
 
   /// Sends requests until the file is complete.
   private mutating func fetch() async throws(HTTPError) -> HTTPResponse {
-    var loss: HTTPError?
+    var isResuming = false
     while true {
       let before = file.count
       do throws(HTTPError) {
-        if let response = try await call(after: loss) { return response }
+        if let response = try await call() { return response }
       } catch {
-        guard resumptionsLeft > 0, point != nil, error.isLoss else { throw error }
-        loss = error
+        // A server that is overloaded while it resumes is no reason to give up; any other refusal is final.
+        let isTemporary = error.isLoss || (isResuming && error.kind == .unexpectedResponse && error.isTransient)
+        guard resumptionsLeft > 0, point != nil, isTemporary else { throw error }
+        isResuming = true
         resumptionsLeft -= 1
         if file.count > before { rule.succeeded() } else { rule.failed() }
-        do { try await wait() } catch { throw HTTPError(wrapping: error) }
+        do { try await wait() } catch let end {
+          var ended = HTTPError(wrapping: end)
+          ended.underlying = error  // why it waited
+          throw ended
+        }
       }
     }
   }
@@ -208,7 +229,7 @@ struct Download {
   }
 
   /// Returns nil if the download has to start again.
-  private mutating func call(after loss: HTTPError?) async throws(HTTPError) -> HTTPResponse? {
+  private mutating func call() async throws(HTTPError) -> HTTPResponse? {
     let point = point
     let part = part(from: point)
     context = (part.head, nil, [])
@@ -220,12 +241,13 @@ struct Download {
     case .append(let size):
       self.size = size
       sentDigest = FileDigest.named(by: response) ?? sentDigest
+      response.body.ofSession?.follow(file.count)
     case .whole:
       guard expecting.accepts(response.status) else { throw await session.unexpected(response) }
       try begin(response)
     case .complete:
       response.body.endUnread()
-      try complete()
+      try await complete()
       response.status = .ok  // The caller did not request the range that the 416 refers to.
       response.body = .empty
       return response
@@ -235,14 +257,13 @@ struct Download {
       try file.empty()
       return nil
     case .other:
-      if loss == nil, response.status != .partialContent {
-        guard expecting.accepts(response.status) else { throw await session.unexpected(response) }
-        keepFile()
-        return response
+      guard response.status != .partialContent else {
+        response.body.cancel()
+        throw HTTPError(.protocolViolation, "the server sent a part (206) that was not requested", phase: .waiting)
       }
-      response.body.cancel()
-      throw loss
-        ?? HTTPError(.protocolViolation, "the server sent a part (206) that was not requested", phase: .waiting)
+      guard expecting.accepts(response.status) else { throw await session.unexpected(response) }
+      keepFile()
+      return response
     }
     try await receive(response)
     return response
@@ -250,8 +271,9 @@ struct Download {
 
   private func part(from point: ResumePoint?) -> HTTPRequest {
     var request = request
-    guard keeps || resumptionsLeft > 0 || point != nil || digest != nil else { return request }
-    // A coded body could not be resumed: an offset in decoded bytes does not exist in the bytes that the server sends.
+    // The file is the server's, not its decoded content: an archive that the server labels with a coding would lose
+    // its compression but not its name. A coded body could not be resumed either: an offset in decoded bytes does not
+    // exist in the bytes that the server sends.
     if !request.fields.contains(.acceptEncoding) { request.fields[.acceptEncoding] = "identity" }
     for (name, value) in point?.fields ?? [:] { request.fields[name] = value }
     return request
@@ -276,57 +298,71 @@ struct Download {
   private func receive(_ response: HTTPResponse) async throws(HTTPError) {
     do throws(HTTPError) {
       for try await chunk in response.body {
-        try file.append(chunk)
+        try await append(chunk)
         if let limit = request.options.bodyLimit, file.count > limit { throw HTTPError.bodyTooLarge(limit: limit) }
       }
       if let size, file.count != size {
         throw HTTPError(
           .connectionLost, "the server sent \(file.count) bytes of \(size)", phase: .receiving)
       }
-      try complete()
+      try await complete()
     } catch {
       response.body.cancel()
       throw error
     }
   }
 
+  private func append(_ chunk: Data) async throws(HTTPError) {
+    do {
+      if let partial = file.partial { return try partial.append(chunk) }
+      try await withinDeadline { [file] in try await file.append(chunk) }
+    } catch { throw HTTPError(wrapping: error) }
+  }
+
+  private func withinDeadline(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    if let deadline { try await deadline.limiting(work) } else { try await work() }
+  }
+
   /// Lets the file appear if it has the required digest.
-  private func complete() throws(HTTPError) {
+  private func complete() async throws(HTTPError) {
+    guard let partial = file.partial else {
+      do { return try await withinDeadline { [file] in try await file.complete() } } catch {
+        throw HTTPError(wrapping: error)
+      }
+    }
     if let digest {
       guard let expected = digest.given ?? sentDigest else {
         throw HTTPError(
           .digestMismatch, "the server sent no digest that can be checked: pass one, or download without verifying",
           phase: .receiving)
       }
-      try file.check(expected, isGiven: digest.given != nil)
+      try partial.check(expected, isGiven: digest.given != nil)
     }
-    try file.complete()
+    try partial.complete()
   }
 
   /// Waits after a failure; not after a request that received bytes.
   private func wait() async throws {
     guard rule.failures > 0 else { return try Task.checkCancellation() }
     let pause = rule.delay(fraction: request.options.retryPolicy.random())
-    let sleep: @Sendable () async throws -> Void = { [clock = session.configuration.clock] in
-      try await clock.sleep(for: pause)
-    }
-    if let deadline { try await deadline.limiting(sleep) } else { try await sleep() }
+    try await withinDeadline { [clock = session.configuration.clock] in try await clock.sleep(for: pause) }
   }
 
-  /// Keeps the file if the caller wants that and a later download can continue it. Returns where.
+  /// Keeps the file if the caller wants that and a later download can continue it. Returns where, and the file.
   @discardableResult
-  private func keepFile() -> ResumePoint? {
-    let kept = keeps && size.map { file.count <= $0 } ?? true ? point : nil
-    file.keep(kept != nil)
-    return kept
+  private func keepFile() -> (point: ResumePoint, file: PartialFile)? {
+    guard let kept else { return nil }
+    let point = size.map { kept.count <= $0 } ?? true ? point : nil
+    kept.keep(point != nil)
+    return point.map { ($0, kept) }
   }
 
   private func resumable(_ error: HTTPError) -> HTTPError {
     guard error.kind != .digestMismatch else {
-      file.keep(false)  // These bytes cannot be continued.
+      kept?.keep(false)  // These bytes cannot be continued.
       return error
     }
-    guard let point = keepFile() else { return error }
+    guard let (point, file) = keepFile() else { return error }
     var error = error
     error.resumption = DownloadResumption(
       url: request.url, file: file.url, byteCount: point.count, size: size, validator: point.validator,

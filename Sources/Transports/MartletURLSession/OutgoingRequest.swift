@@ -47,8 +47,14 @@ struct OutgoingRequest: Sendable {
     if let bytes = body.bytes, !bytes.isEmpty { return (.bytes(bytes), Int64(bytes.count)) }
     // For a file, too: it throws if the file cannot be read.
     guard let opened = try await body.openUnlessEmpty() else { return (.none, 0) }
-    if case .file(let url) = body.storage { return (.file(url), opened.length) }
+    // URLSession believes the size of a file, which may be wrong for one that is made when it is read.
+    if case .file(let url) = body.storage, opened.length == size(of: url) { return (.file(url), opened.length) }
     return try await SpoolFile.collect(opened.source)
+  }
+
+  private static func size(of file: URL) -> Int64? {
+    (try? FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)[.size] as? NSNumber)?
+      .int64Value
   }
 
   private static func peer(of url: URL) -> String {

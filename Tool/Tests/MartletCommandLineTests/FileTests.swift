@@ -1,4 +1,5 @@
 @testable import MartletCommandLine
+import Foundation
 import Glibc
 import MartletEngine
 import MartletObservation
@@ -52,6 +53,60 @@ struct FileTests {
     let result = try await run("get", ":\(server.port)/", option, "pipe", "--overwrite")
     #expect(result.code == .usage)
     #expect(result.errors.text == "martlet: 'pipe' is not a regular file: name another\n")
+  }
+
+  @Test(arguments: ["--output", "--download"])
+  func aPipeInPlaceOfTheOutputStays(option: String) async throws {
+    let server = try LoopbackServer { _ in .text("hi").with(.contentDisposition, "attachment; filename=pipe") }
+    let pipe = run.folder.file("pipe")
+    #expect(mkfifo(pipe.path, 0o600) == 0)
+    if option == "--download" {
+      let result = try await run("get", ":\(server.port)/", "--download", "--overwrite")
+      #expect(result.code != .success && result.errors.text.contains("'\(pipe.path)' is not a regular file"))
+    } else {
+      async let result = run("get", ":\(server.port)/", "-o", "pipe", "--overwrite")
+      #expect(await content(of: pipe) == "hi")
+      #expect(try await result.code == .success)
+    }
+    var status = stat()
+    #expect(lstat(pipe.path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
+  }
+
+  private func content(of pipe: URL) async -> String {
+    await withCheckedContinuation { continuation in
+      DispatchQueue(label: "reader").async {
+        let data = try? FileHandle(forReadingFrom: pipe).readToEnd()
+        continuation.resume(returning: String(decoding: data ?? Data(), as: UTF8.self))
+      }
+    }
+  }
+
+  /// `@<(command)` is such a pipe.
+  @Test(arguments: [["put", "@pipe"], ["post", "--form", "f@pipe"], ["put", "--upload-file", "pipe"]])
+  func aPipeIsABodyThatIsReadOnce(arguments: [String]) async throws {
+    let server = try LoopbackServer { request in .data(request.body) }
+    let pipe = run.folder.file("pipe")
+    #expect(mkfifo(pipe.path, 0o600) == 0)
+    let content = String(repeating: "content ", count: 20_000)
+    DispatchQueue(label: "writer").async {
+      try? FileHandle(forWritingTo: pipe).write(contentsOf: Data(content.utf8))
+    }
+    let result = try await run.run([arguments[0], ":\(server.port)/"] + arguments.dropFirst())
+    #expect(result.code == .success)
+    #expect(result.text.contains(content))
+    #expect(server.requests.first?.fields[.transferEncoding] == "chunked")
+    if arguments.contains("--form") { #expect(result.text.contains("filename=\"pipe\"")) }
+  }
+
+  /// The system makes it when it is read: its size is 0.
+  @Test(
+    .enabled(if: (try? String(contentsOfFile: "/proc/version", encoding: .utf8)) != nil),
+    arguments: [["put", "@/proc/version"], ["post", "--form", "f@/proc/version"], ["put", "@-"]])
+  func aFileOfTheSystemIsSentWhole(arguments: [String]) async throws {
+    let server = try LoopbackServer { request in .data(request.body) }
+    let words = [arguments[0], ":\(server.port)/"] + arguments.dropFirst()
+    let result = try await run.run(words, input: "/proc/version")
+    #expect(result.text.contains(try String(contentsOfFile: "/proc/version", encoding: .utf8)))
   }
 
   @Test func twoOptionsDoNotReplaceEachOthersFile() async throws {

@@ -52,14 +52,16 @@ final class TestRun: Sendable {
     var text: String { output.text }
   }
 
+  /// Runs a command line without more.
+  ///
+  /// - Parameter path: the file that is standard input.
+  func run(_ arguments: [String], input path: String = "/dev/null") async throws -> Result {
+    try await start(arguments, path, CapturedOutput(), CapturedOutput(), ContinuousClock(), nil)
+  }
+
   /// - Parameters:
   ///   - input: the content of standard input; without it, it is /dev/null.
   ///   - isTerminal: whether the outputs are terminals.
-  /// Runs a command line without more.
-  func run(_ arguments: [String]) async throws -> Result {
-    try await start(arguments, "/dev/null", CapturedOutput(), CapturedOutput(), ContinuousClock(), nil)
-  }
-
   func callAsFunction(
     _ arguments: String..., input: String? = nil, isTerminal: Bool = false, outputLimit: Int = .max,
     clock: any Clock<Duration> = ContinuousClock(), password: String? = nil

@@ -39,13 +39,10 @@ struct InputFiles: Sendable {
   ///
   /// - Parameter remedy: what to do with a larger file.
   func bytes(of path: String, remedy: String) throws(UsageError) -> Data {
-    let descriptor = open(path == "-" ? "/dev/fd/\(input)" : url(path).path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
-    defer { close(descriptor) }
-    let chunks = DescriptorChunks(descriptor: descriptor, name: "'\(path)'")
+    let reader = try reader(path)
     var result = Data()
     while true {
-      switch chunks.read() {
+      switch reader.read() {
       case .success(let chunk) where chunk.isEmpty: return result
       case .success(let chunk): result.append(chunk)
       case .failure(let error): throw UsageError(error.message)
@@ -73,11 +70,31 @@ struct InputFiles: Sendable {
   }
 
   /// Standard input as a body, read as it is sent.
-  func standardInput() -> RequestBody {
+  func standardInput() throws(UsageError) -> RequestBody {
     var status = stat()
-    let isFile = fstat(input, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    let rest = isFile ? Int64(status.st_size) - Int64(max(0, lseek(input, 0, SEEK_CUR))) : nil
-    return .singleUse(length: rest.map { max(0, $0) }, standardInputChunks)
+    guard fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return .singleUse(standardInputChunks) }
+    let rest = Int64(status.st_size) - Int64(max(0, lseek(input, 0, SEEK_CUR)))
+    if rest > 0 { return .singleUse(length: rest, standardInputChunks) }
+    // The size of a file of the system may be 0 although it has content.
+    switch standardInputChunks.reader.read() {
+    case .success(let first):
+      return first.isEmpty ? .singleUse(length: 0, standardInputChunks) : .singleUse(standardInputChunks.after(first))
+    case .failure(let error): throw UsageError(error.message)
+    }
+  }
+
+  /// A file as a body, which was checked. A pipe, such as the one of `@<(command)`, or a device can be read once.
+  func body(_ path: String) throws(UsageError) -> RequestBody {
+    let url = url(path)
+    var status = stat()
+    guard stat(url.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { return .file(url) }
+    return .singleUse(DescriptorChunks(try reader(path)))
+  }
+
+  private func reader(_ path: String) throws(UsageError) -> Reader {
+    let descriptor = open(path == "-" ? "/dev/fd/\(input)" : url(path).path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
+    return Reader(descriptor: descriptor, name: "'\(path)'", isOwned: true)
   }
 }
 
@@ -88,12 +105,14 @@ extension InputFiles {
   /// The lines of standard input, without their ends. They arrive as they are written; a read may wait forever.
   var lines: InputLines { InputLines(chunks: standardInputChunks) }
 
-  private var standardInputChunks: DescriptorChunks { DescriptorChunks(descriptor: input, name: "standard input") }
+  private var standardInputChunks: DescriptorChunks {
+    DescriptorChunks(Reader(descriptor: input, name: "standard input", isOwned: false))
+  }
 }
 
 /// The lines of a descriptor, as bytes.
 struct InputLines: AsyncSequence, AsyncIteratorProtocol {
-  fileprivate let chunks: DescriptorChunks
+  private var chunks: DescriptorChunks
   private var splitter = LineSplitter(limit: Int(InputFiles.textLimit))
 
   fileprivate init(chunks: DescriptorChunks) { self.chunks = chunks }
@@ -115,20 +134,44 @@ struct InputLines: AsyncSequence, AsyncIteratorProtocol {
 
 /// The bytes of a descriptor.
 private struct DescriptorChunks: AsyncSequence, AsyncIteratorProtocol, Sendable {
-  let descriptor: Int32
-  /// What errors call it.
-  let name: String
+  let reader: Reader
+  /// Bytes that were read before.
+  private var first: Data?
+
+  init(_ reader: Reader) { self.reader = reader }
+
+  func after(_ first: Data) -> DescriptorChunks {
+    var copy = self
+    copy.first = first
+    return copy
+  }
 
   func makeAsyncIterator() -> Self { self }
 
-  /// Returns the bytes of one ``read()``, which may wait forever and so has its own thread; nil at the end.
-  func next() async throws -> Data? {
-    let result: Result<Data, HTTPError> = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: read()) }
+  /// Returns the bytes of one ``Reader/read()``, which may wait forever and so has its own thread; nil at the end.
+  mutating func next() async throws -> Data? {
+    if let first = first.take() { return first }
+    let result: Result<Data, HTTPError> = await withCheckedContinuation { [reader] continuation in
+      DispatchQueue.global().async { continuation.resume(returning: reader.read()) }
     }
     let data = try result.get()
     return data.isEmpty ? nil : data
   }
+}
+
+/// A descriptor that is read to its end.
+private final class Reader: Sendable {
+  private let descriptor: Int32
+  /// What errors call it.
+  private let name: String
+  private let isOwned: Bool
+
+  /// - Parameter isOwned: whether the descriptor is closed when the last reference is released.
+  init(descriptor: Int32, name: String, isOwned: Bool) {
+    (self.descriptor, self.name, self.isOwned) = (descriptor, name, isOwned)
+  }
+
+  deinit { if isOwned { close(descriptor) } }
 
   /// Blocks until there are bytes, and returns them; none at the end.
   func read() -> Result<Data, HTTPError> {

@@ -120,14 +120,14 @@ extension RequestComposition {
     }
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
-    return typed(files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+    return typed(try files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
   }
 
   /// A file, or standard input, as the body.
   private func whole(_ path: String) throws(UsageError) -> RequestBody {
-    if path == "-" { return typed(files.standardInput(), "application/octet-stream") }
+    if path == "-" { return typed(try files.standardInput(), "application/octet-stream") }
     try files.check(path)
-    return typed(.file(files.url(path)), MediaType.ofFile(named: path).description)
+    return typed(try files.body(path), MediaType.ofFile(named: path).description)
   }
 
   private func rawType(_ text: String) -> String {
@@ -163,7 +163,9 @@ extension RequestComposition {
         form.append(try files.text(source), for: RequestItem.plain(name))
       case .file(let name, let path, let type):
         try files.check(path)
-        form.append(.file(files.url(path)), for: name, contentType: type.flatMap { MediaType($0) })
+        form.append(
+          try files.body(path), for: name, fileName: files.url(path).lastPathComponent,
+          contentType: type.flatMap { MediaType($0) })
       default: break
       }
     }

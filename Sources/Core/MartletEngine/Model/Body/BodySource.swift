@@ -66,17 +66,23 @@ package final class DataSource: BodySource, DeadlineAware {
 
 /// A source that reads a file.
 final class FileSource: BodySource {
-  /// The size of the file when it was opened; it is sent as `Content-Length`.
-  let length: Int64
+  /// The size of the file when it was opened, which is sent as `Content-Length`; nil for a file that has content, but
+  /// the size 0: those of `/proc`, for example, are made when they are read.
+  let length: Int64?
   private let path: String
-  private let state: Mutex<(descriptor: Int32, rest: Int64)>
+  private let state: Mutex<State>
   private let chunks: ChunkPool
 
-  /// Returns the length of a file, without opening it; nil if there is none.
-  static func length(at url: URL) -> Int64? {
-    var status = stat()
-    return stat(url.path, &status) == 0 ? Int64(status.st_size) : nil
+  private struct State: Sendable {
+    let descriptor: Int32
+    /// The bytes that are not read yet; `.max` if they end where the file does.
+    var rest: Int64
+    /// The beginning, if it was read when the file was opened.
+    var first: Data?
   }
+
+  /// Returns the length of a file, without opening it; nil if there is none. It is a guess: see ``length``.
+  static func length(at url: URL) -> Int64? { FileStatus.following(url.path)?.size }
 
   init(opening url: URL, chunks: ChunkPool = .shared) throws(HTTPError) {
     path = url.path
@@ -86,37 +92,92 @@ final class FileSource: BodySource {
     }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .file(path, "cannot be opened", code: errno, phase: .preparing) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    guard let status = FileStatus.of(descriptor), status.kind == .regular else {
       close(descriptor)
-      throw HTTPError(.file, "'\(path)' is not a regular file, so it cannot be sent as a body", phase: .preparing)
+      throw HTTPError(
+        .file, "'\(path)' is not a regular file, so it cannot be sent as a body: read it with RequestBody.singleUse",
+        phase: .preparing)
     }
-    length = Int64(status.st_size)
-    state = Mutex((descriptor, length))
+    var (length, rest, first) = (Optional(status.size), status.size, Data?.none)
+    if status.size == 0 || !status.hasBlocks {
+      // A file that is made when it is read has the size 0, or that of a page. Its beginning tells, and often is all.
+      do throws(HTTPError) { first = try Self.fill(descriptor, path, chunks) } catch {
+        close(descriptor)
+        throw error
+      }
+      let count = Int64(first?.count ?? 0)
+      let isAll = count < ChunkPool.Size.usual.count
+      length = isAll ? count : status.size > 0 ? status.size : nil
+      rest = isAll ? 0 : length.map { max(0, $0 - count) } ?? .max
+    }
+    self.length = length
+    state = Mutex(State(descriptor: descriptor, rest: rest, first: first))
   }
 
   func next() async throws -> Data? {
     try Task.checkCancellation()
     return try state.withLock { state in
+      if let first = state.first.take() { return first }
       guard state.rest > 0 else { return nil }
-      guard let chunk = Chunk(of: chunks) else {
-        throw HTTPError(.other, "there is no memory to read '\(path)'", phase: .sending)
+      let chunk = try Self.read(state.descriptor, upTo: state.rest, path, chunks, phase: .sending)
+      if length == nil { return chunk }
+      guard let chunk else {
+        throw HTTPError(.file, "'\(path)' became shorter while it was being sent", phase: .sending)
       }
-      let size = Int(min(Int64(chunk.room.count), state.rest))
-      var count = read(state.descriptor, chunk.room.baseAddress, size)
-      while count < 0, errno == EINTR { count = read(state.descriptor, chunk.room.baseAddress, size) }
-      let code = errno
-      guard count > 0 else {
-        throw count < 0
-          ? HTTPError.file(path, "cannot be read", code: code, phase: .sending)
-          : HTTPError(.file, "'\(path)' became shorter while it was being sent", phase: .sending)
-      }
-      state.rest -= Int64(count)
-      return chunk.data(count)
+      state.rest -= Int64(chunk.count)
+      if state.rest == 0 { try checkEnd(state.descriptor) }
+      return chunk
     }
   }
 
   deinit { state.withLock { _ = close($0.descriptor) } }
+
+  /// Throws if the file has more bytes than were announced, although it did not grow: its size was a lie, and the
+  /// server would get a part.
+  private func checkEnd(_ descriptor: Int32) throws(HTTPError) {
+    guard let length, let size = FileStatus.of(descriptor)?.size, size <= length else { return }
+    var byte: UInt8 = 0
+    guard pread(descriptor, &byte, 1, off_t(length)) > 0 else { return }
+    throw HTTPError(
+      .file, "'\(path)' has more bytes than its size of \(length): send it with RequestBody.stream", phase: .sending)
+  }
+
+  /// Returns the bytes of one read; nil at the end of the file.
+  private static func read(
+    _ descriptor: Int32, upTo limit: Int64, _ path: String, _ chunks: ChunkPool, phase: HTTPError.Phase
+  ) throws(HTTPError) -> Data? {
+    guard let chunk = Chunk(of: chunks) else {
+      throw HTTPError(.other, "there is no memory to read '\(path)'", phase: phase)
+    }
+    let part = UnsafeMutableRawBufferPointer(rebasing: chunk.room.prefix(Int(min(Int64(chunk.room.count), limit))))
+    let count = bytes(descriptor, into: part)
+    guard count >= 0 else { throw .file(path, "cannot be read", code: errno, phase: phase) }
+    return count == 0 ? nil : chunk.data(count)
+  }
+
+  /// Returns the beginning of a file: a whole chunk, or less if the file ends before; nil if it is empty.
+  private static func fill(_ descriptor: Int32, _ path: String, _ chunks: ChunkPool) throws(HTTPError) -> Data? {
+    guard let chunk = Chunk(of: chunks) else {
+      throw HTTPError(.other, "there is no memory to read '\(path)'", phase: .preparing)
+    }
+    var count = 0
+    while count < chunk.room.count {
+      let step = bytes(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: chunk.room[count...]))
+      guard step >= 0 else { throw .file(path, "cannot be read", code: errno, phase: .preparing) }
+      if step == 0 { break }
+      count += step
+    }
+    return count == 0 ? nil : chunk.data(count)
+  }
+
+  /// Reads once, and again if a signal interrupts that.
+  private static func bytes(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Int {
+    while true {
+      var part = iovec(iov_base: room.baseAddress, iov_len: room.count)
+      let count = readv(descriptor, &part, 1)
+      if count >= 0 || errno != EINTR { return count }
+    }
+  }
 }
 
 extension HTTPError {

@@ -62,6 +62,11 @@ public struct RequestBody: Sendable {
 
   /// Returns a body that is read from a file while it is sent. If the file cannot be read, sending the request fails
   /// with an error of kind ``HTTPError/Kind/file``.
+  ///
+  /// A file that has content although its size is 0, such as those of `/proc`, is sent with the length that it has when
+  /// it is opened, or chunked if it is longer than 128 KiB. A file that grows while it is sent is sent up to its first
+  /// size; one whose size is too small although it does not grow is an error. Only regular files are read: use
+  /// ``singleUse(length:_:)`` for pipes and devices.
   public static func file(_ url: URL) -> RequestBody { RequestBody(.file(url), length: nil) }
 
   /// Returns a body that is read from a stream, with the trailer fields that follow it.

@@ -56,6 +56,10 @@ package final class FrameServer: Sendable {
     /// fate of those connections, as text: the code of the received GOAWAY, `none`, or `open` if the client does not
     /// close within ten seconds: `1 1`.
     case farewell
+    /// A response whose head ends its stream. It has no content and no length.
+    case noContent
+    /// The same, with the end of the stream in an empty DATA.
+    case emptyData
     /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
     case fewFields
   }
@@ -106,6 +110,8 @@ package final class FrameServer: Sendable {
       return out
 
     def answer(stream, text):
+      if fault == "noContent": return frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200)
+      if fault == "emptyData": return headers(stream, STATUS_200) + frame(DATA, END_STREAM, stream)
       block = STATUS_200 + (b"" if fault == "noLength" else literal(b"content-length", b"%d" % len(text)))
       return headers(stream, block) + frame(DATA, END_STREAM, stream, text)
 

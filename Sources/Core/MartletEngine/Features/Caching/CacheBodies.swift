@@ -93,6 +93,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
 
   var trailers: HTTPFields { base.trailers }
 
+  var hasNoRest: Bool { base.isKnownToHaveNoRest }
+
   private func takeWriter(adding count: Int64) -> (writer: any CacheWriter, count: Int64)? {
     state.withLock { state in
       state.count += count

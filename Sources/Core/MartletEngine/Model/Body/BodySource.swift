@@ -41,8 +41,19 @@ extension BodySource {
   public func takeReceived() throws(HTTPError) -> Data? { nil }
 }
 
+/// A body that may know that its reader has all of it, so that the reader need not ask for the end.
+protocol EndAwareBody: BodySource {
+  /// Whether the body is complete and no byte of it is left to read. False if that is not known yet.
+  var hasNoRest: Bool { get }
+}
+
+extension BodySource {
+  /// Whether the body is known to be complete, with no byte left to read.
+  var isKnownToHaveNoRest: Bool { (self as? any EndAwareBody)?.hasNoRest ?? false }
+}
+
 /// A body whose rest may be worth reading when its reader stops early, so that the whole body can be stored.
-protocol FinishableBody: BodySource {
+protocol FinishableBody: EndAwareBody {
   /// Reads the rest if it is no longer than the limit and arrives within the time.
   func readRest(upTo limit: Int, within time: Duration, on clock: any Clock<Duration>) async
 }
@@ -295,6 +306,8 @@ final class ExactLengthSource: BodyLayer {
     }
     return chunk
   }
+
+  var hasNoRest: Bool { count.withLock { $0 } == length && base.isKnownToHaveNoRest }
 }
 
 extension BodySource {

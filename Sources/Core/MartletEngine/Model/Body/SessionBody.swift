@@ -84,10 +84,13 @@ final class SessionBody: BodySource {
   }
 
   func cancel() {
+    let (count, isFinished) = state.withLock { $0 }
+    // A caller need not read an empty body, nor ask for the end after the last byte.
+    let isComplete = !isFinished && (count == length || base.isKnownToHaveNoRest)
     base.cancel()
-    if state.withLock(\.isFinished) { return }
-    // A caller need not read an empty body.
-    finish(length == 0 ? nil : addingContext(HTTPError(.cancelled, "the response's body was cancelled before its end")))
+    guard !isFinished else { return }
+    let error = HTTPError(.cancelled, "the response's body was cancelled before its end")
+    finish(isComplete ? nil : addingContext(error))
   }
 
   /// Ends the call without an error and without reading the rest of the body, which the caller does not need.
@@ -172,7 +175,7 @@ extension Call {
 /// A body whose chunks must arrive before a deadline, around a source that does not end its own waits at the deadline.
 /// One task reads all of them, one at a time and only on demand. At the end it releases the deadline, because a
 /// response may be kept for long.
-final class DeadlineBody: BodySource {
+final class DeadlineBody: EndAwareBody {
   private let base: any BodySource
   private let deadline: Mutex<Deadline?>
   private let reader: Task<Void, Never>
@@ -218,6 +221,8 @@ final class DeadlineBody: BodySource {
   }
 
   var trailers: HTTPFields { base.trailers }
+
+  var hasNoRest: Bool { isAtEnd.load(ordering: .relaxed) || base.isKnownToHaveNoRest }
 
   deinit { stop() }
 

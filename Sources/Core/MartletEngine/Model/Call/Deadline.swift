@@ -156,12 +156,14 @@ extension TransportLayer {
 }
 
 /// A body's source around another one. It waits for that one only.
-protocol BodyLayer: BodySource, DeadlineAware {
+protocol BodyLayer: EndAwareBody, DeadlineAware {
   var base: any BodySource { get }
 }
 
 extension BodyLayer {
   func cancel() { base.cancel() }
+
+  var hasNoRest: Bool { base.isKnownToHaveNoRest }
 
   var trailers: HTTPFields { base.trailers }
 

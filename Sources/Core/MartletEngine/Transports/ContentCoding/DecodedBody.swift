@@ -56,6 +56,9 @@ final class DecodedBody: BodyLayer {
 }
 
 extension DecodedBody {
+  /// Whether the coded bytes have ended, none of them is left, and none is missing.
+  var hasNoRest: Bool { state.withLock { $0.mayEnd } && base.isKnownToHaveNoRest }
+
   /// The state between two calls of `next`.
   private struct State {
     enum Position {
@@ -133,6 +136,9 @@ extension DecodedBody {
         throw wording.error("cannot be decoded: \(failure.reason)")
       }
     }
+
+    /// Whether the coded data is complete, or missing as a whole, and all of it was decoded.
+    var mayEnd: Bool { position != .within && input.isEmpty && !mayHoldMore }
 
     /// Ends the decoding when the underlying source has ended. Returns, once, the number of bytes after the coded data.
     mutating func finish(_ wording: Wording) throws -> Int {

@@ -112,7 +112,8 @@ extension HTTPResponse {
   fileprivate func replacingCodings(with codings: [String], body source: any BodySource) -> HTTPResponse {
     guard codings.count < fields.list(.contentEncoding).count else { return self }
     var response = self
-    response.body = ResponseBody(from: source)
+    // Without content, nothing is decoded, and the length is still known.
+    if response.body.length != 0 { response.body = ResponseBody(from: source) }
     response.fields.remove(.contentLength)
     response.fields.remove(.contentEncoding)
     if !codings.isEmpty { response.fields.append(codings.joined(separator: ", "), for: .contentEncoding) }

@@ -6,6 +6,13 @@ public import Synchronization
   var byteCount: Int { get }
   /// Whether this signal makes an unread earlier one obsolete, such as a later count of sent bytes.
   func replaces(_ earlier: Self) -> Bool
+  /// Whether it is the end of a complete response; false by default.
+  var isEnd: Bool { get }
+}
+
+@_spi(Transports) extension QueuedSignal {
+  /// False.
+  public var isEnd: Bool { false }
 }
 
 /// The queue between the thread that receives a response and the one task that reads it, with backpressure.
@@ -70,6 +77,10 @@ public import Synchronization
     case .empty: return nil
     }
   }
+
+  /// Returns the end of the response if that is the next signal; nil otherwise.
+  @inlinable
+  public func takeEnd() -> Signal? { state.withLock { $0.takeEnd() } }
 
   /// Returns the next signal, and whether the sender has to be resumed; waits for one if there is none.
   ///
@@ -190,6 +201,10 @@ extension SignalQueue {
       if resumesSender { isPaused = false }
       return .signal(signal, resumesSender: resumesSender)
     }
+
+    /// Removes the next signal if it is the end.
+    @inlinable
+    mutating func takeEnd() -> Signal? { error == nil && signals.head?.isEnd == true ? signals.popFirst() : nil }
 
     /// Removes the next signal, or keeps the reader until there is one.
     @inlinable

@@ -206,9 +206,18 @@ import Synchronization
     producer?.cancel()
   }
 
+  /// Whether the response has arrived, and no byte of its body is left to read.
+  var hasNoRest: Bool {
+    if state.withLock(\.hasNoRest) { return true }
+    if let end = signals.takeEnd(), case .end(let trailers) = noteMetrics(of: end) {
+      finish(.ended(HTTPFields(lines: trailers[...])))
+    }
+    return state.withLock(\.hasNoRest)
+  }
+
   /// Stops: the rest of the response is not read. An attempt that ends this way is measured until now.
   public func cancel() {
-    if state.withLock(\.hasNoRest) { return reportMetrics() }
+    if hasNoRest { return reportMetrics() }
     stop()
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
   }
@@ -253,4 +262,4 @@ private struct Measured: Sendable {
   }
 }
 
-extension TransferBody: FailableWait {}
+extension TransferBody: FailableWait, EndAwareBody {}

@@ -42,6 +42,15 @@ public import MartletSemantics
     }
   }
 
+  /// Whether it is the end of a complete response.
+  public var isEnd: Bool {
+    switch self {
+    case .end: true
+    case .measured(_, let signal): signal.isEnd
+    default: false
+    }
+  }
+
   /// Whether both are counts of sent bytes.
   public func replaces(_ earlier: Self) -> Bool {
     if case .sent = self, case .sent = earlier { true } else { false }

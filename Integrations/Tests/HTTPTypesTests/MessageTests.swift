@@ -149,6 +149,10 @@ import Testing
     #expect(converted.status.reasonPhrase == "Not Found")
     #expect(converted.headerFields[values: .setCookie] == ["a=1", "b=2"])
     #expect(ResponseHead(converted) == head)
+    var worded = head
+    worded.reason = "Nothing Here"
+    #expect(try HTTPTypes.HTTPResponse(worded).status.reasonPhrase == "Nothing Here")
+    #expect(try ResponseHead(HTTPTypes.HTTPResponse(worded)) == worded)
     #expect(throws: HTTPError.self) { _ = try HTTPTypes.HTTPResponse(ResponseHead(status: 1000)) }
   }
 }

@@ -6,7 +6,8 @@ import TestServers
 import TestSupport
 import Testing
 
-/// The quick cases of Autobahn's test suite. `make interop` also runs the others: large messages, thousands of them.
+/// The quick cases of Autobahn's test suite. `make interop` also runs those of compression; with `AUTOBAHN=all`, also
+/// thousands of large messages.
 @Suite(.timeLimit(.minutes(5)))
 struct AutobahnTests {
   /// Where `make interop` has installed it, or in PATH.

@@ -3,6 +3,7 @@ import Glibc
 import MartletEngine
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MartletRedis
@@ -75,14 +76,15 @@ struct ConversationTests {
   }
 
   /// Each is refused when it is announced: no further bytes follow for which the client could wait.
-  @Test(arguments: [
-    "*2147483647\r\n", "*9223372036854775807\r\n", "$536870912\r\n", "$9223372036854775807\r\n", "$-2\r\n", "*x\r\n",
-    "$5\r\nvalues\r\n", String(repeating: "*1\r\n", count: 10), "+" + String(repeating: "a", count: 100_000), "+a\n",
-    ":" + String(repeating: "1", count: 30), "%1\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
-  ])
-  func aBadAnswerIsALostConnectionWithAnErrorThatNamesTheServer(answer: String) async throws {
+  @Test(
+    arguments: [
+      "*2147483647\r\n", "*9223372036854775807\r\n", "$536870912\r\n", "$9223372036854775807\r\n", "$-2\r\n", "*x\r\n",
+      "$5\r\nvalues\r\n", String(repeating: "*1\r\n", count: 10), "+a\n",
+      ":" + String(repeating: "1", count: 30), "%1\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+    ].map { Named($0.debugDescription, $0) } + [Named("a long line", "+" + String(repeating: "a", count: 100_000))])
+  func aBadAnswerIsALostConnectionWithAnErrorThatNamesTheServer(answer: Named<String>) async throws {
     let server = try FakeServer { words, connection in
-      connection == 0 && words.first == "GET" ? answer : FakeServer.usual(words)
+      connection == 0 && words.first == "GET" ? answer.value : FakeServer.usual(words)
     }
     let redis = try client(of: server)
 

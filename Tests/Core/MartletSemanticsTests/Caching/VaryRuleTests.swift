@@ -1,4 +1,5 @@
 import MartletSemantics
+import TestSupport
 import Testing
 
 /// RFC 9111 §4.1.
@@ -128,15 +129,18 @@ struct VaryRuleTests {
   }
 
   @Test(arguments: [
-    ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-    ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
+    (Named("nothing", ""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    (Named("abc", "abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
     (
-      "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+      Named("56 letters", "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
     ),
-    (String(repeating: "a", count: 1000), "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"),
+    (
+      Named("1000 letters", String(repeating: "a", count: 1000)),
+      "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3"
+    ),
   ])
-  func fingerprintsAreThoseOfSHA256(text: String, digest: String) {
-    #expect(Fingerprint.of(text) == digest)
+  func fingerprintsAreThoseOfSHA256(text: Named<String>, digest: String) {
+    #expect(Fingerprint.of(text.value) == digest)
   }
 }

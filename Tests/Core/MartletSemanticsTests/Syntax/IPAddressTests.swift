@@ -24,9 +24,10 @@ struct IPAddressTests {
     "1.2..4", "[::1]", ":", ":::", "1::2::3", ":1::2", "1::2:", "12345::", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9",
     "1:2:3:4::5:6:7:8", "::1.2.3", "::1.2.3.4:5", "1.2.3.4::", "::+1", "::-1", "::-0", "::1%", "::1%0", "::1%lo",
     "::1%4294967296", "::1\0", "127.0.0.1\0.example.com", "example.com", "::g", "1.2.3.4/8",
-    String(repeating: "0", count: 100_000),
   ])
   func otherTextIsNoAddress(_ text: String) { #expect(IPAddress(literal: text) == nil) }
+
+  @Test func aLongTextIsNoAddress() { #expect(IPAddress(literal: String(repeating: "0", count: 100_000)) == nil) }
 
   @Test func otherNotationsOfIPv4AreReadAsResolversReadThem() {
     let table = [

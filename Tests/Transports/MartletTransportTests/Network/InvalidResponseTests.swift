@@ -98,24 +98,30 @@ struct InvalidResponseTests {
   }
 
   @Test(arguments: [
-    "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 2 << 20),
-    "HTTP/1.1 " + String(repeating: "2", count: 2 << 20),
-    "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 200_000),
-    String(repeating: "HTTP/1.1 103 Early\r\nA: b\r\n\r\n", count: 50_000),
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: " + String(repeating: "a", count: 1 << 20),
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + String(repeating: "A: b\r\n", count: 200_000),
+    Named("a long value", "HTTP/1.1 200 OK\r\nA: " + String(repeating: "a", count: 2 << 20)),
+    Named("a long status line", "HTTP/1.1 " + String(repeating: "2", count: 2 << 20)),
+    Named("many fields", "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 200_000)),
+    Named("many heads", String(repeating: "HTTP/1.1 103 Early\r\nA: b\r\n\r\n", count: 50_000)),
+    Named("a long value of a trailer", chunkedEnd + "A: " + String(repeating: "a", count: 1 << 20)),
+    Named("many trailers", chunkedEnd + String(repeating: "A: b\r\n", count: 200_000)),
   ])
-  func anEndlessHeadIsTooLarge(_ message: String) async throws {
-    #expect(try await failure(.raw(message)).kind == .headTooLarge)
+  func anEndlessHeadIsTooLarge(_ message: Named<String>) async throws {
+    #expect(try await failure(.raw(message.value)).kind == .headTooLarge)
   }
+
+  private static let chunkedEnd = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
 
   /// The timeout does not start again with each part of the head.
   @Test(arguments: [
-    "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 200) + "Content-Length: 0\r\n\r\n",
-    String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 200) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+    Named(
+      "200 fields",
+      "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 200) + "Content-Length: 0\r\n\r\n"),
+    Named(
+      "200 heads",
+      String(repeating: "HTTP/1.1 103 Early\r\n\r\n", count: 200) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
   ])
-  func aHeadSentByteByByteIsAResponseTimeout(_ message: String) async throws {
-    let error = try await failure(.raw(message).dripped(7, every: .milliseconds(50))) {
+  func aHeadSentByteByByteIsAResponseTimeout(_ message: Named<String>) async throws {
+    let error = try await failure(.raw(message.value).dripped(7, every: .milliseconds(50))) {
       $0.options.responseTimeout = .milliseconds(400)
     }
 

@@ -287,6 +287,33 @@ struct SharedCookieTests {
     #expect(try await stores[1].count() == 1)
   }
 
+  /// Each jar stands for a process. The response of the second one is under way while the user signs out in the first.
+  @Test(arguments: ["", "anna"]) func aSignOutRefusesTheCookiesOfLateResponses(user: String) async throws {
+    let configuration = try RedisServer.shared.get().configuration()
+    let jars = (0..<2).map { _ in CookieJar(store: RedisCookieStore(RedisClient(configuration))) }
+    let (gate, arrived) = (Gate(), Gate())
+    var options = SessionConfiguration()
+    options.cookies = jars[1]
+    let transport = MockTransport { _ in
+      arrived.open()
+      try await gate.wait()
+      return MockResponse(fields: ["Set-Cookie": "id=1; Path=/; Max-Age=3600"])
+    }
+    let session = HTTPSession(transport: transport, configuration: options)
+    var request = HTTPRequest(.get, try #require(URL(string: "https://www.example.com/")))
+    request.options.partition = user
+    let late = Task { [request] in try await session.data(for: request) }
+    try await arrived.wait()
+
+    if user.isEmpty { try await jars[0].removeAll() } else { try await jars[0].removePartition(user) }
+    gate.open()
+    _ = try await late.value
+
+    #expect(try await jars[0].partition(user).allCookies().isEmpty)
+    _ = try await session.data(for: request)
+    #expect(try await jars[0].partition(user).allCookies().count == 1)
+  }
+
   @Test func sessionCookiesStayInTheirProcessUnlessTheyAreShared() async throws {
     let configuration = try RedisServer.shared.get().configuration()
     let stores = (0..<2).map { _ in RedisCookieStore(RedisClient(configuration)) }

@@ -4,7 +4,7 @@ import MartletSemantics
 
 /// The cookies of all sessions of the default configuration: in a file that all processes of the program share, with
 /// the changes of `HTTPCookieStorage.shared` adopted. Session cookies are in memory, for the process.
-final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
+final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCookieStore {
   private struct State {
     var shared: SharedCookies
     /// Whether the cookies could not be removed. While this is so, the file is not used.
@@ -96,13 +96,23 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore {
   func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
+    try await update(site, in: 0) { cookies, _ in change(&cookies) }
+  }
+
+  func update<Result: Sendable>(
+    _ site: String, in group: Int, _ change: @escaping @Sendable (inout [Cookie], SharedSignOuts) -> Result
+  ) async throws -> Result {
     let file = try checked()
     if policy == .never {
       var copy = try file.blockingCookies()[site]
-      return change(&copy)
+      return change(&copy, try await file.signOuts(of: group))
     }
-    return try await file.update(site, change)
+    return try await file.update(site, in: group, change)
   }
+
+  func signOuts(of group: Int) async throws -> SharedSignOuts { try await checked().signOuts(of: group) }
+
+  func noteSignOut(of group: Int) async throws { try await checked().noteSignOut(of: group) }
 
   func remove(since date: Date) {
     guard date != .distantPast else { return removeShared() }

@@ -11,6 +11,10 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     var cookies = CookieSnapshot()
     var policy = HTTPCookie.AcceptPolicy.always
     var options: SAPHTTPCookieStorageOptions
+    /// The stored mark of the last sign-out, in this process or another; nil if there was none.
+    var signOut: String?
+    /// Whether the mark is not stored yet.
+    var isSignOutDue = false
     /// Stored cookies that were created before this date could not be read yet; nil if none are left to read.
     var unreadBefore: Date?
   }
@@ -21,11 +25,13 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   private let isOnQueue = DispatchSpecificKey<Bool>()
 
   private static let key = "SAPHTTPCookieStorage"
+  private static let signOutKey = "SAPHTTPCookieStorage.signOut"
 
   init(_ storage: (any CodableStoring)?, _ options: SAPHTTPCookieStorageOptions) {
     backing = Locked(storage)
     var state = State(options: options)
     do {
+      state.signOut = try storage.flatMap { try Self.signOut(in: $0) }
       state.cookies.replace(by: try Self.stored(in: storage, options))
     } catch {
       if !(error is DecodingError) { state.unreadBefore = .distantFuture }
@@ -65,6 +71,7 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     state.withLock { state in
       state.cookies.replace(by: state.cookies.sites.mapValues { $0.filter { $0.created < date } })
       if let before = state.unreadBefore { state.unreadBefore = date == .distantPast ? nil : min(before, date) }
+      if date == .distantPast { (state.signOut, state.isSignOutDue) = (UUID().uuidString, true) }
     }
     blockingWrite()
   }
@@ -129,10 +136,31 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   private func write() {
     guard let storage else { return }
     do {
+      try compareSignOut(in: storage)
       try readAgain(from: storage)
       let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
       if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
     } catch { SessionLog.keep(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
+  }
+
+  /// Stores the mark of a sign-out of this process, or adopts that of another one. The cookies here then belong to the
+  /// user who has signed out there, also those of a response that arrived since, and must not be stored again.
+  private func compareSignOut(in storage: any CodableStoring) throws {
+    let stored = try Self.signOut(in: storage)
+    let due = state.withLock { state -> String? in
+      if state.isSignOutDue { return state.signOut }
+      guard let stored, state.signOut != stored else { return nil }
+      state.signOut = stored
+      if state.unreadBefore == nil { state.cookies.replace(by: [:]) }
+      return nil
+    }
+    guard let due else { return }
+    try storage.put(due, for: Self.signOutKey)
+    state.withLock { if $0.signOut == due { $0.isSignOutDue = false } }
+  }
+
+  private static func signOut(in storage: any CodableStoring) throws -> String? {
+    do { return try storage.get(String.self, for: signOutKey) } catch is DecodingError { return nil }
   }
 
   /// Adds the stored cookies if they could not be read before. The cookies in memory are newer, and replace them.

@@ -24,7 +24,7 @@ public final class RedisCookieStore: CookieStore {
   }
 
   private let redis: RedisClient
-  private let names: (sites: String, count: String)
+  private let names: (sites: String, count: String, signOuts: String)
   private let form: ValueForm
   private let sharesAll: Bool
   private let session = Mutex(Session())
@@ -54,7 +54,7 @@ public final class RedisCookieStore: CookieStore {
   ) {
     self.redis = redis
     let hash = "\(redis.configuration.prefix)k:{\(name)}"
-    names = (hash, hash + ":count")
+    names = (hash, hash + ":count", hash + ":out")
     form = ValueForm(seal: seal)
     sharesAll = sessionCookies == .shared
   }
@@ -70,14 +70,21 @@ public final class RedisCookieStore: CookieStore {
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
+    try await update(site, in: 0) { cookies, _ in change(&cookies) }
+  }
+
+  package func update<Result: Sendable>(
+    _ site: String, in group: Int, _ change: @escaping @Sendable (inout [Cookie], SharedSignOuts) -> Result
+  ) async throws -> Result {
     try await changes.run(site) { [self] in
       for _ in 0..<Self.attemptLimit {
         let (known, removals) = session.withLock { ($0.cookies[site] ?? [], $0.removals) }
+        let signOuts = try await signOuts(of: group)  // before the cookies, which a sign-out removes after its mark
         let before = try await stored(site)
         var cookies = Self.joined(before.cookies, known)
-        let result = change(&cookies)
+        let result = change(&cookies, signOuts)
         let shared = cookies.filter { sharesAll || !$0.isSession }
-        guard try await replace(before, by: shared, in: site) else { continue }
+        guard try await replace(before, by: shared, in: site, after: signOuts, of: group) else { continue }
         let transient = sharesAll ? [] : cookies.filter(\.isSession)
         session.withLock { session in
           guard session.removals == removals else { return }  // They were removed with all others.
@@ -109,12 +116,13 @@ public final class RedisCookieStore: CookieStore {
     return all.filter { !$0.value.isEmpty }
   }
 
-  /// Removes the stored cookies, with those of the changes that this process has begun. Simultaneous changes by another
-  /// process may be stored afterwards.
+  /// Removes the stored cookies, with those of the changes that this process has begun. Changes that other processes
+  /// have begun are repeated without them.
   public func removeAll() async throws {
     // A change may be decided already, but not yet stored.
     await changes.waitForAll()
-    _ = try await redis.send(RedisCommand("DEL", names.sites, names.count))
+    let mark = Data(text: String(Int64.random(in: .min ... .max)))
+    try await redis.carryOut(Self.removal, keys: [names.sites, names.count, names.signOuts], [mark])
     session.withLock { session in
       session.cookies = [:]
       session.removals += 1
@@ -158,21 +166,38 @@ public final class RedisCookieStore: CookieStore {
   }
 
   /// - Returns: false if another process has changed the site in between.
-  private func replace(_ before: Stored, by cookies: [Cookie], in site: String) async throws -> Bool {
+  private func replace(
+    _ before: Stored, by cookies: [Cookie], in site: String, after signOuts: SharedSignOuts, of group: Int
+  ) async throws -> Bool {
     guard Set(before.cookies) != Set(cookies) else { return true }
     var value = ByteWriter()
     value.add(UUID())
     let mark = value.bytes
     value.add(UInt32(clamping: cookies.count))
     let bytes = try form.write(JSONEncoder().encode(cookies), at: place(of: site, mark))
-    let arguments = [Data(text: site), before.mark, cookies.isEmpty ? Data() : value.bytes + bytes]
-    return try await redis.run(Self.replacement, keys: [names.sites, names.count], arguments).integer == 1
+    let arguments = [
+      Data(text: site), before.mark, cookies.isEmpty ? Data() : value.bytes + bytes, Data(text: String(group)),
+      Data(text: String(signOuts.ofAll)), Data(text: String(signOuts.ofGroup)),
+    ]
+    let keys = [names.sites, names.count, names.signOuts]
+    return try await redis.run(Self.replacement, keys: keys, arguments).integer == 1
   }
 
-  /// Replaces the value of a site if it still has this mark, and updates the count. Arguments: site, mark, value (empty
-  /// to remove). A value consists of its mark, the number of cookies, and the cookies.
+  /// Removes everything, and records the sign-out: the field `all` of the last key, whose other fields are groups.
+  private static let removal = RedisScript(
+    """
+    redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
+    redis.call('HSET', KEYS[3], 'all', ARGV[1])
+    return 1
+    """)
+
+  /// Replaces the value of a site if it still has this mark, and there was no sign-out, and updates the count.
+  /// Arguments: site, mark, value (empty to remove), group, and the two marks of its sign-outs. A value consists of its
+  /// mark, the number of cookies, and the cookies.
   private static let replacement = RedisScript(
     """
+    if (redis.call('HGET', KEYS[3], 'all') or '0') ~= ARGV[5] then return 0 end
+    if (redis.call('HGET', KEYS[3], ARGV[4]) or '0') ~= ARGV[6] then return 0 end
     local stored = redis.call('HGET', KEYS[1], ARGV[1]) or ''
     if string.sub(stored, 1, 16) ~= ARGV[2] then return 0 end
     local function count(value) if value == '' then return 0 else return (struct.unpack('>I4', string.sub(value, 17, 20))) end end
@@ -180,4 +205,19 @@ public final class RedisCookieStore: CookieStore {
     redis.call('INCRBY', KEYS[2], count(ARGV[3]) - count(stored))
     return 1
     """)
+}
+
+extension RedisCookieStore: SharedCookieStore {
+  package func signOuts(of group: Int) async throws -> SharedSignOuts {
+    let marks = try await redis.send(RedisCommand("HMGET", names.signOuts, "all", String(group))).elements.map { mark in
+      mark.bytes.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0
+    }
+    return SharedSignOuts(ofAll: marks.first ?? 0, ofGroup: marks.last ?? 0)
+  }
+
+  package func noteSignOut(of group: Int) async throws {
+    await changes.waitForAll()
+    let mark = String(Int64.random(in: .min ... .max))
+    _ = try await redis.send(RedisCommand("HSET", names.signOuts, String(group), mark))
+  }
 }

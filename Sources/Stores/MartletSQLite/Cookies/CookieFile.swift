@@ -14,6 +14,7 @@ final class CookieFile: Sendable {
 
   private struct Copy {
     var cookies = CookieSnapshot()
+    var signOuts = CookieTable.SignOuts()
     /// Whether a change of the file and of session cookies is in progress. Until it is complete, the copy is not read
     /// from the file again, so that it has either the state before or the state after.
     var isChanging = false
@@ -48,8 +49,12 @@ final class CookieFile: Sendable {
     always: Bool = false, _ apply: (inout Copy, _ stored: [String: [Cookie]], _ besideSessionCookies: Bool) -> Void
   ) throws(HTTPError) {
     _ = try database.blockingRead(ifChangedSince: watch, always: always) { connection in
-      let stored = try CookieTable(connection).all()
-      copy.withLock { apply(&$0, stored, !keepsSessionCookies) }
+      let table = CookieTable(connection)
+      let (stored, signOuts) = (try table.all(), try table.signOuts())
+      copy.withLock { copy in
+        copy.signOuts = signOuts
+        apply(&copy, stored, !keepsSessionCookies)
+      }
     }
   }
 
@@ -70,8 +75,21 @@ final class CookieFile: Sendable {
     try queue.sync { try change(self) }
   }
 
-  /// Changes the cookies of a site in one transaction. Called on the queue of writes.
-  func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) throws(HTTPError) -> Result {
+  /// Returns the sign-outs of a group of partitions, of all processes.
+  func signOuts(of group: Int) throws(HTTPError) -> SharedSignOuts {
+    _ = try current()
+    return copy.withLock { $0.signOuts[group] }
+  }
+
+  /// Records a sign-out of a group of partitions. Called on the queue of writes.
+  func noteSignOut(of group: Int) throws(HTTPError) {
+    try database.blockingWrite { try CookieTable($0).noteSignOut(of: group) }
+  }
+
+  /// Changes the cookies of a site in one transaction, with the sign-outs of a group. Called on the queue of writes.
+  func update<Result>(
+    _ site: String, in group: Int, _ change: (inout [Cookie], SharedSignOuts) -> Result
+  ) throws(HTTPError) -> Result {
     let transient = keepsSessionCookies ? [] : copied(site).filter(\.isSession)
     var left = transient
     defer { endChange { $0.update(site) { $0 = Self.joined($0.filter { !$0.isSession }, left) } } }
@@ -79,7 +97,7 @@ final class CookieFile: Sendable {
       let table = CookieTable(connection)
       let stored = try table.cookies(in: site)
       var cookies = Self.joined(stored, transient)
-      let result = change(&cookies)
+      let result = change(&cookies, try table.signOuts()[group])
       try table.replace(stored, by: keepsSessionCookies ? cookies : cookies.filter { !$0.isSession }, in: site)
       let session = keepsSessionCookies ? [] : cookies.filter(\.isSession)
       if session != transient { copy.withLock { $0.isChanging = true } }

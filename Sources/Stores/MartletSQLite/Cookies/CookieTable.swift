@@ -34,6 +34,11 @@ struct CookieTable {
           AND host_only = new.host_only AND path = new.path;
       END;
       """,
+      // The sign-outs: a random number for all cookies (-1), and one for each group of partitions that had one.
+      """
+      CREATE TABLE sign_out (part INTEGER PRIMARY KEY, mark INTEGER NOT NULL);
+      INSERT INTO sign_out VALUES (-1, random());
+      """,
     ],
     opening: """
       DELETE FROM cookie WHERE expires <= strftime('%s', 'now') - 978307200;
@@ -60,7 +65,8 @@ struct CookieTable {
   func repairRows() throws -> Bool {
     let rows = try rows()
     if try rows.contains(where: { $0.cookie == nil }) || !connection.isConsistent() {
-      try connection.script("DROP TABLE cookie; DROP TABLE total;" + Self.schema.steps.joined(separator: "\n"))
+      try connection.script(
+        "DROP TABLE cookie; DROP TABLE total; DROP TABLE sign_out;" + Self.schema.steps.joined(separator: "\n"))
       for (site, cookies) in Self.sites(rows) { try replace([], by: cookies, in: site) }
       return true
     }
@@ -96,9 +102,39 @@ struct CookieTable {
     try connection.first("SELECT cookies FROM total") { Int($0.integer(0)) } ?? 0
   }
 
+  /// Removes all cookies, and records the sign-out.
   func removeAll() throws {
     try connection.run("DELETE FROM cookie")
+    try connection.run("DELETE FROM sign_out")
+    try noteSignOut(of: Self.allParts)
     connection.eraseAfterCommit()
+  }
+
+  /// Records a sign-out of a group of partitions, or of all cookies.
+  func noteSignOut(of part: Int) throws {
+    try connection.run("INSERT OR REPLACE INTO sign_out VALUES (?, random())", [.integer(Int64(part))])
+  }
+
+  /// The part of the sign-outs of all cookies.
+  private static let allParts = -1
+
+  /// Returns the marks of the sign-outs, by part.
+  func signOuts() throws -> SignOuts {
+    let rows = try connection.all("SELECT part, mark FROM sign_out") { (Int($0.integer(0)), $0.integer(1)) }
+    return SignOuts(marks: Dictionary(rows) { $1 })
+  }
+
+  /// The marks of the sign-outs, by part.
+  struct SignOuts: Sendable {
+    fileprivate var marks: [Int: Int64] = [:]
+
+    init() {}
+
+    fileprivate init(marks: [Int: Int64]) { self.marks = marks }
+
+    subscript(group: Int) -> SharedSignOuts {
+      SharedSignOuts(ofAll: marks[CookieTable.allParts] ?? 0, ofGroup: marks[group] ?? 0)
+    }
   }
 
   /// Writes the differences.

@@ -8,9 +8,10 @@ public import MartletSemantics
 /// ```
 ///
 /// Several processes can use the file at the same time: each sees the cookies that others store, and changes are
-/// atomic. A process that is killed does not damage the file. Only the owner of the file can read it. It must be on a
-/// local disk, because SQLite shares memory between processes. A file that is damaged, foreign or of a later version is
-/// set aside: ``SetAsideFile``. Expired cookies are removed when the store is opened.
+/// atomic. When one of them removes all cookies, or those of a partition, responses that the others have under way
+/// store none. A process that is killed does not damage the file. Only the owner of the file can read it. It must be on
+/// a local disk, because SQLite shares memory between processes. A file that is damaged, foreign or of a later version
+/// is set aside: ``SetAsideFile``. Expired cookies are removed when the store is opened.
 ///
 /// Removed cookies are erased from the files. If another process reads the file in the meantime for longer than a
 /// quarter of a second, a copy remains until the next write after it, or until a store opens the file. On a full disk
@@ -54,7 +55,7 @@ public struct SQLiteCookieStore: CookieStore {
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
-    try await file.write { try $0.update(site, change) }
+    try await update(site, in: 0) { cookies, _ in change(&cookies) }
   }
 
   @concurrent public func count() async throws -> Int { try file.current().count }
@@ -70,6 +71,18 @@ extension SQLiteCookieStore: ImmediateCookieStore {
   package func immediateCookies(in site: String) -> [Cookie] { file.copied(site) }
 }
 
+extension SQLiteCookieStore: SharedCookieStore {
+  @concurrent package func signOuts(of group: Int) async throws -> SharedSignOuts { try file.signOuts(of: group) }
+
+  package func noteSignOut(of group: Int) async throws { try await file.write { try $0.noteSignOut(of: group) } }
+
+  package func update<Result: Sendable>(
+    _ site: String, in group: Int, _ change: @escaping @Sendable (inout [Cookie], SharedSignOuts) -> Result
+  ) async throws -> Result {
+    try await file.write { try $0.update(site, in: group, change) }
+  }
+}
+
 // MARK: - For callers that cannot suspend
 
 extension SQLiteCookieStore {
@@ -78,7 +91,7 @@ extension SQLiteCookieStore {
 
   /// Changes the cookies of a site, like ``update(_:_:)``. It waits at most five seconds for other writes.
   package func blockingUpdate<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) throws -> Result {
-    try file.blockingWrite { try $0.update(site, change) }
+    try file.blockingWrite { try $0.update(site, in: 0) { cookies, _ in change(&cookies) } }
   }
 
   /// Removes all cookies.

@@ -126,6 +126,7 @@ struct CookieStorageTests {
 
       func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? { nil }
       func put<T: Codable>(_ value: T, for key: String) throws {
+        guard key == "SAPHTTPCookieStorage" else { return }  // the mark of the sign-out
         writes += 1
         if writes == 1 { storage?.removeCookies(since: .distantPast) }
       }
@@ -139,6 +140,25 @@ struct CookieStorageTests {
 
     #expect(store.writes == 1)
     #expect(storage.cookies?.isEmpty == true)
+  }
+
+  /// Each storage stands for a process. The cookies of the second one belong to the user who has signed out in the
+  /// first one, also those that arrive afterwards.
+  @Test func aSignOutOfAnotherProcessLasts() throws {
+    let backing = CodableStorage(store: MemoryDataStore())
+    let (first, expiry) = (SAPHTTPCookieStorage(persistentStorage: backing), Date(timeIntervalSinceNow: 3600))
+    first.setCookie(try cookie("a", "old", expires: expiry))
+    let second = SAPHTTPCookieStorage(persistentStorage: backing)
+    #expect(Self.texts(of: second) == ["a=old"])
+
+    first.removeCookies(since: .distantPast)
+    second.setCookie(try cookie("b", "late", expires: expiry))
+
+    #expect(Self.texts(of: SAPHTTPCookieStorage(persistentStorage: backing)) == [])
+    // the next user's, in either
+    second.setCookie(try cookie("c", "new", expires: expiry))
+    #expect(Self.texts(of: second) == ["c=new"])
+    #expect(Self.texts(of: SAPHTTPCookieStorage(persistentStorage: backing)) == ["c=new"])
   }
 
   @Test func aStoreThatCannotBeReadIsDoneWithout() throws {

@@ -63,10 +63,12 @@ struct CookiePartitionTests {
     try await jar.removePartition(name)
 
     #expect(try await ids() == left)
-    _ = try await jar.partition(name).store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: call.id)
+    _ = try await jar.partition(name).store(
+      from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: .init(call.id))
     #expect(try await ids() == left, "the request began before the sign-out")
     let later = Call()
-    _ = try await jar.partition(name).store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: later.id)
+    _ = try await jar.partition(name).store(
+      from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: .init(later.id))
     #expect(try await jar.partition(name).cookies(for: home).map(\.value) == ["late"])
   }
 
@@ -90,7 +92,7 @@ struct CookiePartitionTests {
     try await jar.partition("anna").removeAll()
 
     for jar in [jar, jar.partition("anna"), jar.partition("ben")] {
-      _ = try await jar.store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: call.id)
+      _ = try await jar.store(from: head, for: home, in: Cookie.Context(), sentWith: [:], begun: .init(call.id))
     }
 
     #expect(try await ids() == ["late", nil, "late"])

@@ -38,11 +38,11 @@ struct CookieSessionsTests {
 
     try await jar.removeAll()
     let outcomes = try await jar.store(
-      from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: call.id)
+      from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: .init(call.id))
     #expect(outcomes.map(\.refusal?.reason) == [.otherSession])
     #expect(try await jar.cookieHeader(for: url) == nil)
 
-    _ = try await jar.store(from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: Call().id)
+    _ = try await jar.store(from: head, for: url, in: Cookie.Context(), sentWith: [:], begun: .init(Call().id))
     #expect(try await jar.cookieHeader(for: url) == "id=1")
   }
 

@@ -51,6 +51,7 @@ extension CookieJar {
 
   /// Removes all cookies: those of the partition, or those of all partitions if this is the jar without a partition.
   /// Cookies of a response whose request began before are not stored: they would belong to the user who has signed out.
+  /// That holds for the requests of all processes that share a `SQLiteCookieStore` or a `RedisCookieStore`.
   ///
   /// In a partition, each site is changed atomically, but not all sites together.
   public func removeAll() async throws {
@@ -77,6 +78,7 @@ extension CookieJar {
   /// Removes the cookies of this partition only.
   private func removeOwn() async throws {
     memory.noteSignOut(of: partitionSuffix)
+    try await shared?.noteSignOut(of: group)
     // The listing below has to include the cookies of changes that began before the sign-out. An empty change waits for
     // them in a store that makes one change after another; in others the listing waits. No site is called "/".
     try await backing.update(partitionSuffix.isEmpty ? "/" : partitionSuffix) { _ in }

@@ -19,16 +19,17 @@ extension CookieJar {
   ///   - url: the URL of the request.
   ///   - context: other information about the request.
   ///   - line: the `Cookie` line that the jar added to the request; nil if that is not known.
-  ///   - begun: the number of the call, which shows whether it began before a sign-out.
+  ///   - beginning: shows whether the call began before a sign-out.
   /// - Returns: for each line, the stored cookie, or the reason why none was stored.
   func store(
     from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
-    begun: UInt64 = Call.lastPosition
+    begun beginning: CallBeginning = CallBeginning(Call.lastPosition)
   ) async throws -> [Result<Cookie, Cookie.Refusal>] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
-    return try await store(head.fields[values: .setCookie], for: url, in: context) { list in
-      if self.memory.hasSignedOut(self.partitionSuffix, since: begun) { return { _ in true } }
+    return try await store(head.fields[values: .setCookie], for: url, in: context, after: beginning.signOuts) {
+      list, isOver in
+      if isOver || self.memory.hasSignedOut(self.partitionSuffix, since: beginning.position) { return { _ in true } }
       let paired = self.memory.paired.withLock { $0 }
       guard !mayBeLogin, !paired.isEmpty, let line, let request = CookieRequest(url) else { return { _ in false } }
       let carried = Set(CookieList.pairs(in: line[.cookie] ?? ""))
@@ -77,5 +78,31 @@ extension CookieJar {
 
   private func key(of cookie: Cookie) -> CookieMemory.PairedCookie {
     .init(partitionSuffix: partitionSuffix, identity: cookie.identity)
+  }
+}
+
+// MARK: - Sign-outs
+
+/// When a call began, in the order of calls and sign-outs.
+struct CallBeginning {
+  /// ``Call/id``.
+  let position: UInt64
+  /// The sign-outs that all processes knew then; nil if they are not known.
+  let signOuts: SharedSignOuts?
+
+  init(_ position: UInt64, signOuts: SharedSignOuts? = nil) { (self.position, self.signOuts) = (position, signOuts) }
+}
+
+extension CookieJar {
+  /// The group of the partition in a store that several processes share.
+  var group: Int {
+    // The suffix is a slash and a fingerprint in hexadecimal.
+    Int(partitionSuffix.dropFirst().prefix(2), radix: 16) ?? 0
+  }
+
+  /// Notes the sign-outs of all processes when a call first uses the jar. A store that fails refuses no cookies.
+  func noteSignOuts(in call: Call) async {
+    guard let shared, call[memory.seenSignOuts] == nil else { return }
+    call[memory.seenSignOuts] = try? await shared.signOuts(of: group)
   }
 }

@@ -26,6 +26,7 @@ import Synchronization
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
+  let shared: (any SharedCookieStore)?
   package let publicSuffixes: PublicSuffixes
   package let limits: Cookie.Limits
   let now: @Sendable () -> Date
@@ -49,6 +50,7 @@ public final class CookieJar: Sendable {
   ) {
     backing = store
     immediate = store as? any ImmediateCookieStore
+    shared = store as? any SharedCookieStore
     self.publicSuffixes = publicSuffixes
     self.limits = limits
     self.now = now
@@ -57,7 +59,7 @@ public final class CookieJar: Sendable {
   }
 
   private init(_ jar: CookieJar, partitionSuffix: String) {
-    (backing, immediate, publicSuffixes) = (jar.backing, jar.immediate, jar.publicSuffixes)
+    (backing, immediate, shared, publicSuffixes) = (jar.backing, jar.immediate, jar.shared, jar.publicSuffixes)
     (limits, now, memory) = (jar.limits, jar.now, jar.memory)
     self.partitionSuffix = partitionSuffix
   }
@@ -87,22 +89,26 @@ public final class CookieJar: Sendable {
   public func store(
     setCookie lines: [String], for url: URL, in context: Cookie.Context = .init()
   ) async throws -> [Cookie.Refusal] {
-    try await store(lines, for: url, in: context) { _ in { _ in false } }.compactMap(\.refusal)
+    try await store(lines, for: url, in: context) { _, _ in { _ in false } }.compactMap(\.refusal)
   }
 
   /// Stores cookies, except those that belong to another server session than the cookies in the list. Returns the
   /// stored cookie for each line, or the reason why none was stored.
+  ///
+  /// - Parameters:
+  ///   - seen: the sign-outs of all processes before the request; nil if they are not known.
+  ///   - foreign: gets the list, and whether there was another sign-out since.
   func store(
-    _ lines: [String], for url: URL, in context: Cookie.Context,
-    except foreign: @escaping @Sendable (CookieList) -> (Cookie) -> Bool
+    _ lines: [String], for url: URL, in context: Cookie.Context, after seen: SharedSignOuts? = nil,
+    except foreign: @escaping @Sendable (CookieList, Bool) -> (Cookie) -> Bool
   ) async throws -> [Result<Cookie, Cookie.Refusal>] {
     guard !lines.isEmpty else { return [] }
     guard let request = CookieRequest(url) else { return lines.map { _ in .failure(Cookie.Refusal(.noHost)) } }
     let moment = now()
     let outcomes = read(lines, for: request, in: context, now: moment)
     guard outcomes.contains(where: { $0.refusal == nil }) else { return outcomes }
-    return try await change(storeKey(of: request.host)) { list, limits in
-      let isForeign = foreign(list)
+    return try await change(storeKey(of: request.host), after: seen) { list, limits, hasSignedOut in
+      let isForeign = foreign(list, hasSignedOut)
       let own = outcomes.map { outcome in
         outcome.flatMap { cookie in
           isForeign(cookie) ? .failure(Cookie.Refusal(.otherSession, name: cookie.name)) : outcome
@@ -228,15 +234,29 @@ public final class CookieJar: Sendable {
   func change<Value: Sendable>(
     _ storeKey: String, _ body: @escaping @Sendable (inout CookieList, Cookie.Limits) -> Value
   ) async throws -> Value {
+    try await change(storeKey, after: nil) { list, limits, _ in body(&list, limits) }
+  }
+
+  /// - Parameter seen: the sign-outs of all processes before; the closure learns whether there was another one since.
+  private func change<Value: Sendable>(
+    _ storeKey: String, after seen: SharedSignOuts?,
+    _ body: @escaping @Sendable (inout CookieList, Cookie.Limits, Bool) -> Value
+  ) async throws -> Value {
     let accesses = memory.accesses.withLock { $0.take(storeKey) }
-    let (value, grew) = try await backing.update(storeKey) { [limits] cookies in
+    let work: @Sendable (inout [Cookie], Bool) -> (Value, grew: Bool) = { [limits] cookies, hasSignedOut in
       let before = cookies.count
       var list = CookieList(cookies)
       list.touch(accesses)
-      let value = body(&list, limits)
+      let value = body(&list, limits, hasSignedOut)
       cookies = list.cookies
       return (value, cookies.count > before)
     }
+    let (value, grew) =
+      if let shared, let seen {
+        try await shared.update(storeKey, in: group) { work(&$0, $1 != seen) }
+      } else {
+        try await backing.update(storeKey) { work(&$0, false) }
+      }
     if grew { try await makeRoom() }
     return value
   }

@@ -12,6 +12,8 @@ final class CookieMemory: Sendable {
   /// Set when all cookies are removed.
   let signOut = SignOutMark()
   private let partitionSignOuts = Mutex(PartitionSignOuts())
+  /// The sign-outs of all processes when a call began.
+  let seenSignOuts = CallLocal<SharedSignOuts?>(nil)
 
   /// - Parameter pairLimit: the maximum number of pairs.
   init(pairLimit: Int) { paired = Mutex(LRUStorage(countLimit: pairLimit)) }

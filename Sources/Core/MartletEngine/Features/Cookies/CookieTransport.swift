@@ -11,6 +11,7 @@ struct CookieTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard request.options.handlesCookies else { return try await base.send(request, in: call) }
+    if jar.shared != nil { await jar(for: request).noteSignOuts(in: call) }
     let line = request.fields.contains(.cookie) ? nil : await cookieLine(for: request, in: call)
     var sent = request
     if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
@@ -36,7 +37,8 @@ struct CookieTransport: Transport, DeadlineAware {
     guard let head = response.networkHead else { return }
     do {
       let outcomes = try await jar(for: request).store(
-        from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine, begun: call.id)
+        from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine,
+        begun: CallBeginning(call.id, signOuts: call[jar.memory.seenSignOuts]))
       for refusal in outcomes.compactMap(\.refusal) { call.emit(.cookieRefused(refusal)) }
       let stored = outcomes.compactMap { try? $0.get().name }
       if !stored.isEmpty { call.emit(.cookiesStored(stored)) }

@@ -35,6 +35,55 @@ extension Credential: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// The user information of a URL, `user:password@` (RFC 3986 §3.2.1), without percent-encoding.
+package struct UserInformation: Sendable, Hashable {
+  package let user: String
+  /// The password; nil if the URL has none. `user:@` has an empty one.
+  package let password: String?
+
+  package init(user: String, password: String?) {
+    self.user = user
+    self.password = password
+  }
+
+  /// Returns the user information of a URL; nil if it has none, or only empty parts.
+  package init?(of url: URL) {
+    guard let user = url.user(percentEncoded: false) else { return nil }
+    let password = url.password(percentEncoded: false)
+    guard !user.isEmpty || !(password ?? "").isEmpty else { return nil }
+    self.init(user: user, password: password)
+  }
+
+  /// Makes the user information that only this credential matches.
+  package init(_ credential: Credential) { self.init(user: credential.user, password: credential.password) }
+
+  /// The credential that the URL has by itself: without a password, an empty one.
+  package var credential: Credential { Credential(user: user, password: password ?? "") }
+
+  /// Returns whether a request to the URL may send a credential before the server has refused the URL's own: it is that
+  /// of the same user, and does not contradict the password.
+  package func matches(_ credential: Credential) -> Bool {
+    credential.user == user && (password ?? credential.password) == credential.password
+  }
+}
+
+extension URL {
+  /// The URL without its user information; nil if the rest is not a URL.
+  package var withoutUserInformation: URL? {
+    guard user(percentEncoded: true) != nil else { return self }
+    var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    parts?.percentEncodedUser = nil
+    parts?.percentEncodedPassword = nil
+    return parts?.url
+  }
+}
+
+extension UserInformation: CustomStringConvertible, CustomReflectable {
+  package var description: String { "user information" }
+
+  package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
 /// The reason why a credential cannot be used. The description contains nothing of the credential.
 package struct CredentialError: Error, Sendable, Hashable, CustomStringConvertible {
   package let description: String

@@ -101,7 +101,10 @@ extension Cookie {
   }
 }
 
-extension Cookie: CustomStringConvertible {
+extension Cookie: CustomStringConvertible, CustomReflectable {
+  /// Only the description.
+  public var customMirror: Mirror { Mirror(self, children: ["cookie": description]) }
+
   /// Name, domain, path and flags, without the value.
   public var description: String {
     var text = name.isEmpty ? "(nameless)" : name

@@ -1,4 +1,4 @@
-import MartletEngine
+@testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
@@ -62,6 +62,64 @@ struct SecrecyTests {
     #expect(!shown.contains("hidden"))
     #expect(challenge.hasPrefix("Bearer") || !responses.isEmpty)
     #expect(responses.allSatisfy { !shown.contains($0) })
+  }
+
+  /// Public values with a secret, each in the form in which a program makes or gets it.
+  private static func values() throws -> [(name: String, value: any Sendable)] {
+    let target = url("http://hidden:hidden@a.example/x?token=hidden")
+    let request = HTTPRequest(
+      .post, target, fields: [.authorization: "Bearer hidden", .cookie: "a=hidden"], body: .data(Data("hidden".utf8)))
+    let response = ResponseHead(status: .ok, fields: [.setCookie: "a=hidden", "X-CSRF-Token": "hidden"])
+    let cookie = Cookie(name: "a", value: "hidden", domain: "a.example")
+    let credential = Credential(user: "hidden", password: "hidden")
+    let challenge = try #require(
+      AuthenticationChallenge.challenges(in: [.wwwAuthenticate: "Negotiate hidden"]).first)
+    var configuration = SessionConfiguration()
+    configuration.credentials = [
+      PasswordSource(credential, for: .any), TokenSource(AccessToken("hidden"), for: .any),
+    ]
+    configuration.fields = [.authorization: "hidden"]
+    var jarAndStore: [(String, any Sendable)] = []
+    if let jar = configuration.cookies { jarAndStore.append(("CookieJar", jar)) }
+    return jarAndStore + [
+      ("AccessToken", AccessToken("hidden", refreshToken: "hidden")), ("AuthenticationChallenge", challenge),
+      ("AttemptRecord", AttemptRecord(request: request.head, response: response, reason: "again")),
+      ("Attempt", Attempt(number: 1, request: request, sent: request, history: [])), ("Cookie", cookie),
+      ("Credential", credential),
+      (
+        "DownloadResumption",
+        DownloadResumption(
+          url: target, file: URL(filePath: "/tmp/x"), byteCount: 1, size: 2, validator: "\"v\"", identity: nil)
+      ),
+      ("HTTPFields", request.fields), ("HTTPRequest", request),
+      ("HTTPResponse", HTTPResponse(status: .ok, fields: response.fields, url: target)),
+      ("HTTPError", HTTPError(.other, "x").addingContext(request: request.head, response: response, history: [])),
+      ("Netrc", try Netrc(parsing: "default login hidden password hidden")),
+      ("Proxy", Proxy.http("proxy.example", port: 1).authenticated(user: "hidden", password: "hidden")),
+      ("RequestBody", request.body), ("RequestHead", request.head), ("ResponseHead", response),
+      ("Rejection", try #require(Rejection(of: request, by: response))), ("SessionConfiguration", configuration),
+      ("HTTPSession", HTTPSession(transport: MockTransport { _ in .text("") }, configuration: configuration)),
+      ("DefaultFieldsInterceptor", DefaultFieldsInterceptor([.authorization: "hidden"])),
+    ]
+  }
+
+  @Test func publicValuesShowNoSecrets() throws {
+    for (name, value) in try Self.values() {
+      let shown = Self.shown(value) + "\(Mirror(reflecting: value).children.map { "\($0)" })"
+      #expect(!shown.contains("hidden"), "\(name)")
+    }
+  }
+
+  /// A cookie and a token are encoded for a store; a resumption may be kept anywhere.
+  @Test func aResumptionIsEncodedWithoutThePasswordOfItsURL() throws {
+    let target = url("http://anna:hidden@a.example/x?y")
+    let resumption = DownloadResumption(
+      url: target, file: URL(filePath: "/tmp/x"), byteCount: 1, size: 2, validator: "\"v\"", identity: nil)
+    let text = String(decoding: try JSONEncoder().encode(resumption), as: UTF8.self)
+
+    #expect(!text.contains("hidden") && !text.contains("anna"))
+    #expect(resumption.url == url("http://a.example/x?y"))
+    #expect(resumption.isDownload(of: target))
   }
 
   @Test func theDumpOfABodyDoesNotContainItsBytes() {

@@ -19,12 +19,12 @@ import Darwin
 /// ```
 ///
 /// It names the file with the bytes received so far: resume the download, or ``discard()`` the file. It contains the
-/// request's URL, but no fields and no credentials.
+/// request's URL without user information, no fields and no credentials.
 ///
 /// A stored value is checked before it is used, so that a manipulated one cannot name another file: see
 /// `HTTPSession.resumableDownload(for:to:resuming:)`.
 public struct DownloadResumption: Sendable, Hashable, Codable {
-  /// The URL of the request, before redirects.
+  /// The URL of the request, before redirects and without user information.
   public let url: URL
   /// The file with the first ``byteCount`` bytes, in the destination's folder.
   public let file: URL
@@ -36,6 +36,17 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   public let validator: String
   /// Identifies the file. Without it, as in a value that the program itself made, the download starts again.
   let identity: FileStatus.Identity?
+
+  init(
+    url: URL, file: URL, byteCount: Int64, size: Int64?, validator: String, identity: FileStatus.Identity?
+  ) {
+    self.url = url.withoutUserInformation ?? url
+    (self.file, self.byteCount, self.size) = (file, byteCount, size)
+    (self.validator, self.identity) = (validator, identity)
+  }
+
+  /// Whether it continues a download of this URL. A value of an earlier version may have user information.
+  func isDownload(of other: URL) -> Bool { url.withoutUserInformation == other.withoutUserInformation }
 
   /// Removes the file if it is still the kept one; no other file is touched.
   public func discard() {
@@ -53,7 +64,10 @@ public struct DownloadResumption: Sendable, Hashable, Codable {
   }
 }
 
-extension DownloadResumption: CustomStringConvertible {
+extension DownloadResumption: CustomStringConvertible, CustomReflectable {
   /// The numbers of bytes, and the URL without its secrets.
   public var description: String { "\(byteCount) of \(size.map(String.init) ?? "?") bytes of \(url.redacted)" }
+
+  /// Only the description.
+  public var customMirror: Mirror { Mirror(self, children: ["download": description]) }
 }

@@ -168,7 +168,7 @@ struct Download {
     }
     self.request = request
     context = (request.head, nil, [])
-    if isWhole, case .bytes(let resumption?) = remainder, resumption.url == request.url,
+    if isWhole, case .bytes(let resumption?) = remainder, resumption.isDownload(of: request.url),
       let file = PartialFile(
         resuming: resumption, for: destination.url, label: destination.label, access: destination.access)
     {

@@ -163,17 +163,23 @@ public struct SocketTransport: Transport {
 extension SocketTransport {
   /// Sends the request. The body of the response is delivered as it comes over the network.
   private func exchange(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let thread = try thread.get()
-    let destination =
-      if let known = knownDestination(of: request) { known } else {
-        try await newDestination(of: request, in: call)
-      }
-    let hop = NextHop(to: destination, for: request, authentications)
+    let (thread, hop): (LoopThread, NextHop)
+    do {
+      thread = try self.thread.get()
+      let destination =
+        if let known = knownDestination(of: request) { known } else {
+          try await newDestination(of: request, in: call)
+        }
+      hop = NextHop(to: destination, for: request, authentications)
+    } catch { throw HTTPError(beforeSending: error) }
     while true {
-      try await hop.proxy?.askForToken(in: call)
-      let body =
-        request.body.needsOpening ? try await call.withinDeadline { try await request.body.openUnlessEmpty() } : nil
-      let (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
+      let (source, stream): (TransferBody, UpgradedStream?)
+      do {
+        try await hop.proxy?.askForToken(in: call)
+        let body =
+          request.body.needsOpening ? try await call.withinDeadline { try await request.body.openUnlessEmpty() } : nil
+        (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
+      } catch { throw HTTPError(beforeSending: error) }
       let head = try await source.head()
       if try hop.proxy?.answers(head) == true, request.body.canBeSent {
         source.cancelUnmeasured()

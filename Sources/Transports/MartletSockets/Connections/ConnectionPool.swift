@@ -121,11 +121,19 @@ extension ConnectionPool {
       let number = state.useAvailable(for: transfer.key, now: loop.now)
     else { return false }
     if let connection = openConnection(number) {
-      connection.start(transfer)
+      start(transfer, on: connection)
       return true
     }
     perform(state.closed(number, now: loop.now))
     return false
+  }
+
+  /// Starts a transfer on the connection that the pool has given it.
+  private func start(_ transfer: Transfer, on connection: Connection) {
+    guard transfer.exchange.beginSending() else {  // Its reader has stopped, and ends it.
+      return perform(state.released(connection.id, now: loop.now))
+    }
+    connection.start(transfer)
   }
 
   /// Returns the connection on which a transfer with this key would start at once; nil if it would have to wait.
@@ -350,7 +358,7 @@ extension ConnectionPool {
       }
       // An earlier action may have closed it.
       if let connection = openConnection(connection) {
-        connection.start(transfer)
+        start(transfer, on: connection)
       } else {
         transfer.transport.enqueue(transfer)
       }

@@ -23,6 +23,16 @@ final class Exchange: Sendable {
   let upgrade: Upgrade?
   /// The loop's part of the exchange, from its start to its end.
   let transfer = LoopBound<Transfer?>(nil)
+  /// Whether the request may be sent. The reader and the loop's thread may decide at the same moment.
+  private let sending = Atomic(Sending.undecided)
+
+  private enum Sending: UInt8, AtomicRepresentable {
+    case undecided
+    /// A connection has begun to send it.
+    case begun
+    /// The reader stopped before.
+    case prevented
+  }
 
   /// The limits of a request, and what its call needs. Times are in nanoseconds; nil is no limit.
   struct Settings: Sendable {
@@ -72,6 +82,18 @@ final class Exchange: Sendable {
     signals = SignalQueue(highWater: max(Self.minimumReadAhead, settings.readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
     upload = Upload(body, of: request, waitsFor100: settings.expectation != nil)
+  }
+
+  /// Notes that a connection begins to send the request. Returns false if its reader stopped before.
+  func beginSending() -> Bool {
+    sending.compareExchange(expected: .undecided, desired: .begun, ordering: .acquiringAndReleasing).original
+      != .prevented
+  }
+
+  /// Keeps the request from being sent. Returns false if a connection has begun to send it.
+  func preventSending() -> Bool {
+    sending.compareExchange(expected: .undecided, desired: .prevented, ordering: .acquiringAndReleasing).original
+      != .begun
   }
 
   /// The fewest unread bytes of a body at which the connection is paused.
@@ -136,6 +158,8 @@ struct LoopTransferControl: TransferControl {
   func resumeReading() { onLoop { $0.resumeReading() } }
 
   func continueUpload() { onLoop { $0.connection?.driver?.continueUpload(of: $0) } }
+
+  func preventSending() -> Bool { exchange.preventSending() }
 
   func cancel() { onLoop { $0.cancel() } }
 

@@ -28,6 +28,7 @@ struct CallDeadlineTests {
     let signals = SignalQueue<TransferSignal>(highWater: 1000)
     let cancellations = Counter()
 
+    func preventSending() -> Bool { false }
     func resumeReading() {}
     func continueUpload() {}
     func cancel() { cancellations.next() }

@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Transports) import MartletEngine
+@_spi(Transports) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
@@ -21,6 +21,10 @@ struct TransferBodyTests {
 
     var requests: [String] { asked.withLock { $0 } }
 
+    /// Whether a connection has begun to send the request.
+    let isSending = Atomic(true)
+
+    func preventSending() -> Bool { !isSending.load(ordering: .relaxed) }
     func resumeReading() { note("resume reading") }
     func continueUpload() { note("continue upload") }
     func cancel() { note("cancel") }
@@ -63,6 +67,35 @@ struct TransferBodyTests {
     #expect(body.trailers["a"] == "1")
     body.cancel()
     #expect(loop.requests.isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func aCancelledRequestKnowsWhetherItWasSent(isSent: Bool) async throws {
+    let loop = Loop(signals)
+    loop.isSending.store(isSent, ordering: .relaxed)
+    let body = body(loop)
+    let reading = Task { try await body.head() }
+    reading.cancel()
+
+    let error = await #expect(throws: (any Error).self) { try await reading.value }.map { HTTPError(wrapping: $0) }
+
+    #expect(error?.isCancelled == true)
+    #expect(error?.phase == (isSent ? nil : .queued))
+    #expect(error?.isUnsent == !isSent)
+    #expect(loop.requests == ["cancel"])
+  }
+
+  @Test(arguments: [false, true])
+  func aRequestThatItsDeadlineEndsKnowsWhetherItWasSent(isSent: Bool) async throws {
+    let loop = Loop(signals)
+    loop.isSending.store(isSent, ordering: .relaxed)
+    let body = body(loop)
+    body.fail(HTTPError(.deadlineExceeded, "too late"))
+
+    let error = await #expect(throws: HTTPError.self) { try await body.head() }
+
+    #expect(error?.kind == .deadlineExceeded)
+    #expect(error?.phase == (isSent ? nil : .queued))
   }
 
   @Test(arguments: [false, true])

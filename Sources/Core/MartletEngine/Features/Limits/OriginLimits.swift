@@ -55,11 +55,3 @@ private struct SendingClockTransport: TransportLayer {
     return try await base.send(request, in: call)
   }
 }
-
-extension HTTPError {
-  /// Wraps an error of a limit: nothing was sent.
-  init(beforeSending error: any Error) {
-    self.init(wrapping: error)
-    phase = phase ?? .preparing
-  }
-}

@@ -83,6 +83,13 @@ public struct HTTPError: Error, Sendable {
     default: self.init(.other, String(describing: error), underlying: error)
     }
   }
+
+  /// Converts any error like ``init(wrapping:)``. Nothing of the request was sent: if the error has no phase, it gets
+  /// this one.
+  package init(beforeSending error: any Error, _ phase: Phase = .preparing) {
+    self.init(wrapping: error)
+    self.phase = self.phase ?? phase
+  }
 }
 
 /// The properties of an ``HTTPError``.
@@ -117,7 +124,8 @@ extension HTTPError {
   @nonexhaustive public enum Phase: String, Sendable, Hashable {
     /// Before anything was sent: the request itself, its body, the configuration.
     case preparing
-    /// Waiting for a connection: all connections that the limits allow are in use.
+    /// Waiting for a connection: all connections that the limits allow are in use; or the call was cancelled, or
+    /// reached its deadline, before a connection could send the request.
     case queued
     /// Resolving the host's name.
     case resolving

@@ -51,7 +51,7 @@ final class AttemptLoop: Sendable {
         else { return try Self.response(consume outcome, to: sent, after: history) }
         request = next
       } catch {
-        throw Self.failure(error, of: described.request, after: history)
+        throw Self.failure(error, of: described.request, after: history, in: call)
       }
     }
   }
@@ -83,11 +83,14 @@ final class AttemptLoop: Sendable {
   // `@inline(never)`: every waiting call keeps the frame of `run`, and the variables of these functions must not
   // enlarge it.
 
+  /// Completes the error of a call. If its last attempt has not begun, nothing of that attempt was sent.
   @inline(never)
   private static func failure(
-    _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord]
+    _ error: any Error, of request: HTTPRequest, after history: [AttemptRecord], in call: Call
   ) -> HTTPError {
-    HTTPError(wrapping: error).addingContext(request: request.head, response: nil, history: history)
+    let hasBegun = call.currentAttempt > history.count
+    return (hasBegun ? HTTPError(wrapping: error) : HTTPError(beforeSending: error))
+      .addingContext(request: request.head, response: nil, history: history)
   }
 
   /// Finishes the reviews of an outcome. If an interceptor asks for another attempt, records this one, reports the

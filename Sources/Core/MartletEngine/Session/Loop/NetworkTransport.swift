@@ -16,7 +16,8 @@ struct NetworkTransport: TransportLayer {
   /// Reports a request. Returns it, with a body whose bytes are reported when they are read.
   private func observed(_ request: HTTPRequest, in call: Call) throws(HTTPError) -> HTTPRequest {
     guard request.options.cachePolicy != .returnCacheDataDontLoad else {
-      throw HTTPError(.notCached, "the request may only be answered from a cache, and the session has none")
+      throw HTTPError(
+        .notCached, "the request may only be answered from a cache, and the session has none", phase: .preparing)
     }
     if let error = request.withheld { throw error }
     call.emit(.sending(request.head))

@@ -10,6 +10,10 @@ import Synchronization
   func resumeReading()
   /// Sends on: there are more bytes of the request's body, or its end.
   func continueUpload()
+  /// Keeps the request from being sent, unless a connection has begun to send it.
+  ///
+  /// - Returns: whether nothing of it was or will be sent.
+  func preventSending() -> Bool
   /// Cancels the transfer: the reader has stopped.
   func cancel()
   /// Fails the transfer: the request's body cannot be read.
@@ -35,7 +39,8 @@ import Synchronization
     /// The transfer is in progress. This case keeps the transport's thread alive; a response that was read to its end
     /// does not.
     case running(any AnyObject & Sendable)
-    /// The reader stopped: it gets a `CancellationError`, never the end.
+    /// The reader stopped: it gets a `CancellationError`, or an ``HTTPError`` with the phase if the request was not
+    /// sent; never the end.
     case stopped
     /// The whole response has arrived, and its body was not read yet.
     case received(Data, trailers: [UInt8])
@@ -195,6 +200,7 @@ import Synchronization
 
   /// Stops because of an error, and passes it to the reader.
   func fail(_ error: HTTPError) {
+    let error = transfer.preventSending() ? HTTPError(beforeSending: error, .queued) : error
     let wasRunning = state.withLock { state in
       guard case .running = state else { return false }
       state = .failed(error)
@@ -239,7 +245,8 @@ import Synchronization
     }
     switch previous {
     case .running:
-      signals.stop(CancellationError())
+      let error = CancellationError()
+      signals.stop(transfer.preventSending() ? HTTPError(beforeSending: error, .queued) : error)
       transfer.cancel()
       producer?.cancel()
     case .received: signals.stop(CancellationError())

@@ -30,8 +30,9 @@ import Synchronization
 ///   arrival, and is then sent alone: at most four times, with tokens that are fetched for it. Other writes with the
 ///   same token URL wait in the meantime. A write stops waiting if no other write ends within
 ///   ``Martlet/RequestOptions/responseTimeout``.
-/// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, no
-///   token is fetched from the URL for 30 seconds, unless the cookies for it change.
+/// - **Servers without tokens.** If no token can be fetched, requests are sent without one. If they are refused, the
+///   next write fetches again. From the second such fetch on, none follows for a pause, unless the cookies for the URL
+///   change: a second, doubled each time, up to 30 seconds.
 /// - **Exceptions.** `GET`, `HEAD`, `OPTIONS`, `TRACE` and `QUERY` need no token. A request that already has the field
 ///   is not changed.
 ///

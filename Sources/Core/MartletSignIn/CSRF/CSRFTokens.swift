@@ -65,12 +65,17 @@ final class CSRFTokens: Sendable {
   /// A URL that returned no token.
   private struct Tokenless {
     let since: Stopwatch
+    /// How many fetches in a row have returned none.
+    let count: Int
     /// The cookies after the fetch. A login changes them, and the server may then return a token.
     let cookies: String?
   }
 
-  /// How long no token is fetched from a URL that returned none, unless the cookies change.
-  private static let tokenlessTime = Duration.seconds(30)
+  /// How long no token is fetched from a URL that returned none, unless the cookies change. The first time it is
+  /// fetched again for the next write, because the service may only have failed for a moment.
+  private static func pause(after count: Int) -> Duration {
+    count < 2 ? .zero : Backoff(base: .seconds(1), delayLimit: .seconds(30)).delay(beforeRetry: count - 1, fraction: 1)
+  }
 
   /// The key of shared work: the URL, and the properties that separate requests that must not share a result.
   private struct Key: Hashable {
@@ -211,9 +216,11 @@ final class CSRFTokens: Sendable {
   /// Whether the URL returned no token a short time ago, and the user has not signed in since.
   private func isTokenless(_ url: URL, in call: Call) async -> Bool {
     guard let known = memory.withLock({ $0[url].tokenless }) else { return false }
-    if known.since.elapsed < Self.tokenlessTime, await cookies(for: url, in: call) == known.cookies { return true }
-    memory.withLock { $0[url].tokenless = nil }
-    return false
+    guard await cookies(for: url, in: call) == known.cookies else {
+      memory.withLock { $0[url].tokenless = nil }
+      return false
+    }
+    return known.since.elapsed < Self.pause(after: known.count)
   }
 
   private func cookies(for url: URL, in call: Call) async -> String? {
@@ -250,7 +257,9 @@ final class CSRFTokens: Sendable {
       memory.ended += 1
       memory[url].lastFetch = memory.ended
       if failure == .noToken {
-        memory[url].tokenless = Tokenless(since: Stopwatch(session.configuration.clock), cookies: cookies)
+        let count = (memory[url].tokenless?.count ?? 0) + 1
+        memory[url].tokenless = Tokenless(
+          since: Stopwatch(session.configuration.clock), count: count, cookies: cookies)
       }
       // The server returned the refused token again: something else was wrong, for example its cookie.
       if memory[url].refused == token { memory[url].refused = nil }

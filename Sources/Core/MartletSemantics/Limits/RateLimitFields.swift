@@ -2,20 +2,24 @@
 ///
 /// | field | example | meaning |
 /// |---|---|---|
-/// | `Retry-After` (RFC 9110 §10.2.3), of a 429 or 503 | `30`, or a date | wait |
+/// | `Retry-After` (RFC 9110 §10.2.3), of a 403, 429 or 503 | `30`, `1.9`, or a date | wait |
 /// | `RateLimit` (draft-ietf-httpapi-ratelimit-headers) | `"default";r=0;t=30` | nothing remains for `t` seconds |
 /// | `RateLimit` of an earlier draft | `limit=100, remaining=0, reset=30` | the same |
 /// | `RateLimit-Remaining` and `RateLimit-Reset`, earlier still | `0` and `30` | the same |
+/// | the same with `X-RateLimit-` or `X-Rate-Limit-` (GitHub and others) | `0` and `1767225600` | nothing remains until then |
+///
+/// A number of seconds from a billion on, which is 31 years, is a time: the seconds since 1970. It is compared with the
+/// `Date` of the response, as that of a `Retry-After` is.
 ///
 /// An invalid field is ignored. With several policies, the longest wait counts. `RateLimit-Policy` is not needed: it
 /// describes how a limit is computed, and not how much of it is left.
 package enum RateLimitFields {
   /// Returns how long the server wants no more requests; nil if it sets no such time.
   ///
-  /// - Parameter now: the current time, for a `Retry-After` with a date.
+  /// - Parameter now: the current time, for a `Retry-After` with a date, and a reset at a time.
   package static func pause(after response: ResponseHead, now: Date) -> Duration? {
-    var pauses = exhausted(in: response.fields)
-    if response.status == .tooManyRequests || response.status == .serviceUnavailable,
+    var pauses = exhausted(in: response.fields, now: now)
+    if [.forbidden, .tooManyRequests, .serviceUnavailable].contains(response.status),
       let delay = RetryAfter.delay(in: response.fields, now: now)
     {
       pauses.append(delay)
@@ -24,10 +28,12 @@ package enum RateLimitFields {
   }
 
   /// The times after which exhausted policies allow requests again.
-  private static func exhausted(in fields: HTTPFields) -> [Duration] {
+  private static func exhausted(in fields: HTTPFields, now: Date) -> [Duration] {
     guard fields.contains("RateLimit") else {
-      let old = (number(fields["RateLimit-Remaining"]), number(fields["RateLimit-Reset"]))
-      return old.0 == 0 ? old.1.map { [.seconds($0)] } ?? [] : []
+      guard let names = earlierNames.first(where: { fields.contains($0.remaining) }),
+        number(fields[names.remaining]) == 0, let reset = fields[names.reset].flatMap(RetryAfter.seconds)
+      else { return [] }
+      return [reset < firstTime ? reset : max(.zero, reset - .seconds(sinceEpoch(fields, now)))]
     }
     let named = items(of: "RateLimit", in: fields).compactMap { item in
       number(item["r"]) == 0 ? number(item["t"]) : nil
@@ -36,6 +42,18 @@ package enum RateLimitFields {
     // The dictionary of earlier drafts.
     let members = FieldParameters(parsing: fields[values: "RateLimit"].joined(separator: ", ").replacingCommas)
     return number(members["remaining"]) == 0 ? number(members["reset"]).map { [.seconds($0)] } ?? [] : []
+  }
+
+  private static let earlierNames: [(remaining: FieldName, reset: FieldName)] = [
+    ("RateLimit-Remaining", "RateLimit-Reset"), ("X-RateLimit-Remaining", "X-RateLimit-Reset"),
+    ("X-Rate-Limit-Remaining", "X-Rate-Limit-Reset"),
+  ]
+
+  /// The first number of seconds that is a time, and not a delay.
+  private static let firstTime = Duration.seconds(1_000_000_000)
+
+  private static func sinceEpoch(_ fields: HTTPFields, _ now: Date) -> Double {
+    RetryAfter.present(in: fields, now: now).timeIntervalSince1970
   }
 
   /// The parameters of each item of a structured list (RFC 9651 §3.1).

@@ -57,15 +57,23 @@ package enum RetryAfter {
   ///   - fields: the fields of the response.
   ///   - now: the current time, for a response without `Date`.
   package static func delay(in fields: HTTPFields, now: Date) -> Duration? {
-    let present = fields[.date].flatMap { HTTPDate.parse($0, now: now) } ?? now
+    let present = present(in: fields, now: now)
     return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()
   }
 
-  /// Parses `delay-seconds = 1*DIGIT`, limited to ``secondsLimit``.
-  private static func seconds(_ value: String) -> Duration? {
-    let text = ASCII.trimmed(value)
-    guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
-    return .seconds(min(Int64(text) ?? .max, secondsLimit))
+  /// The time of a response according to its server; the current time if it has no valid `Date`.
+  static func present(in fields: HTTPFields, now: Date) -> Date {
+    fields[.date].flatMap { HTTPDate.parse($0, now: now) } ?? now
+  }
+
+  /// Parses `delay-seconds = 1*DIGIT`, limited to ``secondsLimit``. Some servers send a fraction, which is rounded up:
+  /// a request that comes too early is refused again.
+  static func seconds(_ value: String) -> Duration? {
+    let parts = ASCII.trimmed(value).utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty && $0.allSatisfy(ASCII.isDigit) }) else { return nil }
+    let whole = min(Int64(Substring(parts[0])) ?? .max, secondsLimit)
+    let isFraction = parts.count == 2 && parts[1].contains { $0 != UInt8(ascii: "0") }
+    return .seconds(isFraction ? whole + 1 : whole)
   }
 
   private static func date(_ value: String, _ present: Date) -> Duration? {

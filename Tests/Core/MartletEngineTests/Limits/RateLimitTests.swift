@@ -214,6 +214,14 @@ struct RateLimitTests {
     (HTTPStatus.tooManyRequests, ["Retry-After": "30"] as HTTPFields),
     (.ok, ["RateLimit": "\"default\";r=0;t=30"] as HTTPFields),
     (.ok, ["RateLimit-Remaining": "0", "RateLimit-Reset": "30"] as HTTPFields),
+    (.forbidden, ["Retry-After": "30"] as HTTPFields), (.tooManyRequests, ["Retry-After": "29.2"] as HTTPFields),
+    // as GitHub sends it
+    (
+      .forbidden,
+      [
+        "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1000000030", "Date": "Sun, 09 Sep 2001 01:46:40 GMT",
+      ] as HTTPFields
+    ),
   ])
   func whatAServerSaysHoldsForTheNextRequests(status: HTTPStatus, fields: HTTPFields) async throws {
     let transport = ScriptedTransport(MockResponse(status: status, fields: fields), .text("ok"), .text("ok"))

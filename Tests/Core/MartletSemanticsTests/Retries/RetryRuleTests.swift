@@ -78,7 +78,10 @@ struct RetryRuleTests {
     arguments: [
       ("5", 5), ("60", 60), ("0", nil), ("Sun, 06 Nov 1994 08:50:07 GMT", 30),
       // In the past: no delay beyond the backoff.
-      ("Sun, 06 Nov 1994 08:00:00 GMT", nil), ("soon", nil), ("-5", nil), ("", nil), ("1.5", nil),
+      ("Sun, 06 Nov 1994 08:00:00 GMT", nil), ("soon", nil), ("-5", nil), ("", nil), ("1.", nil), (".5", nil),
+      ("1.5.1", nil),
+      // Some servers send fractions.
+      ("1.9", 2), ("1.01", 2), ("2.0", 2), ("0.2", 1),
     ] as [(String, Int?)])
   func retryAfterIsWaited(value: String, seconds: Int?) throws {
     let decision = try decide(busy([.retryAfter: value]))

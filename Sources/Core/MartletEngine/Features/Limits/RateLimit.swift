@@ -12,10 +12,16 @@ import MartletSemantics
 /// deadline, it fails at once with ``HTTPError/Kind/rateLimited``, and nothing was sent. A request that is cancelled or
 /// refused before it has a connection gives its place back: later requests wait as if it had never existed.
 ///
-/// A response may request a pause, for which later requests to the origin wait. It does so by `Retry-After` of a 429 or
-/// 503 (RFC 9110 §10.2.3), or by `RateLimit` of draft-ietf-httpapi-ratelimit-headers when nothing remains. The draft's
-/// earlier forms count, too (`RateLimit-Remaining: 0` and `RateLimit-Reset`). The response itself is not changed, and
-/// does not wait for a shared ``store``. Whether its request is sent again is up to the ``RetryPolicy``.
+/// A response may request a pause, for which later requests to the origin wait:
+///
+/// | fields | the pause |
+/// |---|---|
+/// | `Retry-After` of a 403, 429 or 503 (RFC 9110 §10.2.3) | seconds, a fraction rounded up; or until a date |
+/// | `RateLimit` without a rest (draft-ietf-httpapi-ratelimit-headers) | its `t`, or the `reset` of an earlier draft |
+/// | `RateLimit-Remaining: 0`, or `X-RateLimit-…`, `X-Rate-Limit-…` | `…-Reset`: seconds, or the seconds since 1970 |
+///
+/// The longest pause counts. The response itself is not changed, and does not wait for a shared ``store``. Whether its
+/// request is sent again is up to the ``RetryPolicy``.
 public struct RateLimit: Sendable {
   /// The maximum number of requests to one origin in the period ``per``, in the long run; nil for no limit of your own.
   public var requests: Int?

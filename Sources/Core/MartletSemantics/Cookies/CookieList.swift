@@ -77,9 +77,14 @@ package struct CookieList: Sendable {
 
   // MARK: - Sending
 
-  /// Returns the cookies for a request, in the order in which they are sent: longer paths first, then older cookies
-  /// first.
+  /// Returns the cookies that are sent with a request, in their order, without those that exceed the limits.
   package func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
+    Self.limited(matches(for: request, in: context, now: now))
+  }
+
+  /// Returns the cookies that match a request, in the order of RFC 6265bis §5.8.3: longer paths first, then older
+  /// cookies first.
+  package func matches(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
     var chosen = cookies.filter { cookie in
       (cookie.isHostOnly ? cookie.domain == request.host : HostName.matches(request.host, domain: cookie.domain))
         && CookiePath.matches(request.path, cookiePath: cookie.path) && (!cookie.isSecure || request.isSecure)
@@ -92,6 +97,29 @@ package struct CookieList: Sendable {
     }
     return chosen
   }
+
+  /// Returns the first cookies that servers accept together: at most 150, in a `Cookie` line of at most 8,190 bytes,
+  /// which are the limits of curl. Most servers answer 400 or 431 to a longer line, and would do so as long as the jar
+  /// has the cookies. A cookie that does not fit is left out, and later ones may still fit.
+  package static func limited(_ cookies: [Cookie]) -> [Cookie] {
+    // No separator follows the last one.
+    var room = lineLimit - "Cookie: ".utf8.count + "; ".utf8.count
+    let isShort = cookies.count <= countLimit && cookies.reduce(0) { $0 + $1.lineLength } <= room
+    if isShort { return cookies }
+    var sent: [Cookie] = []
+    for cookie in cookies where sent.count < countLimit && cookie.lineLength <= room {
+      sent.append(cookie)
+      room -= cookie.lineLength
+    }
+    return sent
+  }
+
+  /// The maximum number of cookies of one request.
+  package static let countLimit = 150
+  /// The maximum number of bytes of a `Cookie` line with its name.
+  package static let lineLimit = 8190
+  /// The maximum number of `Set-Cookie` lines of one response, as in curl.
+  package static let receivedLimit = 50
 
   /// Returns the value of the `Cookie` field; nil if there are no cookies.
   package static func header(_ cookies: [Cookie]) -> String? {
@@ -143,6 +171,9 @@ package struct CookieList: Sendable {
 extension Cookie {
   /// The cookie in a `Cookie` line.
   package var pair: String { name.isEmpty ? value : name + "=" + value }
+
+  /// The number of bytes of the pair and of the separator that follows it in a line.
+  fileprivate var lineLength: Int { value.utf8.count + (name.isEmpty ? 0 : name.utf8.count + 1) + "; ".utf8.count }
 
   /// Whether a new cookie, set over an insecure connection, would be sent before this secure one or instead of it.
   fileprivate func isHidden(by cookie: Cookie) -> Bool {

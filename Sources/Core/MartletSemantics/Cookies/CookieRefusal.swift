@@ -10,6 +10,8 @@ extension Cookie {
       case empty
       /// Name and value together have more than 4096 bytes.
       case tooLarge
+      /// The response sets more than 50 cookies, and this is one of the later ones.
+      case tooMany
       /// The name, the value or the path contains a character that cannot be sent in a `Cookie` line. Only for cookies
       /// that a program creates.
       case unsendable
@@ -62,6 +64,7 @@ extension Cookie {
       case .controlCharacter: "it contains a control character"
       case .empty: "it has neither name nor value"
       case .tooLarge: "its name and value have more than 4096 bytes together"
+      case .tooMany: "the response sets more than 50"
       case .unsendable:
         "a name must not contain ';' or '=', a value no ';', and a path must begin with '/' and contain no ';'"
       case .noHost: "it has no valid host"

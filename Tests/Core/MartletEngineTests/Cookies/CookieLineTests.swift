@@ -24,7 +24,7 @@ struct CookieLineTests {
     try await jar.store(setCookie: lines, for: Self.home)
     #expect(jar.immediateLine(for: HTTPRequest(.get, Self.home), in: .init()) != nil)
 
-    #expect(jar.immediateLine(for: HTTPRequest(.get, next), in: .init())?[.cookie] == line)
+    #expect(jar.immediateLine(for: HTTPRequest(.get, next), in: .init())?.fields[.cookie] == line)
     #expect(try await jar.cookieHeader(for: url(next)) == line)
   }
 
@@ -33,10 +33,10 @@ struct CookieLineTests {
     let jar = CookieJar()
     try await jar.store(setCookie: ["strict=1; Path=/; SameSite=Strict", "a=1; Path=/"], for: Self.home)
     let request = HTTPRequest(.get, Self.home)
-    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
+    #expect(jar.immediateLine(for: request, in: .init())?.fields == [.cookie: "strict=1; a=1"])
 
-    #expect(jar.immediateLine(for: request, in: Cookie.Context(isSameSite: false)) == [:])
-    #expect(jar.immediateLine(for: request, in: .init()) == [.cookie: "strict=1; a=1"])
+    #expect(jar.immediateLine(for: request, in: Cookie.Context(isSameSite: false))?.fields == [:])
+    #expect(jar.immediateLine(for: request, in: .init())?.fields == [.cookie: "strict=1; a=1"])
   }
 
   @Test
@@ -44,7 +44,7 @@ struct CookieLineTests {
     let time = Mutex(Date(timeIntervalSince1970: 1_800_000_000))
     let jar = CookieJar(now: { time.withLock { $0 } })
     let request = HTTPRequest(.get, Self.home)
-    func line() -> String? { jar.immediateLine(for: request, in: .init())?[.cookie] }
+    func line() -> String? { jar.immediateLine(for: request, in: .init())?.fields[.cookie] }
     try await jar.store(setCookie: ["a=1; Path=/; Max-Age=10", "b=1; Path=/"], for: Self.home)
     #expect(line() == "a=1; b=1")
 
@@ -71,7 +71,7 @@ struct CookieLineTests {
     try await jar.store(setCookie: ["b=1"], for: url("https://b.example/"))
     for _ in 0..<3 {
       time.withLock { $0 += 1 }
-      #expect(jar.immediateLine(for: HTTPRequest(.get, Self.home), in: .init()) == [.cookie: "a=1"])
+      #expect(jar.immediateLine(for: HTTPRequest(.get, Self.home), in: .init())?.fields == [.cookie: "a=1"])
     }
     time.withLock { $0 += 1 }
     try await jar.store(setCookie: ["c=1"], for: url("https://c.example/"))

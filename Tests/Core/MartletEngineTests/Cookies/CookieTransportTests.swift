@@ -29,6 +29,25 @@ struct CookieTransportTests {
     #expect(transport.records.map(\.request.fields[values: .cookie]) == [[], ["b=2; a=1"], []])
   }
 
+  /// Most servers answer 400 to more.
+  @Test
+  func whatIsTooLongForServersIsReportedAndNotSent() async throws {
+    let (transport, log) = (Self.recording(), EventLog())
+    var configuration = SessionConfiguration()
+    configuration.listeners = [log]
+    for number in 0..<180 {
+      let value = String(repeating: "v", count: 4000)
+      try await configuration.cookies?.set(Cookie(name: "n\(number)", value: value, domain: "www.example.com"))
+    }
+    let session = HTTPSession(transport: transport, configuration: configuration)
+
+    for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, Self.home)) }
+
+    let sent = transport.records.compactMap(\.request.fields[.cookie])
+    #expect(sent.map(\.utf8.count) == [8008, 8008])
+    #expect(log.lines.filter { $0.contains("note: 178 cookies for this URL were not sent") }.count == 2)
+  }
+
   @Test
   func sessionsOfOneConfigurationShareAJarAndOthersDoNot() async throws {
     let transport = Self.recording("a=1")

@@ -84,6 +84,27 @@ struct CookieListTests {
     #expect(victims(1) == ["1", "2", "3", "expired"])
   }
 
+  /// At most 150 cookies and 8,190 bytes with `Cookie: ` are sent; the order decides, and what does not fit is left
+  /// out.
+  @Test(arguments: [
+    (Array(repeating: 10, count: 150), 150), (Array(repeating: 10, count: 151), 150),
+    (Array(repeating: 4000, count: 3), 2), ([4000, 4100, 76, 4000], 3), ([4089, 4091], 2), ([4089, 4092], 1),
+    ([4089, 4092, 4091], 2), ([], 0),
+  ])
+  func onlyWhatServersAcceptIsSent(_ lengths: [Int], sent: Int) {
+    let cookies = lengths.enumerated().map { number, length in
+      let name = "n\(number)"
+      return Cookie(
+        name: name, value: String(repeating: "v", count: length - name.utf8.count - 1), domain: "example.org",
+        created: Self.start + Double(number))
+    }
+    let request = CookieClient.request("http://example.org/")
+    let chosen = request.map { CookieList(cookies).cookies(for: $0, in: .init(), now: Self.start) } ?? []
+    #expect(chosen.count == sent)
+    #expect((CookieList.header(chosen) ?? "").utf8.count <= 8182)
+    #expect(chosen.first?.name == cookies.first?.name)
+  }
+
   @Test
   func limitsAreAtLeastOne() {
     #expect(Cookie.Limits(perDomain: 0, total: -1) == Cookie.Limits(perDomain: 1, total: 1))

@@ -22,7 +22,7 @@ struct CookieAccesses {
   }
 
   /// Returns the last line if it is valid for this request too. Its cookies then count as sent now.
-  mutating func line(for lookup: CookieLookup) -> HTTPFields? {
+  mutating func line(for lookup: CookieLookup) -> CookieLine? {
     guard last?.isValid(for: lookup) == true else { return nil }
     last?.sent = lookup.time
     return last?.line
@@ -78,12 +78,20 @@ struct CookieLookup {
   let time: Date
 }
 
+/// What the jar adds to a request.
+struct CookieLine: Sendable {
+  /// The `Cookie` line; empty if there are no cookies for the request.
+  var fields: HTTPFields = [:]
+  /// The number of cookies for the request that are not in the line, because it would be too long.
+  var omitted = 0
+}
+
 /// The `Cookie` line of a request. Most later requests reuse it: those for the same origin and partition, while the
 /// cookies are the same and none of them expires.
 struct SentCookies {
   /// The cookies of the line; empty if there are none for such requests.
   let cookies: [Cookie]
-  let line: HTTPFields
+  let line: CookieLine
   /// The ``CookieJar/storeKey(of:)`` of its site.
   let key: String
   /// When the line was sent last.
@@ -104,10 +112,10 @@ struct SentCookies {
   /// - Parameters:
   ///   - known: all cookies of the site.
   ///   - chosen: those that are sent.
-  init?(_ chosen: [Cookie], of known: [Cookie], at key: String, line: HTTPFields, for lookup: CookieLookup) {
+  init?(_ chosen: [Cookie], of known: [Cookie], at key: String, line: CookieLine, for lookup: CookieLookup) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
     let request = lookup.request
-    guard let origin = request.origin, line.refusal == nil, lookup.time < ends else { return nil }
+    guard let origin = request.origin, line.fields.refusal == nil, lookup.time < ends else { return nil }
     self.cookies = chosen
     self.line = line
     self.key = key

@@ -21,8 +21,10 @@ import Synchronization
 ///
 /// The jar follows draft 22 of RFC 6265bis and the newest draft of its successor, *layered cookies*. Only https counts
 /// as secure. A cookie that is paired with a CSRF token is not replaced by a response that belongs to another server
-/// session: see ``MartletSignIn/CSRFInterceptor``. `Set-Cookie` in informational responses and in trailers is ignored,
-/// which the RFC allows.
+/// session: see ``MartletSignIn/CSRFInterceptor``. A request gets at most 150 cookies, in a line of at most 8,190
+/// bytes, because servers refuse more: longer paths first, then older cookies first, without those that do not fit; an
+/// ``Event/note(_:)`` counts them. A response sets at most 50. `Set-Cookie` in informational responses and in trailers
+/// is ignored, which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
@@ -130,9 +132,10 @@ public final class CookieJar: Sendable {
   func read(
     _ lines: [String], for request: CookieRequest, in context: Cookie.Context, now moment: Date
   ) -> [Result<Cookie, Cookie.Refusal>] {
-    lines.map { line in
+    lines.enumerated().map { number, line in
       Result { () throws(Cookie.Refusal) in
-        try SetCookie(line, now: moment).cookie(
+        guard number < CookieList.receivedLimit else { throw Cookie.Refusal(.tooMany) }
+        return try SetCookie(line, now: moment).cookie(
           for: request, in: context, publicSuffixes: publicSuffixes, now: moment)
       }
     }
@@ -143,51 +146,69 @@ public final class CookieJar: Sendable {
   /// Whether the store never waits.
   var endsAtDeadline: Bool { Deadline.ends(backing) }
 
-  /// Returns the cookies for a request to the URL, in the order in which they are sent.
+  /// Returns the cookies that are sent with a request to the URL, in their order.
   public func cookies(for url: URL, in context: Cookie.Context = .init()) async throws -> [Cookie] {
     guard try await backing.count() > 0, let request = CookieRequest(url) else { return [] }
+    return try await awaited(for: request, in: context).sent
+  }
+
+  /// Returns the cookies for a request, after writing their times of access if that is due.
+  private func awaited(for request: CookieRequest, in context: Cookie.Context) async throws -> Chosen {
     let key = storeKey(of: request.host)
-    let (chosen, isDue) = chosen(
-      among: try await backing.cookies(in: key), of: key, for: request, in: context, at: now())
-    if isDue { try? await change(key) { _, _ in } }  // A failure does not change what is sent.
+    let chosen = chosen(among: try await backing.cookies(in: key), of: key, for: request, in: context, at: now())
+    if chosen.isDue { try? await change(key) { _, _ in } }  // A failure does not change what is sent.
     return chosen
   }
 
   /// Returns the `Cookie` line for a request, empty if there are no cookies for it.
-  func line(for request: HTTPRequest, in context: Cookie.Context) async throws -> HTTPFields {
-    CookieList.line(try await cookies(for: request.url, in: context))
+  func line(for request: HTTPRequest, in context: Cookie.Context) async throws -> CookieLine {
+    guard try await backing.count() > 0, let target = CookieRequest(request.url) else { return CookieLine() }
+    return try await awaited(for: target, in: context).line
   }
 
   /// Returns the `Cookie` line for a request; nil if it has to be awaited.
-  func immediateLine(for request: HTTPRequest, in context: Cookie.Context) -> HTTPFields? {
+  func immediateLine(for request: HTTPRequest, in context: Cookie.Context) -> CookieLine? {
     guard let immediate else { return nil }
     let revision: Int
     switch immediate.revision {
-    case .empty: return [:]
+    case .empty: return CookieLine()
     case .number(let number): revision = number
     case .unknown: return nil
     }
     let lookup = CookieLookup(
       request: request, context: context, partitionSuffix: partitionSuffix, revision: revision, time: now())
     if let known = memory.accesses.withLock({ $0.line(for: lookup) }) { return known }
-    guard let target = CookieRequest(request.url, origin: request.origin) else { return [:] }
+    guard let target = CookieRequest(request.url, origin: request.origin) else { return CookieLine() }
     let key = storeKey(of: target.host)
     let cookies = immediate.immediateCookies(in: key)
-    let (chosen, isDue) = chosen(among: cookies, of: key, for: target, in: context, at: lookup.time)
-    guard !isDue else { return nil }
-    let line = CookieList.line(chosen)
-    let sent = SentCookies(chosen, of: cookies, at: key, line: line, for: lookup)
+    let chosen = chosen(among: cookies, of: key, for: target, in: context, at: lookup.time)
+    guard !chosen.isDue else { return nil }
+    let line = chosen.line
+    let sent = SentCookies(chosen.sent, of: cookies, at: key, line: line, for: lookup)
     if let sent { memory.accesses.withLock { $0.keep(sent) } }
     return line
   }
 
-  /// Returns the cookies that are sent, and whether the times of access are due to be written.
+  /// The cookies for a request.
+  private struct Chosen {
+    /// Those that are sent.
+    var sent: [Cookie] = []
+    /// The number of those that exceed the limits of a request.
+    var omitted = 0
+    /// Whether the times of access are due to be written.
+    var isDue = false
+
+    var line: CookieLine { CookieLine(fields: CookieList.line(sent), omitted: omitted) }
+  }
+
   private func chosen(
     among cookies: [Cookie], of key: String, for request: CookieRequest, in context: Cookie.Context, at moment: Date
-  ) -> (cookies: [Cookie], isDue: Bool) {
-    let chosen = CookieList(cookies).cookies(for: request, in: context, now: moment)
-    guard !chosen.isEmpty else { return ([], false) }
-    return (chosen, memory.accesses.withLock { $0.note(chosen, of: key, at: moment) })
+  ) -> Chosen {
+    let matches = CookieList(cookies).matches(for: request, in: context, now: moment)
+    guard !matches.isEmpty else { return Chosen() }
+    let sent = CookieList.limited(matches)
+    let isDue = memory.accesses.withLock { $0.note(sent, of: key, at: moment) }
+    return Chosen(sent: sent, omitted: matches.count - sent.count, isDue: isDue)
   }
 
   /// Returns the value of the `Cookie` field for a request to the URL; nil if there are no cookies for it.

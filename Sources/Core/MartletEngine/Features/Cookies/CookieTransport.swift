@@ -32,6 +32,13 @@ struct CookieTransport: Transport, DeadlineAware {
     return context
   }
 
+  private static func note(on line: CookieLine) -> String {
+    let (count, length) = (CookieList.countLimit, CookieList.lineLimit)
+    return
+      "\(line.omitted) cookies for this URL were not sent, because servers accept at most \(count), and a line of at "
+      + "most \(length) bytes: remove some from the jar"
+  }
+
   /// Stores the cookies of a response that came over the network.
   private func store(from response: HTTPResponse, to request: HTTPRequest, in call: Call) async {
     guard let head = response.networkHead else { return }
@@ -57,7 +64,8 @@ struct CookieTransport: Transport, DeadlineAware {
         if let line = jar.immediateLine(for: request, in: context) { line } else {
           try await jar.line(for: request, in: context)
         }
-      if line.refusal == nil { return line }
+      if line.omitted > 0 { call.emit(.note(Self.note(on: line))) }
+      if line.fields.refusal == nil { return line.fields }
       call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
     } catch {
       call.emit(.note("the cookie store failed: \(error)"))

@@ -39,6 +39,7 @@ public struct OAuthClient: Sendable {
   /// How the client authenticates itself.
   public let authentication: Authentication
   let session: HTTPSession
+  let now: @Sendable () -> Date
 
   /// Makes a client.
   ///
@@ -47,11 +48,16 @@ public struct OAuthClient: Sendable {
   ///   - tokenEndpoint: the URL of the token endpoint.
   ///   - authentication: how the client authenticates itself; only by its identifier by default.
   ///   - session: sends the requests to the authorization server.
-  public init(id: String, tokenEndpoint: URL, authentication: Authentication = .none, session: HTTPSession) {
+  ///   - now: the current time, for tests, which decides when a token has expired; the system's clock by default.
+  public init(
+    id: String, tokenEndpoint: URL, authentication: Authentication = .none, session: HTTPSession,
+    now: @escaping @Sendable () -> Date = { .now }
+  ) {
     self.id = id
     self.tokenEndpoint = tokenEndpoint
     self.authentication = authentication
     self.session = session
+    self.now = now
   }
 
   /// Obtains a token. Runs off the caller's actor.
@@ -81,7 +87,7 @@ public struct OAuthClient: Sendable {
   ///   - scope: the origins to which tokens may be sent.
   ///   - login: obtains a token.
   public func tokens(for scope: CredentialScope, by login: OAuthLogin) -> TokenSource {
-    TokenSource(for: scope, now: session.configuration.now) { try await next(after: $0, by: login) }
+    TokenSource(for: scope, now: now) { try await next(after: $0, by: login) }
   }
 
   /// Returns a source of tokens like ``tokens(for:by:)`` that keeps them between runs of the program: the first token
@@ -113,7 +119,7 @@ public struct OAuthClient: Sendable {
   ) async throws -> TokenSource {
     let stored = StoredToken(in: store, as: key)
     let signOut = SignOutMark()
-    let now = session.configuration.now
+    let now = now
     return TokenSource(try await stored.take(), for: scope, signOut: signOut, now: now) { old in
       let begun = Call.lastPosition
       // After a sign-out there is no old token.
@@ -205,7 +211,7 @@ extension OAuthClient {
     if let objection = answer.objection {
       throw HTTPError(.authenticationFailed, "\(tokenEndpoint.redacted): \(objection)", phase: .receiving)
     }
-    return AccessToken(answer, at: session.configuration.now())
+    return AccessToken(answer, at: now())
   }
 
   /// The error of a response that lacks required members. Its body may contain secrets, and is omitted.

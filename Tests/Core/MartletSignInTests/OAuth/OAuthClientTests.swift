@@ -72,7 +72,7 @@ struct OAuthClientTests {
     #expect(server.received.count == 1)
   }
 
-  @Test func lifetimeOfATokenIsMeasuredByTheTimeOfTheClientsSession() async throws {
+  @Test func lifetimeOfATokenIsMeasuredByTheTimeOfTheClient() async throws {
     let server = try OAuthServer { _, count in OAuthServer.token("\(count)", seconds: 3600) }
     let api = try LoopbackServer { request in .text(request.fields[.authorization] ?? "") }
     let now = Awaitable(Date(timeIntervalSince1970: 1_000_000_000))

@@ -34,10 +34,10 @@ final class OAuthServer: Sendable {
     now: @escaping @Sendable () -> Date = { .now }
   ) -> OAuthClient {
     var configuration = SessionConfiguration()
-    (configuration.clock, configuration.now) = (clock, now)
+    configuration.clock = clock
     return OAuthClient(
       id: "app", tokenEndpoint: server.url("/token"), authentication: authentication,
-      session: HTTPSession(transport: SocketTransport(), configuration: configuration))
+      session: HTTPSession(transport: SocketTransport(), configuration: configuration), now: now)
   }
 
   static func token(_ value: String, refresh: String? = nil, seconds: Int? = 3600) -> Reply {

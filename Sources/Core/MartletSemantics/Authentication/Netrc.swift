@@ -5,10 +5,12 @@
 /// default login anonymous password guest
 /// ```
 ///
-/// Values may be quoted, with `\"`, `\\`, `\n`, `\r` and `\t` in the quotes. `account` and macros (`macdef`, up to the
-/// next empty line) are skipped. The first entry of a host counts; `default` is for hosts without an entry.
+/// Values may be quoted, with `\"`, `\\`, `\n`, `\r` and `\t` in the quotes. `account`, macros (`macdef`, up to the
+/// next empty line), unknown words and a byte order mark are skipped, as by curl. A host may have an entry for each of
+/// several logins; `default` is for hosts without an entry. Among entries that fit, the first counts.
 public struct Netrc: Sendable, Hashable {
-  private var machines: [String: Credential] = [:]
+  /// The entries of each host in their order. A user name is empty if the entry has none.
+  private var machines: [String: [Credential]] = [:]
   private var fallback: Credential?
 
   /// Makes a netrc without entries.
@@ -32,7 +34,7 @@ public struct Netrc: Sendable, Hashable {
       case "password": entry?.password = try reader.value(of: word)
       case "account": _ = try reader.value(of: word)
       case "macdef": reader.skipMacro()
-      default: throw FileProblem(line: reader.line, reason: "unknown keyword")
+      default: continue
       }
       if entry == nil, word != "macdef" {
         throw FileProblem(line: reader.line, reason: "'\(word)' before the first 'machine'")
@@ -41,9 +43,22 @@ public struct Netrc: Sendable, Hashable {
     add(entry)
   }
 
-  /// Returns the credential for a host, or that of `default`; nil if there is neither. The comparison ignores case and
-  /// uses A-labels: `bücher.example` is the same host as `xn--bcher-kva.example`.
-  public func credential(for host: String) -> Credential? { machines[Self.key(host)] ?? fallback }
+  /// Returns the first credential for a host, or that of `default`; nil if there is neither. The comparison ignores
+  /// case and uses A-labels: `bücher.example` is the same host as `xn--bcher-kva.example`.
+  public func credential(for host: String) -> Credential? { machines[Self.key(host)]?.first ?? fallback }
+
+  /// Returns the credential of one user for a host; nil if there is none. Use it if the user is known, for example from
+  /// `http://user@host/`.
+  ///
+  /// It is that of the host's first entry with this login, otherwise of the first one without a login, otherwise of
+  /// `default` if that has this login, or none.
+  public func credential(for host: String, user: String) -> Credential? {
+    let entries = machines[Self.key(host)] ?? []
+    let found =
+      entries.first { $0.user == user } ?? entries.first(where: \.user.isEmpty)
+      ?? fallback.flatMap { $0.user == user || $0.user.isEmpty ? $0 : nil }
+    return found.map { Credential(user: user, password: $0.password) }
+  }
 
   private static func key(_ host: String) -> String { HostName.canonical(host) ?? host }
 
@@ -51,7 +66,7 @@ public struct Netrc: Sendable, Hashable {
     guard let entry, !entry.user.isEmpty || !entry.password.isEmpty else { return }
     let credential = Credential(user: entry.user, password: entry.password)
     if let host = entry.host {
-      machines[host] = machines[host] ?? credential
+      machines[host, default: []].append(credential)
     } else {
       fallback = fallback ?? credential
     }
@@ -71,7 +86,7 @@ private struct NetrcReader {
   private var rest: Substring.UTF8View
   private(set) var line = 1
 
-  init(_ text: String) { rest = text[...].utf8 }
+  init(_ text: String) { rest = text.utf8.dropFirst(text.utf8.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0) }
 
   /// Returns the next word; nil at the end. Comments are skipped only where a keyword is expected: a password may begin
   /// with `#`.

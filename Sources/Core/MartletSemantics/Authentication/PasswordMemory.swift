@@ -6,13 +6,22 @@
 package struct PasswordMemory: Sendable {
   /// The credentials to be sent with one request.
   package enum Answer: Sendable, Hashable {
-    case basic(Credential)
+    /// The realm is nil if no challenge has named one.
+    case basic(Credential, realm: String?)
     case digest(DigestAnswer)
 
     package var credential: Credential {
       switch self {
-      case .basic(let credential): credential
+      case .basic(let credential, _): credential
       case .digest(let answer): answer.credential
+      }
+    }
+
+    /// The realm whose challenge is answered; nil if no challenge has named one.
+    package var realm: String? {
+      switch self {
+      case .basic(_, let realm): realm
+      case .digest(let answer): answer.challenge.realm
       }
     }
   }
@@ -84,19 +93,21 @@ package struct PasswordMemory: Sendable {
   ///   - request: the method and the URL.
   ///   - space: the space whose challenge the request answers. If it is nil, only credentials that were accepted before
   ///     are sent.
-  ///   - credential: the only credential that may be sent; nil means any.
+  ///   - user: the only credentials that may be sent match it; nil means any.
   ///   - body: the request's body; nil if it is not in memory, so that no answer can cover it. Empty by default.
   package mutating func answer(
-    to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only credential: Credential? = nil,
+    to request: (method: HTTPMethod, url: URL), in space: ProtectionSpace?, only user: UserInformation? = nil,
     body: Data? = Data()
   ) -> Answer? {
     guard let origin = Origin(request.url) else { return nil }
     let path = request.url.path(percentEncoded: true)
-    guard let index = index(origin: origin, path: path.isEmpty ? "/" : path, space: space, only: credential) else {
+    guard let index = index(origin: origin, path: path.isEmpty ? "/" : path, space: space, only: user) else {
       return nil
     }
     entries[index].lastUse = countUse()
-    guard case .digest(var session) = entries[index].method else { return .basic(entries[index].credential) }
+    guard case .digest(var session) = entries[index].method else {
+      return .basic(entries[index].credential, realm: entries[index].space.realm)
+    }
     guard body != nil || !session.challenge.coversBody else { return nil }
     var answer = DigestAnswer(in: session.next(), with: entries[index].credential, for: request)
     entries[index].method = .digest(session)
@@ -111,7 +122,7 @@ package struct PasswordMemory: Sendable {
     for index in entries.indices
     where entries[index].space.origin == origin && entries[index].credential == answer.credential {
       switch (entries[index].method, answer) {
-      case (.basic, .basic): entries[index].isAccepted = true
+      case (.basic, .basic(_, realm: entries[index].space.realm)): entries[index].isAccepted = true
       case (.digest(var session), .digest(let digest)) where session.challenge == digest.challenge:
         entries[index].isAccepted = true
         // The next nonce of an answer with an older nonce is outdated.
@@ -123,9 +134,9 @@ package struct PasswordMemory: Sendable {
     }
   }
 
-  /// Removes a credential that was refused.
-  package mutating func remove(_ credential: Credential, at origin: Origin) {
-    entries.removeAll { $0.space.origin == origin && $0.credential == credential }
+  /// Removes a credential that was refused in a space. Other spaces of the origin may still accept it.
+  package mutating func remove(_ credential: Credential, in space: ProtectionSpace) {
+    entries.removeAll { $0.space == space && $0.credential == credential }
   }
 
   /// Removes all credentials.
@@ -148,10 +159,10 @@ package struct PasswordMemory: Sendable {
 
   /// Returns the index of the given space, or else of the accepted entry with the longest path prefix; the newest among
   /// equals.
-  private func index(origin: Origin, path: String, space: ProtectionSpace?, only credential: Credential?) -> Int? {
+  private func index(origin: Origin, path: String, space: ProtectionSpace?, only user: UserInformation?) -> Int? {
     var best: (index: Int, length: Int)?
     for (index, entry) in entries.enumerated().reversed() where entry.space.origin == origin {
-      guard credential == nil || credential == entry.credential else { continue }
+      guard user?.matches(entry.credential) ?? true else { continue }
       if entry.space == space { return index }
       let length = entry.paths.filter(path.hasPrefix).map(\.utf8.count).max()
       guard space == nil, entry.isAccepted, let length, length > best?.length ?? -1 else { continue }

@@ -10,7 +10,8 @@ import Synchronization
 /// - If Basic is the only scheme, the password is sent with the first request. Otherwise the first request is sent
 ///   without, and later ones answer the proxy's challenge.
 /// - Of the allowed schemes, the strongest that the proxy offers is used: Digest before Basic.
-/// - A Digest answer is renewed if the nonce is stale, or if an earlier request learned it and it has been replaced.
+/// - A Digest answer is renewed if the nonce is stale, if an earlier request learned it and it has been replaced, or if
+///   the proxy names another realm.
 ///   Any other second challenge means that the proxy does not accept the password or the token. A request is sent five
 ///   times at most.
 struct ProxyAuthentication: Sendable {
@@ -19,7 +20,7 @@ struct ProxyAuthentication: Sendable {
     fileprivate enum Sent: Equatable {
       case nothing
       case basic
-      case digest(nonce: String)
+      case digest(nonce: String, realm: String)
       case token
     }
 
@@ -96,7 +97,7 @@ struct ProxyAuthentication: Sendable {
     case (.digest(var session), .password(let credential, _)):
       let answer = DigestAnswer(in: session.next(), with: credential, for: request)
       self.method = .digest(session)
-      progress.sent = .digest(nonce: session.nonce)
+      progress.sent = .digest(nonce: session.nonce, realm: session.challenge.realm)
       return try answer.authorization(hash: MessageDigest.hash)
     default: return nil
     }
@@ -108,12 +109,13 @@ struct ProxyAuthentication: Sendable {
     guard let challenge = challenge(in: fields) else { return false }
     switch (progress.sent, challenge) {
     case (.nothing, _), (.basic, .password(.digest)), (.basic, .token), (.digest, .token): break
-    case (.digest(let nonce), .password(.digest(let challenge))):
-      guard challenge.isStale || (progress.ownNonce != nonce && challenge.nonce != nonce) else {
+    case (.digest(let nonce, let realm), .password(.digest(let challenge))):
+      guard challenge.isStale || challenge.realm != realm || (progress.ownNonce != nonce && challenge.nonce != nonce)
+      else {
         return refused(nonce: nonce)
       }
     case (.basic, .password(.basic)), (.token, _): return refused(nonce: nil)
-    case (.digest(let nonce), .password(.basic)): return refused(nonce: nonce)
+    case (.digest(let nonce, _), .password(.basic)): return refused(nonce: nonce)
     }
     guard progress.answers < 4 else { return false }
     progress.answers += 1
@@ -125,7 +127,7 @@ struct ProxyAuthentication: Sendable {
   /// Processes the head of a response that is not a 407: a proxy may name the nonce for the next requests (RFC 7615
   /// §4).
   mutating func accepted(_ fields: HTTPFields, _ progress: Progress) {
-    guard case .digest(var session) = method, case .digest(let nonce) = progress.sent, nonce == session.nonce,
+    guard case .digest(var session) = method, case .digest(let nonce, _) = progress.sent, nonce == session.nonce,
       let text = fields["Proxy-Authentication-Info"],
       let next = AuthenticationInfo([.authenticationInfo: text])?.nextNonce, next != nonce
     else { return }
@@ -139,7 +141,11 @@ struct ProxyAuthentication: Sendable {
     case .password(.basic): method = .basic
     case .password(.digest(let challenge)):
       // A nonce in use continues to be counted: it is never sent twice with the same count.
-      if case .digest(let session) = method, session.nonce == challenge.nonce { return }
+      if case .digest(let session) = method, session.nonce == challenge.nonce,
+        session.challenge.realm == challenge.realm
+      {
+        return
+      }
       method = .digest(DigestSession(challenge, clientNonce: makeClientNonce()))
     }
   }

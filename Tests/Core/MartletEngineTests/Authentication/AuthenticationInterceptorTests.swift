@@ -47,6 +47,74 @@ struct AuthenticationInterceptorTests {
     #expect(server.requests.count == 2)
   }
 
+  @Test func itIsUsedBeforeSourcesThatDoNotWaitForAChallenge() async throws {
+    let other = Credential(user: "other", password: "x")
+    let netrc = try Netrc(parsing: "machine a.example login other password x")
+    let sources: [any CredentialSource] = [
+      PasswordSource(other, for: .any, offer: .preemptive), PasswordSource(netrc, offer: .preemptive),
+      TokenSource(AccessToken("t"), for: .any), TokenSource(for: .any) { _ in AccessToken("t") },
+    ]
+    for source in sources {
+      let server = PasswordServer(.basic)
+      let (_, response) = try await server.session(source).data(
+        for: HTTPRequest(.get, url("http://anna:secret@a.example/")))
+
+      #expect(response.status == .ok)
+      #expect(server.schemes == ["-", "Basic"])
+    }
+  }
+
+  /// What is sent to `http://user@a.example/` and refused each time, by an entry for each of two logins.
+  @Test(arguments: [
+    ("bob", PasswordSource.Offer.preemptive, ["bob:b"]), ("bob", .onChallenge, ["-", "bob:b"]),
+    ("carol", .preemptive, ["-", "carol:"]), ("carol", .onChallenge, ["-", "carol:"]),
+    ("bob:x", .preemptive, ["-", "bob:x", "bob:b"]), ("bob:", .preemptive, ["-", "bob:", "bob:b"]),
+    ("bob:b", .preemptive, ["bob:b"]), ("alice:x", .onChallenge, ["-", "alice:x", "alice:a"]),
+  ])
+  func anotherUsersPasswordIsNeverSent(_ user: String, offer: PasswordSource.Offer, sent: [String]) async throws {
+    let server = PasswordServer(.basic, Credential(user: "none", password: "fits"))
+    let netrc = try Netrc(
+      parsing: "machine a.example login alice password a machine a.example login bob password b")
+    let session = server.session(PasswordSource(netrc, offer: offer))
+
+    let (_, response) = try await session.data(for: HTTPRequest(.get, url("http://\(user)@a.example/")))
+
+    #expect(response.status == .unauthorized)
+    let texts = server.requests.map { request in
+      let value = request.fields[.authorization]?.split(separator: " ").last
+      return value.flatMap { Data(base64Encoded: String($0)) }.map { String(decoding: $0, as: UTF8.self) } ?? "-"
+    }
+    #expect(texts == sent)
+  }
+
+  @Test func aFixedPasswordOfAnotherUserIsNotSentAfterARefusal() async throws {
+    let server = PasswordServer(.basic)
+    let session = server.session(PasswordSource(server.credential, for: .any))
+
+    let refused = try await session.data(for: HTTPRequest(.get, url("http://bob:wrong@a.example/"))).1
+    #expect(refused.status == .unauthorized)
+    #expect(server.requests.count == 2)
+
+    _ = try await session.data(for: HTTPRequest(.get, url("http://a.example/")))
+    _ = try await session.data(for: HTTPRequest(.get, url("http://bob@a.example/")))
+    // The password that was accepted in the meantime is that of another user, too.
+    #expect(server.schemes == ["-", "Basic", "-", "Basic", "-", "Basic"])
+  }
+
+  @Test func aServerThatWantsAnotherSchemeGetsIt() async throws {
+    let transport = RecordingTransport(
+      around: MockTransport { request in
+        request.fields[.authorization] == "Bearer t"
+          ? .text("in") : .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+      })
+    let session = session(transport, TokenSource(AccessToken("t"), for: .any) { $0 })
+
+    let (_, response) = try await session.data(for: HTTPRequest(.get, url("http://bob:x@a.example/")))
+
+    #expect(response.status == .ok)
+    #expect(transport.records.map { $0.request.fields[.authorization] } == [nil, "Bearer t"])
+  }
+
   @Test func itIsUsedAfterRedirectsWithinTheOriginOnly() async throws {
     let transport = RecordingTransport(
       around: MockTransport { request in

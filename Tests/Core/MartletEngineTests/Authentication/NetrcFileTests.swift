@@ -40,7 +40,7 @@ struct NetrcFileTests {
     let missing = #expect(throws: HTTPError.self) { try Netrc.file(URL(filePath: "/nowhere/netrc")) }
     #expect(missing?.message.contains("/nowhere/netrc") == true)
 
-    let file = try file("machine a hidden")
+    let file = try file("machine a login \"hidden")
     defer { try? FileManager.default.removeItem(at: file) }
     let broken = #expect(throws: HTTPError.self) { try Netrc.file(file) }
     #expect(broken?.message.contains("line 1") == true)

@@ -39,7 +39,7 @@ struct PasswordMemoryTests {
   ])
   func basicIsSentWithoutAChallengeBelowTheSamePath(_ text: String, isSent: Bool) throws {
     var memory = try Self.memory(.basic(realm: "r"), at: "http://a.example/docs/index.html")
-    #expect(memory.answer(to: (.get, try Self.url(text)), in: nil) == (isSent ? .basic(Self.anna) : nil))
+    #expect(memory.answer(to: (.get, try Self.url(text)), in: nil) == (isSent ? .basic(Self.anna, realm: "r") : nil))
   }
 
   // RFC 7616 §3.3, domain
@@ -96,37 +96,57 @@ struct PasswordMemoryTests {
     #expect(answer.challenge.nonce == "n" && answer.clientNonce == "c")  // the key of a session is derived from them
   }
 
-  @Test func aRefusedCredentialIsRemoved() throws {
+  @Test func aRefusedCredentialIsRemovedFromItsSpace() throws {
     var memory = try Self.memory(.basic(realm: "r"), at: "http://a.example/")
-    let url = try Self.url("http://a.example/")
+    let url = try Self.url("http://a.example/"), origin = try #require(Origin(url))
+    let space = ProtectionSpace(origin: origin, realm: "r")
 
-    memory.remove(Self.berta, at: try #require(Origin(url)))
-    #expect(memory.answer(to: (.get, url), in: nil) == .basic(Self.anna))
-    #expect(memory.answer(to: (.get, url), in: nil, only: Self.berta) == nil)
-    memory.remove(Self.anna, at: try #require(Origin(url)))
+    memory.remove(Self.berta, in: space)
+    memory.remove(Self.anna, in: ProtectionSpace(origin: origin, realm: "other"))
+    #expect(memory.answer(to: (.get, url), in: nil) == .basic(Self.anna, realm: "r"))
+    #expect(memory.answer(to: (.get, url), in: nil, only: UserInformation(Self.berta)) == nil)
+    memory.remove(Self.anna, in: space)
     #expect(memory.answer(to: (.get, url), in: nil) == nil)
+  }
+
+  @Test(arguments: [("anna", nil, true), ("anna", "secret", true), ("anna", "other", false), ("berta", nil, false)])
+  func onlyCredentialsOfTheNamedUserAreSent(_ user: String, _ password: String?, isSent: Bool) throws {
+    var memory = try Self.memory(.basic(realm: "r"), at: "http://a.example/")
+    let named = UserInformation(user: user, password: password)
+
+    #expect((memory.answer(to: (.get, try Self.url("http://a.example/")), in: nil, only: named) != nil) == isSent)
+  }
+
+  @Test func anAcceptedAnswerIsThatOfItsRealmOnly() throws {
+    var memory = PasswordMemory()
+    let url = try Self.url("http://a.example/")
+    for realm in ["one", "two"] { memory.adopt(.basic(realm: realm), with: Self.anna, for: url, clientNonce: "") }
+
+    memory.markAccepted(.basic(Self.anna, realm: "one"), by: url, nextNonce: nil)
+
+    #expect(memory.answer(to: (.get, url), in: nil) == .basic(Self.anna, realm: "one"))
   }
 
   @Test func theSpaceWithTheLongestPathAnswers() throws {
     var memory = try Self.memory(.basic(realm: "outer"), at: "http://a.example/")
     let inner = try Self.url("http://a.example/in/x")
     memory.adopt(.basic(realm: "inner"), with: Self.berta, for: inner, clientNonce: "")
-    memory.markAccepted(.basic(Self.berta), by: inner, nextNonce: nil)
+    memory.markAccepted(.basic(Self.berta, realm: "inner"), by: inner, nextNonce: nil)
     memory.adopt(.basic(realm: "outer"), with: Self.anna, for: inner, clientNonce: "")
 
-    #expect(memory.answer(to: (.get, inner), in: nil) == .basic(Self.berta))
-    #expect(memory.answer(to: (.get, try Self.url("http://a.example/y")), in: nil) == .basic(Self.anna))
+    #expect(memory.answer(to: (.get, inner), in: nil) == .basic(Self.berta, realm: "inner"))
+    #expect(memory.answer(to: (.get, try Self.url("http://a.example/y")), in: nil) == .basic(Self.anna, realm: "outer"))
   }
 
   @Test func aPasswordThatIsUsedOutlivesNewerOnes() throws {
     var memory = try Self.memory(.basic(realm: "first"), at: "http://a.example/")
     let first = try Self.url("http://a.example/"), others = try Self.url("http://b.example/")
     for realm in 0..<99 { memory.adopt(.basic(realm: "\(realm)"), with: Self.berta, for: others, clientNonce: "") }
-    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna))
+    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna, realm: "first"))
 
     memory.adopt(.basic(realm: "last"), with: Self.berta, for: others, clientNonce: "")
 
-    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna))
+    #expect(memory.answer(to: (.get, first), in: nil) == .basic(Self.anna, realm: "first"))
     let space = ProtectionSpace(origin: try #require(Origin(others)), realm: "0")
     #expect(memory.answer(to: (.get, others), in: space) == nil)
   }

@@ -19,10 +19,12 @@ struct ProxyAuthenticationTests {
     return ProxyAuthentication(anna(schemes)) { "client\(count.next() == 1 ? "" : "\(count.value)")" }
   }
 
-  private func digest(_ nonce: String, stale: Bool = false, algorithm: String = "MD5") -> HTTPFields {
+  private func digest(
+    _ nonce: String, stale: Bool = false, algorithm: String = "MD5", realm: String = "squid"
+  ) -> HTTPFields {
     [
       .proxyAuthenticate:
-        "Digest realm=\"squid\", nonce=\"\(nonce)\", qop=\"auth\", algorithm=\(algorithm)\(stale ? ", stale=true" : "")"
+        "Digest realm=\"\(realm)\", nonce=\"\(nonce)\", qop=\"auth\", algorithm=\(algorithm)\(stale ? ", stale=true" : "")"
     ]
   }
 
@@ -69,6 +71,15 @@ struct ProxyAuthenticationTests {
     #expect(proxy.answers(digest("n3", stale: true), &second))
     #expect(uses(try proxy.authorization(for: get, &second)) == "n3 00000001")
     #expect(!proxy.answers(digest("n4"), &second))  // its own nonce: the password is wrong
+  }
+
+  @Test func anotherRealmWithTheSameNonceIsAnswered() throws {
+    var proxy = make(), progress = Progress()
+    _ = proxy.answers(digest("n1"), &progress)
+    _ = try proxy.authorization(for: get, &progress)
+    #expect(proxy.answers(digest("n1", realm: "other"), &progress))
+    #expect(try proxy.authorization(for: get, &progress)?.contains("realm=\"other\"") == true)
+    #expect(!proxy.answers(digest("n1", realm: "other"), &progress))
   }
 
   @Test func aProxyThatIsNeverSatisfiedIsAnsweredFourTimes() throws {

@@ -11,12 +11,13 @@ import MartletSemantics
 /// Authentication to a proxy belongs to a connection, so the transport does it.
 ///
 /// User information in the URL of a request (`http://user:password@host/`) is the first source. It answers challenges
-/// of that origin; it is never sent without a challenge, and never as part of the URL.
+/// of that origin; it is never sent without a challenge, and never as part of the URL. Before a challenge, other
+/// sources are not asked for that origin, except a ``PasswordSource`` for the password of that very user. If it knows
+/// one that does not contradict the URL, it takes the place of the URL.
 package struct AuthenticationInterceptor: ImmediateInterceptor {
   private let sources: [any CredentialSource]
   /// The sources that need no `await` for most requests; nil in place of the others.
   private let immediate: [(any ImmediateCredentialSource)?]
-  private let urlCredentials: URLCredentials
   private let states = CallLocal(CallState())
 
   /// The state of one call. Sources are identified by their indices.
@@ -34,21 +35,20 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
 
   /// Makes an interceptor that calls the sources in this order.
   package init(_ sources: [any CredentialSource]) {
-    urlCredentials = URLCredentials()
-    self.sources = [urlCredentials.source] + sources
+    self.sources = [PasswordSource.ofURLs()] + sources
     immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }
 
   package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
-    request = urlCredentials.extract(from: request, in: call)
-    guard sources.count > 1 || !urlCredentials.isEmpty(in: call) else { return nil }
+    request = URLCredentials.extract(from: request, in: call)
+    guard sources.count > 1 || !call[URLCredentials.ofCall].isEmpty else { return nil }
     var state = call[states]
     let isLeftAlone = request.fields.contains(.authorization) || !request.options.usesCredentials
     state.origin = isLeftAlone ? nil : request.origin
     state.authorizer = nil
     if let error = state.withheld.take() { request.withheld = error }
     let candidates = request.withheld != nil ? [] : candidates(for: state.origin, first: state.answering, in: call)
-    return askNext(of: candidates[...], to: &request, state, in: call)
+    return askNext(of: allowed(candidates, in: state, call)[...], to: &request, state, in: call)
   }
 
   /// Asks the sources one after another until one of them authorizes the request. If the next one has to be awaited,
@@ -142,49 +142,44 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return wrapped
   }
 
-  /// The sources for an origin in their order, with one source moved to the front.
+  /// The sources for an origin in their order, with one source moved to the front. If the URL names a user, the sources
+  /// that know that user's password precede the others, in place of the URL itself.
   private func candidates(for origin: Origin?, first: Int?, in call: Call) -> [Int] {
     guard let origin else { return [] }
-    let candidates = sources.indices.filter { index in
-      index == 0 ? urlCredentials.contains(origin, in: call) : sources[index].scope.covers(origin)
+    var candidates = sources.indices.dropFirst().filter { sources[$0].scope.covers(origin) }
+    if call[URLCredentials.ofCall][origin] != nil {
+      let knowing = candidates.filter { index in
+        (sources[index] as? PasswordSource)?.knowsNamedUser(at: origin, in: call) ?? false
+      }
+      candidates = (knowing.isEmpty ? [0] : knowing) + candidates.filter { !knowing.contains($0) }
     }
     guard let first, candidates.contains(first) else { return candidates }
     return [first] + candidates.filter { $0 != first }
+  }
+
+  /// The candidates that may authorize a request. If the URL names a user, only a source that has answered a challenge
+  /// of the call may act as somebody else; a ``PasswordSource`` compares the user.
+  private func allowed(_ candidates: [Int], in state: CallState, _ call: Call) -> [Int] {
+    guard let origin = state.origin, call[URLCredentials.ofCall][origin] != nil else { return candidates }
+    return candidates.filter { $0 == state.answering || sources[$0] is PasswordSource }
   }
 }
 
 /// The user information of URLs, `http://user:password@host/`: credentials for the URL's origin during a call. They
 /// answer challenges and are never sent as part of the URL (RFC 9110 §4.2.4).
-private struct URLCredentials: Sendable {
-  let source: PasswordSource
-  private let credentials: CallLocal<[Origin: Credential]>
-
-  init() {
-    let credentials = CallLocal<[Origin: Credential]>([:])
-    self.credentials = credentials
-    source = PasswordSource(ofCalls: credentials)
-  }
+enum URLCredentials {
+  /// What the URLs of a call had, by their origins.
+  static let ofCall = CallLocal<[Origin: UserInformation]>([:])
 
   /// Removes the user information from the request's URL, and stores it for the call: it is also used after a redirect
   /// to the same origin.
-  func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
-    guard request.reading.mayHaveUserInformation, request.origin != nil,
-      let user = request.url.user(percentEncoded: false),
-      var parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
+  static func extract(from request: HTTPRequest, in call: Call) -> HTTPRequest {
+    guard request.reading.mayHaveUserInformation, request.origin != nil, request.url.user() != nil,
+      let url = request.url.withoutUserInformation, let origin = Origin(url)
     else { return request }
-    let password = request.url.password(percentEncoded: false) ?? ""
-    parts.percentEncodedUser = nil
-    parts.percentEncodedPassword = nil
-    guard let url = parts.url, let origin = Origin(url) else { return request }
-    if !user.isEmpty || !password.isEmpty {
-      call[credentials][origin] = Credential(user: user, password: password)
-    }
+    if let information = UserInformation(of: request.url) { call[ofCall][origin] = information }
     var request = request
     request.url = url
     return request
   }
-
-  func isEmpty(in call: Call) -> Bool { call[credentials].isEmpty }
-
-  func contains(_ origin: Origin, in call: Call) -> Bool { call[credentials][origin] != nil }
 }

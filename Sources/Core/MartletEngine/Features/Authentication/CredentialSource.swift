@@ -26,6 +26,10 @@ public import MartletSemantics
 /// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
 /// request is sent again. If none does, the caller gets the 401.
 ///
+/// **Users in URLs.** The user information of a URL, `http://user:password@host/`, precedes the sources for its origin.
+/// It is sent after a challenge. Until then, only a ``PasswordSource`` for the same user is asked; fixed passwords and
+/// `.netrc` entries of other users are not sent at all.
+///
 /// **Unchanged requests.** A request with an `Authorization` field, or with a false ``RequestOptions/usesCredentials``,
 /// is sent unchanged, and the caller handles its 401.
 ///

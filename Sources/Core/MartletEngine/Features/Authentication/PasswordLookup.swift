@@ -53,16 +53,14 @@ enum PasswordLookup: Sendable {
   case asking(AskedPasswords)
   /// Calls the closure for each call.
   case askingPerCall(PasswordSource.AskingOnce)
-  /// Reads the credentials of the call, from the user information of its URLs.
-  case call(CallLocal<[Origin: Credential]>)
+  /// Has the user information of the call's URLs.
+  case ofURL
 
   /// Returns the credential for a question; nil, or the refused one again, if there is no other.
   func credential(for question: PasswordSource.Question, in call: Call) async throws -> PasswordAnswer? {
     let credential: Credential?
     switch self {
-    case .fixed(let fixed): credential = fixed
-    case .netrc(let netrc): credential = netrc.credential(for: question.space.origin.host)
-    case .call(let credentials): credential = call[credentials][question.space.origin]
+    case .fixed, .netrc, .ofURL: credential = storedCredential(for: question.space.origin, in: call)
     case .askingPerCall(let ask): return try await ask(question, call)
     case .asking(let passwords):
       credential = try await passwords.credential(for: question, by: call)
@@ -70,18 +68,25 @@ enum PasswordLookup: Sendable {
     return credential.map { PasswordAnswer($0, isShared: true) }
   }
 
-  /// Returns the credential that is available without a question; nil if there is none.
-  func storedCredential(for origin: Origin) -> Credential? {
+  /// Returns the credential that is available without a question; nil if there is none. If the URL names a user, it is
+  /// a credential of that user.
+  func storedCredential(for origin: Origin, in call: Call) -> Credential? {
+    let named = call[URLCredentials.ofCall][origin]
     switch self {
-    case .fixed(let credential): credential
-    case .netrc(let netrc): netrc.credential(for: origin.host)
-    case .asking, .askingPerCall, .call: nil
+    case .fixed(let credential): return named.map { $0.user == credential.user } ?? true ? credential : nil
+    case .netrc(let netrc):
+      guard let named else { return netrc.credential(for: origin.host) }
+      return netrc.credential(for: origin.host, user: named.user)
+    case .ofURL: return named?.credential
+    case .asking, .askingPerCall: return nil
     }
   }
 
-  /// Returns the only credential that the call may send; nil if it may send any of the source's.
-  func requiredCredential(for origin: Origin, in call: Call) -> Credential? {
-    if case .call(let credentials) = self { call[credentials][origin] } else { nil }
+  /// Returns what a credential must match to be sent without a challenge; nil if the source may send any that it has.
+  func requirement(for origin: Origin, in call: Call) -> UserInformation? {
+    let named = call[URLCredentials.ofCall][origin]
+    if case .ofURL = self { return named.map { UserInformation($0.credential) } }
+    return named
   }
 }
 

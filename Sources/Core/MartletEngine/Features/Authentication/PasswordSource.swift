@@ -21,6 +21,9 @@ import Synchronization
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
 /// ``HTTPError/Kind/authenticationFailed``.
 ///
+/// If the URL names a user (`http://anna@host/`), a fixed password or a `.netrc` file answers only for that user, and
+/// no password is sent without a challenge that differs from the URL's own. The closure may return any credential.
+///
 /// Basic sends the password itself, so it is only as secret as the connection: use a scope of https origins, or allow
 /// only ``PasswordScheme/digest``.
 public final class PasswordSource: CredentialSource {
@@ -31,6 +34,8 @@ public final class PasswordSource: CredentialSource {
     /// With the first request to an origin, by Basic. For servers that do not send challenges, and for bodies that can
     /// be read only once. A server that prefers Digest receives the password itself too. If Basic is not among the
     /// source's schemes, this is the same as ``onChallenge``.
+    ///
+    /// No realm is known before a challenge, so a source for one realm cannot offer its password in this way.
     case preemptive
   }
 
@@ -69,10 +74,15 @@ public final class PasswordSource: CredentialSource {
   ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic the password
   ///     itself is never sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
   ///   - offer: when they are sent for the first time; after a challenge by default.
+  /// - Precondition: `realm` is nil if `offer` is ``Offer/preemptive``: the first request would carry the password
+  ///   before the server has named its realm.
   public convenience init(
     _ credential: Credential, for scope: CredentialScope, realm: String? = nil,
     schemes: Set<PasswordScheme> = [.basic, .digest], offer: Offer = .onChallenge
   ) {
+    precondition(
+      realm == nil || offer != .preemptive,
+      "a preemptive PasswordSource sends its password before the server names a realm: leave out 'realm' or 'offer'")
     self.init(scope, Terms(realm: realm, schemes: schemes, offer: offer), lookup: .fixed(credential))
   }
 
@@ -110,6 +120,7 @@ public final class PasswordSource: CredentialSource {
   ///
   /// - Parameters:
   ///   - netrc: the credentials; `try .file()` reads the user's own file.
+  ///     Of several logins of a host, the URL's user decides, otherwise the first counts.
   ///   - scope: the origins to which they may be sent; by default all origins whose host has an entry. An entry
   ///     `default` is for every host, so limit the scope if there is one.
   ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic no password
@@ -136,8 +147,16 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Makes a source with the user information of URLs, which is stored in the calls.
-  convenience init(ofCalls credentials: CallLocal<[Origin: Credential]>) {
-    self.init(.any, lookup: .call(credentials))
+  static func ofURLs() -> PasswordSource { PasswordSource(.any, lookup: .ofURL) }
+
+  /// Whether the source has a password, without a question, for the user whom the call's URL names.
+  func knowsNamedUser(at origin: Origin, in call: Call) -> Bool { storedCredential(for: origin, in: call) != nil }
+
+  /// Returns a stored credential that does not contradict the call's URL; nil if there is none.
+  private func storedCredential(for origin: Origin, in call: Call) -> Credential? {
+    lookup.storedCredential(for: origin, in: call).flatMap { credential in
+      lookup.requirement(for: origin, in: call)?.matches(credential) ?? true ? credential : nil
+    }
   }
 
   public func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
@@ -147,11 +166,11 @@ public final class PasswordSource: CredentialSource {
     guard let origin = request.origin else { return request }
     let answering = progress.answering.flatMap { $0.space.origin == origin ? $0 : nil }
     progress.answering = nil
-    let only = answering?.credential ?? lookup.requiredCredential(for: origin, in: call)
+    let only = answering.map { UserInformation($0.credential) } ?? lookup.requirement(for: origin, in: call)
     let known = accepted.memory.withLock {
       $0.answer(to: (request.method, request.url), in: answering?.space, only: only, body: request.body.bytes)
     }
-    guard let answer = known ?? (answering == nil ? preemptiveAnswer(for: origin, progress) : nil),
+    guard let answer = known ?? (answering == nil ? preemptiveAnswer(for: origin, progress, in: call) : nil),
       let value = try Self.value(of: answer)
     else {
       return request
@@ -175,8 +194,9 @@ public final class PasswordSource: CredentialSource {
     }
     let space = ProtectionSpace(origin: rejection.origin, realm: challenge.realm)
     let refused = progress.refusal(by: challenge, in: rejection)
+    if case .refused(let credential) = refused { progress.refused[space, default: []].insert(credential) }
     let generation = accepted.memory.withLock { memory in
-      if case .refused(let credential) = refused { memory.remove(credential, at: rejection.origin) }
+      if case .refused(let credential) = refused { memory.remove(credential, in: space) }
       return memory.generation
     }
     if case .renew(let credential) = refused {
@@ -187,7 +207,8 @@ public final class PasswordSource: CredentialSource {
       space: space, failureCount: progress.failures, sendsPassword: challenge.scheme == .basic,
       refused: refused.credential)
     let answer = try await lookup.credential(for: question, in: call)
-    guard let answer, answer.credential != refused.credential else { return false }
+    // Also if another source has answered since: two sources would send their passwords in turn.
+    guard let answer, progress.refused[space]?.contains(answer.credential) != true else { return false }
     return adopt(challenge, answer, rejection, &progress, generation)
   }
 
@@ -232,15 +253,17 @@ public final class PasswordSource: CredentialSource {
     return true
   }
 
-  private func preemptiveAnswer(for origin: Origin, _ progress: PasswordProgress) -> PasswordMemory.Answer? {
+  private func preemptiveAnswer(
+    for origin: Origin, _ progress: PasswordProgress, in call: Call
+  ) -> PasswordMemory.Answer? {
     guard terms.offer == .preemptive, terms.schemes.contains(.basic), progress.failures == 0 else { return nil }
-    return lookup.storedCredential(for: origin).map { .basic($0) }
+    return storedCredential(for: origin, in: call).map { .basic($0, realm: nil) }
   }
 
   private static func value(of answer: PasswordMemory.Answer) throws(HTTPError) -> String? {
     do {
       switch answer {
-      case .basic(let credential): return try BasicScheme.authorization(for: credential)
+      case .basic(let credential, _): return try BasicScheme.authorization(for: credential)
       case .digest(let answer): return try answer.authorization(hash: MessageDigest.hash)
       }
     } catch {
@@ -258,6 +281,8 @@ private struct PasswordProgress: Sendable {
   var answering: Answering?
   /// The number of credentials that were refused.
   var failures = 0
+  /// The credentials that each space has refused in this call.
+  var refused: [ProtectionSpace: Set<Credential>] = [:]
   private var renewals = 0
 
   struct Answering: Sendable {
@@ -280,7 +305,7 @@ private struct PasswordProgress: Sendable {
 
   /// The meaning of a 401 for the credential that was sent.
   enum Refusal: Sendable {
-    /// No credential was sent.
+    /// No credential was sent to the protection space.
     case none
     /// The credential may be correct, and is sent again with the new challenge.
     case renew(Credential)
@@ -298,16 +323,21 @@ private struct PasswordProgress: Sendable {
   /// Returns the meaning of a 401, and counts refusals and renewals.
   ///
   /// A stale nonce does not mean that the password is wrong (RFC 7616 §3.3). If the request answered an earlier
-  /// challenge, neither does a new nonce or scheme, because not every server sends `stale`. A call renews three times
-  /// at most.
+  /// challenge, neither does a new nonce or scheme, because not every server sends `stale`. A challenge of another
+  /// realm is that of another protection space, which has not seen a Digest answer yet (RFC 9110 §11.5); Basic would
+  /// send it the same bytes again. A call renews three times at most.
   mutating func refusal(by challenge: PasswordChallenge, in rejection: Rejection) -> Refusal {
     guard let used, used.authorization == rejection.request.fields[.authorization] else { return .none }
-    if renewals < 3, Self.isRenewal(used, challenge) {
-      renewals += 1
-      return .renew(used.answer.credential)
+    let credential = used.answer.credential
+    let isOtherSpace = (used.answer.realm ?? challenge.realm) != challenge.realm
+    guard renewals < 3, isOtherSpace || Self.isRenewal(used, challenge) else {
+      failures += 1
+      return .refused(credential)
     }
-    failures += 1
-    return .refused(used.answer.credential)
+    renewals += 1
+    guard isOtherSpace else { return .renew(credential) }
+    if case (.basic, .basic) = (challenge, used.answer) { return .refused(credential) }
+    return .none
   }
 
   private static func isRenewal(_ used: Used, _ challenge: PasswordChallenge) -> Bool {

@@ -2,45 +2,42 @@ import MartletEngine
 import MartletSemantics
 import MartletSignIn
 
-/// The credentials of `--auth` and `--aws-sigv4`.
+/// The credentials of `--auth`, `--aws-sigv4` or the URL.
 enum CallCredentials: Sendable, Codable, Hashable {
   case basic(user: String, password: String)
   case digest(user: String, password: String)
   case bearer(token: String)
   case aws(AWSKeys)
 
-  /// Reads `--auth` and `--auth-type`; nil without them. Asks for a missing password.
-  init?(_ arguments: ParsedArguments, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) {
+  /// Reads `--auth` and `--auth-type`, otherwise the user information of the URL, `http://user:password@host/`; nil
+  /// without them. Takes a missing password from `--netrc`, or asks for that of `--auth`.
+  ///
+  /// The user information stays in the request if no option concerns it, so that nothing else acts as another user. An
+  /// option replaces it.
+  init?(
+    _ arguments: ParsedArguments, for request: inout HTTPRequest, at origin: Origin, _ surroundings: Surroundings
+  ) throws {
+    let given = GivenText(arguments, of: request.url, at: origin, surroundings)
+    let options: [OptionName] = [.auth, .authType, .awsSignature]
+    if options.contains(where: arguments.has) { request.url = request.url.withoutUserInformation ?? request.url }
     if let specification = arguments.value(.awsSignature) {
       if arguments.has(.authType) {
         throw UsageError("--aws-sigv4 and --auth-type cannot be combined: leave one out")
       }
-      self = .aws(try AWSKeys(specification, arguments, for: origin, surroundings))
+      self = .aws(try AWSKeys(specification, given, for: origin, surroundings))
       return
-    }
-    guard let text = arguments.value(.auth) else {
-      if arguments.has(.authType) { throw UsageError("--auth-type needs --auth USER:PASSWORD") }
-      return nil
     }
     let type = arguments.value(.authType) ?? "basic"
     if type == "bearer" {
-      self = .bearer(token: text)
+      guard let token = arguments.value(.auth) else { throw UsageError("--auth-type bearer needs --auth TOKEN") }
+      self = .bearer(token: token)
       return
     }
-    let (user, password) = try Self.userAndPassword(text, for: origin, surroundings)
-    self = type == "digest" ? .digest(user: user, password: password) : .basic(user: user, password: password)
-  }
-
-  /// Splits `user:password`, and asks for a missing password.
-  fileprivate static func userAndPassword(
-    _ text: String, for origin: Origin, _ surroundings: Surroundings
-  ) throws(UsageError) -> (user: String, password: String) {
-    let user = String(text.prefix { $0 != ":" })
-    if let colon = text.firstIndex(of: ":") { return (user, String(text[text.index(after: colon)...])) }
-    guard let answer = surroundings.askPassword("password of \(user) for \(origin): ") else {
-      throw UsageError("there is no terminal to ask for the password: write --auth \(user):PASSWORD")
+    guard let (user, password) = try given.userAndPassword() else {
+      if arguments.has(.authType) { throw UsageError("--auth-type needs --auth USER:PASSWORD") }
+      return nil
     }
-    return (user, answer)
+    self = type == "digest" ? .digest(user: user, password: password) : .basic(user: user, password: password)
   }
 
   /// The value of `Authorization` if it needs no challenge and no signature; nil for the others.
@@ -67,6 +64,60 @@ enum CallCredentials: Sendable, Codable, Hashable {
   }
 }
 
+/// The user name and the password that the command line has.
+private struct GivenText {
+  private let arguments: ParsedArguments
+  private let information: UserInformation?
+  private let origin: Origin
+  private let surroundings: Surroundings
+
+  init(_ arguments: ParsedArguments, of url: URL, at origin: Origin, _ surroundings: Surroundings) {
+    (self.arguments, self.origin, self.surroundings) = (arguments, origin, surroundings)
+    information = UserInformation(of: url)
+  }
+
+  /// Returns those of `--auth`, otherwise those of the URL; nil without them.
+  ///
+  /// The password of a name alone is that of `--netrc`. Otherwise it is asked for, or empty if the URL has the name, as
+  /// in curl and HTTPie.
+  func userAndPassword() throws -> (user: String, password: String)? {
+    guard let text = arguments.value(.auth) else {
+      guard let information else { return nil }
+      return (information.user, try information.password ?? netrcPassword(of: information.user) ?? "")
+    }
+    let user = String(text.prefix { $0 != ":" })
+    if let colon = text.firstIndex(of: ":") { return (user, String(text[text.index(after: colon)...])) }
+    if let password = try netrcPassword(of: user) { return (user, password) }
+    guard let answer = surroundings.askPassword("password of \(user) for \(origin): ") else {
+      throw UsageError("there is no terminal to ask for the password: write --auth \(user):PASSWORD")
+    }
+    return (user, answer)
+  }
+
+  private func netrcPassword(of user: String) throws -> String? {
+    try Netrc(of: arguments, surroundings)?.credential(for: origin.host, user: user)?.password
+  }
+}
+
+extension Netrc {
+  /// Reads the file of `--netrc-file`; with `--netrc` that of `$NETRC`, or `.netrc` in the folder `$HOME`; nil without
+  /// these options.
+  init?(of arguments: ParsedArguments, _ surroundings: Surroundings) throws {
+    if let path = arguments.value(.netrcFile) {
+      self = try .file(surroundings.existingFile(path, of: .netrcFile))
+      return
+    }
+    guard arguments.has(.netrc) else { return nil }
+    let places = [("NETRC", ""), ("HOME", "/.netrc")].compactMap { name, rest in
+      surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 + rest }
+    }
+    guard let path = places.first else {
+      throw UsageError("--netrc needs a folder: set HOME, or name the file with --netrc-file")
+    }
+    self = try .file(surroundings.existingFile(path, of: .netrc))
+  }
+}
+
 /// The keys, the region and the service of `--aws-sigv4`.
 struct AWSKeys: Sendable, Codable, Hashable {
   let region: String
@@ -76,10 +127,10 @@ struct AWSKeys: Sendable, Codable, Hashable {
   private let token: String?
 
   /// Reads `aws:amz:REGION:SERVICE`, or takes both from a host such as `sqs.eu-central-1.amazonaws.com`. The keys are
-  /// those of `--auth`, or of the environment.
+  /// those of `--auth`, of the URL, or of the environment.
   fileprivate init(
-    _ specification: String, _ arguments: ParsedArguments, for origin: Origin, _ surroundings: Surroundings
-  ) throws(UsageError) {
+    _ specification: String, _ given: GivenText, for origin: Origin, _ surroundings: Surroundings
+  ) throws {
     let parts = specification.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts[0] == "aws", parts.count < 2 || parts[1] == "amz", parts.count <= 4 else {
       throw UsageError("--aws-sigv4 '\(specification)' is not aws:amz:REGION:SERVICE, such as aws:amz:eu-central-1:s3")
@@ -94,9 +145,8 @@ struct AWSKeys: Sendable, Codable, Hashable {
           + "aws:amz:REGION:SERVICE")
     }
     (self.region, self.service) = (region, service)
-    if let text = arguments.value(.auth) {
-      (keyID, key) = try CallCredentials.userAndPassword(text, for: origin, surroundings)
-      token = nil
+    if let (user, password) = try given.userAndPassword() {
+      (keyID, key, token) = (user, password, nil)
       return
     }
     let environment = surroundings.environment

@@ -28,10 +28,10 @@ struct CallOptions {
     }
     try setCache(of: &configuration)
     try addInterceptors(to: &configuration, for: url)
-    if arguments.has(.netrc) || arguments.has(.netrcFile) {
-      // Only for the URL's own origin, because an entry may apply to every host.
-      configuration.credentials.append(
-        PasswordSource(try netrc(), for: .origin(of: url), offer: .preemptive))
+    // Only without other credentials, which may be those of another user; and only for the URL's own origin, because an
+    // entry may apply to every host.
+    if configuration.credentials.isEmpty, let netrc = try Netrc(of: arguments, surroundings) {
+      configuration.credentials = [PasswordSource(netrc, for: .origin(of: url), offer: .preemptive)]
     }
   }
 
@@ -46,18 +46,6 @@ struct CallOptions {
       throw UsageError("--no-redirects and --\(other.rawValue) cannot be combined: leave one out")
     }
     configuration.options.redirectPolicy = .manual
-  }
-
-  /// The file of `--netrc-file`, of `$NETRC`, or `.netrc` in the folder `$HOME`.
-  private func netrc() throws -> Netrc {
-    if let path = arguments.value(.netrcFile) { return try Netrc.file(surroundings.existingFile(path, of: .netrcFile)) }
-    let places = [("NETRC", ""), ("HOME", "/.netrc")].compactMap { name, rest in
-      surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 + rest }
-    }
-    guard let path = places.first else {
-      throw UsageError("--netrc needs a folder: set HOME, or name the file with --netrc-file")
-    }
-    return try Netrc.file(surroundings.existingFile(path, of: .netrc))
   }
 
   private func setCache(of configuration: inout SessionConfiguration) throws {

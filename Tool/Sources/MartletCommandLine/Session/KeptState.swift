@@ -15,7 +15,7 @@ struct KeptState: Sendable {
     guard let origin = request.origin else { throw UsageError("'\(request.url)' names no host") }
     clock = surroundings.clock
     cookieFile = try await CookieFile(arguments, surroundings)
-    let given = try CallCredentials(arguments, for: origin, surroundings)
+    let given = try CallCredentials(arguments, for: &request, at: origin, surroundings)
     if arguments.has(.session), arguments.has(.sessionReadOnly) {
       throw UsageError("--session and --session-read-only cannot be combined: leave one out")
     }

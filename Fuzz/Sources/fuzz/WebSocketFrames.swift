@@ -57,6 +57,7 @@ extension WebSocketFrames.Events {
       if piece.isText { check(String(validating: message, as: UTF8.self) != nil, "not UTF-8: \(message)") }
       events.append("\(piece.isText) \(message)")
       message = []
+    case .nothing: break
     case .ping(let payload): events.append("ping \([UInt8](payload))")
     case .pong(let payload): events.append("pong \([UInt8](payload))")
     case .close(let frame): events.append("close \(frame)")

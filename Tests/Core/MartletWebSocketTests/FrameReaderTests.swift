@@ -24,6 +24,7 @@ struct FrameReaderTests {
             events.append("\(piece.isText ? "text" : "data") \(String(decoding: message, as: UTF8.self))")
             message = Data()
           }
+        case .nothing: break
         case .ping(let payload): events.append("ping \(String(decoding: payload, as: UTF8.self))")
         case .pong(let payload): events.append("pong \(String(decoding: payload, as: UTF8.self))")
         case .close(let frame): events.append("close \(frame.code ?? 0) \(frame.reason)")
@@ -71,7 +72,8 @@ struct FrameReaderTests {
     reader.add(LoopbackWebSocket.frame(9) + header + Data([0x4A, 0x4C, 0x02]))
     _ = try #require(try reader.next())  // the ping
 
-    let event = try reader.next()
+    var event = try reader.next()
+    if case .nothing = event { event = try reader.next() }
 
     if case .piece(let piece) = event {
       #expect(!isSkipped && !piece.isLast)

@@ -4,9 +4,11 @@ import MartletSemantics
 /// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before each frame
 /// is complete.
 struct FrameReader {
-  /// A piece of a message, or a control frame.
+  /// What a frame or a part of one has brought.
   enum Event {
     case piece(MessagePiece)
+    /// Nothing to deliver: a frame without content, or one that is not wanted.
+    case nothing
     case ping(Data)
     case pong(Data)
     case close(CloseFrame)
@@ -75,11 +77,11 @@ struct FrameReader {
         let skipped = min(missing, chunk.endIndex - position)
         position += skipped
         state = missing > skipped ? .data(header, missing: missing - skipped) : .header([])
-        if missing > skipped { return nil }
+        return missing > skipped ? nil : .nothing
       case .messageEnd where skipsMessages: state = .header([])
       case .data(let header, let missing):
         if missing > 0, position == chunk.endIndex, !holdsOutput { return nil }
-        if let piece = try readData(header, missing) { return .piece(piece) }
+        return try readData(header, missing).map(Event.piece) ?? .nothing
       case .messageEnd:
         if let piece = try readMessageEnd() { return .piece(piece) }
       }

@@ -97,6 +97,7 @@ package final class FramedConnection: MessageChannel {
 
   private func run() async {
     var reader = FrameReader(terms.compression, ratioLimit: terms.ratioLimit)
+    var eventCount = 0
     do {
       while let bytes = try await stream.read(missing: reader.missing) {
         hasReceived.store(true, ordering: .relaxed)
@@ -113,6 +114,8 @@ package final class FramedConnection: MessageChannel {
           } else if take(event) {
             return await endAfterCloseFrames()
           }
+          eventCount += 1
+          if eventCount % Self.eventsPerTurn == 0 { await Task.yield() }
         }
       }
       beginClosing(HTTPError(.connectionLost, "the server ended the connection without closing the WebSocket"))
@@ -125,10 +128,14 @@ package final class FramedConnection: MessageChannel {
     connectionEnded()
   }
 
+  /// After how many events the thread, which may serve other connections, has a chance to do so. A MiB holds half a
+  /// million pings or empty frames, which would otherwise keep it for most of a second.
+  private static let eventsPerTurn = 500
+
   /// Takes a control frame. Returns whether it is the last frame.
   private func take(_ event: FrameReader.Event) -> Bool {
     switch event {
-    case .piece: break
+    case .piece, .nothing: break
     case .ping(let payload): writer.post(.pong, payload)
     case .pong(let payload): pings.answer(payload)
     case .close(let frame):

@@ -54,6 +54,7 @@ final class LoopThread: Sendable {
       throw HTTPError(.other, "the system cannot start a thread for the transport", phase: .preparing)
     }
     pthread_detach(thread)
+    SpareDescriptors.add(self)
   }
 
   /// Begins an exchange: on the calling thread if the loop sleeps and has nothing else to do, otherwise on the loop's.
@@ -87,6 +88,18 @@ final class LoopThread: Sendable {
     return nil
   }
 
-  deinit { jobs.submit { $0.shutDown() } }
+  deinit {
+    SpareDescriptors.remove(self)
+    jobs.submit { $0.shutDown() }
+  }
+}
+
+extension LoopThread: SpareDescriptors.Holder {
+  func giveUpIdleConnections(_ done: @escaping @Sendable () -> Void) {
+    jobs.submit { transport in
+      transport.pool.giveUpIdle()
+      done()
+    }
+  }
 }
 #endif

@@ -18,9 +18,9 @@ public import MartletSemantics
 /// once more before each request. If unrequested bytes arrive only after the next request was sent, no client can tell
 /// them from its response, because HTTP/1.1 responses carry no number. HTTP/2 responses do.
 ///
-/// If no file descriptor is left for another connection, requests wait for the transport's existing connections, as
-/// they do at the limit ``Martlet/ConnectionConfiguration/connectionLimit``. If the transport has no connection at all,
-/// the request fails.
+/// If the process has no file descriptor left, its transports first give up idle connections. If there is still none
+/// for another connection, requests wait for the transport's existing connections, as they do at the limit
+/// ``Martlet/ConnectionConfiguration/connectionLimit``. If the transport has no connection at all, the request fails.
 ///
 /// Over HTTP/2, white space around the value of a field is removed, as over HTTP/1.1. RFC 9113 §8.2.1 calls such a
 /// response malformed, but some servers send it. The transport closes connections that a server floods with useless

@@ -11,7 +11,8 @@ import Synchronization
 //     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the
 //     end sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
 //     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with
-//     none sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of
+//     none sockets-program idle COUNT URL             keeps so many idle connections, and needs their descriptors
+//     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of
 //     them
 let arguments = Array(CommandLine.arguments.dropFirst())
 
@@ -111,6 +112,15 @@ func limitDescriptors(to more: Int) {
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
 }
 
+/// Takes all descriptors that are left of a hundred.
+func takeDescriptors() {
+  var limit = rlimit()
+  getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  limit.rlim_cur = 100
+  setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+  while open("/dev/null", O_RDONLY) >= 0 {}
+}
+
 /// Sends requests at the same time. Returns how many received a response.
 func sendAtOnce(_ count: Int, _ transport: SocketTransport, _ url: URL) async -> Int {
   await withTaskGroup(of: Bool.self) { group in
@@ -152,6 +162,19 @@ case "descriptors":
   let none = await sendAtOnce(1, late, url)
   limitDescriptors(to: 100)
   print(served, none, await sendAtOnce(1, late, url))
+case "idle":
+  let url = makeURL(arguments[2])
+  let idle = SocketTransport()
+  let other = SocketTransport()
+  try await idle.preconnect(to: url, requests: Int(arguments[1]) ?? 0)
+  takeDescriptors()
+  let started = await sendAtOnce(1, SocketTransport(), url)
+  takeDescriptors()
+  let connected = await sendAtOnce(1, other, url)
+  takeDescriptors()
+  let body = RequestBody.file(URL(filePath: "/etc/hostname"))
+  let response = try? await other.send(HTTPRequest(.put, url, body: body), in: Call())
+  print(started, connected, response?.status.code ?? 0)
 case "release":
   let before = countResources()
   for url in arguments[2...].map(makeURL) + arguments[2...].map(makeURL) {

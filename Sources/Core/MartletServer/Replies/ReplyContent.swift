@@ -1,3 +1,4 @@
+import MartletEngine
 import MartletSemantics
 
 #if canImport(Glibc)
@@ -68,7 +69,7 @@ final class OpenFile: Sendable {
   private let descriptor: Int32
 
   init(path: String) throws(LoopbackServerError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SpareDescriptors.making { open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
     guard descriptor >= 0 else {
       throw LoopbackServerError("'\(path)' cannot be opened: \(String(cString: strerror(errno)))")
     }

@@ -1,3 +1,5 @@
+import MartletEngine
+
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Musl)
@@ -10,7 +12,7 @@ import Darwin
 package enum SystemCalls {
   package static func makePipe() -> (read: Int32, write: Int32)? {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return nil }
+    guard SpareDescriptors.making({ pipe(&ends) }) == 0 else { return nil }
     return (closedInChildren(ends[0]), closedInChildren(ends[1]))
   }
 
@@ -67,14 +69,14 @@ extension SystemCalls {
   /// No flags: `SO_NOSIGPIPE` makes a write to a closed connection an error instead of a signal.
   static let sendFlags: Int32 = 0
 
-  static func makeSocket() -> Int32 { closedInChildren(socket(AF_INET, SOCK_STREAM, 0)) }
+  static func makeSocket() -> Int32 { closedInChildren(SpareDescriptors.making { socket(AF_INET, SOCK_STREAM, 0) }) }
 
   /// The next connection; -1 and `errno` if there is none.
   static func acceptConnection(on listener: Int32) -> Int32 {
     var watched = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
     // `shutdown` does not wake a thread in `accept` here, so the caller can check every 50 ms whether it was stopped.
     guard poll(&watched, 1, 50) > 0 else { return -1 }
-    let descriptor = closedInChildren(accept(listener, nil, nil))
+    let descriptor = closedInChildren(SpareDescriptors.making { accept(listener, nil, nil) })
     var on: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
     return descriptor
@@ -109,11 +111,14 @@ extension SystemCalls {
   static let sendFlags = Int32(MSG_NOSIGNAL)
 
   static func makeSocket() -> Int32 {
-    closedInChildren(socket(AF_INET, 1, 0))  // 1 is SOCK_STREAM, an enum in Glibc and a number in Musl
+    // 1 is SOCK_STREAM, an enum in Glibc and a number in Musl.
+    closedInChildren(SpareDescriptors.making { socket(AF_INET, 1, 0) })
   }
 
   /// The next connection; -1 and `errno` if there is none.
-  static func acceptConnection(on listener: Int32) -> Int32 { closedInChildren(accept(listener, nil, nil)) }
+  static func acceptConnection(on listener: Int32) -> Int32 {
+    closedInChildren(SpareDescriptors.making { accept(listener, nil, nil) })
+  }
 
   static func modificationTime(of status: stat) -> (seconds: Int64, nanoseconds: Int64) {
     (Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec))

@@ -79,7 +79,7 @@ struct LoopbackPort: Sendable {
   /// Accepts a limited number of connections, and at once reads the bytes that they have sent.
   private mutating func admit() {
     for _ in 0..<Self.connectionLimit {
-      let descriptor = accept(listener, nil, nil)
+      let descriptor = SpareDescriptors.making { accept(listener, nil, nil) }
       guard descriptor >= 0 else {
         // Without a free descriptor the connection stays in the queue.
         if errno == EMFILE || errno == ENFILE { usleep(100_000) }

@@ -27,7 +27,7 @@ final class LoopbackRedirect {
   /// Opens a port.
   init() throws(HTTPError) {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Self.failure("open a pipe") }
+    guard SpareDescriptors.making({ pipe(&ends) }) == 0 else { throw Self.failure("open a pipe") }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     running = (ends[0], ends[1])
     do throws(HTTPError) {
@@ -85,7 +85,7 @@ final class LoopbackRedirect {
 
 extension LoopbackRedirect {
   private static func openPort() throws(HTTPError) -> (descriptor: Int32, port: UInt16) {
-    let descriptor = socket(AF_INET, streamType, 0)
+    let descriptor = SpareDescriptors.making { socket(AF_INET, streamType, 0) }
     guard descriptor >= 0 else { throw failure("open a socket") }
     // A program that is started to show the page must not keep the port open.
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

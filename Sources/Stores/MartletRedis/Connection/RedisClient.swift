@@ -29,7 +29,7 @@ import Synchronization
 /// `maxmemory` with `allkeys-lru` for a server that has only caches.
 public final class RedisClient: Sendable {
   let configuration: RedisConfiguration
-  private let queue = JobQueue<RedisLoop>(wakeUp: martlet_make_wake_up())
+  private let queue = JobQueue<RedisLoop>(wakeUp: SpareDescriptors.making(martlet_make_wake_up))
   private let rests = SharedFlag()
   private let isClosed = Atomic(false)
   private let hasThread: Bool

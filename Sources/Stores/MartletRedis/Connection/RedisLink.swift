@@ -1,5 +1,6 @@
 import CSockets
 import Glibc
+import MartletEngine
 import MartletSemantics
 
 /// A connection to the server, with the reader of answers: a non-blocking socket that no other program inherits.
@@ -134,7 +135,7 @@ extension RedisLink {
   private static func connect(
     _ family: Int32, _ address: UnsafePointer<sockaddr>, _ size: socklen_t, until deadline: Duration
   ) -> Int32 {
-    let descriptor = martlet_make_socket(family)
+    let descriptor = SpareDescriptors.making { martlet_make_socket(family) }
     guard descriptor >= 0 else { return -errno }
     if family != AF_UNIX { martlet_set_tcp_options(descriptor) }
     var code = Glibc.connect(descriptor, address, size) == 0 ? 0 : errno

@@ -56,7 +56,7 @@ struct DatabaseFile: Sendable {
   ///   something else than a regular file.
   func create() throws {
     try Self.makeFolder(folder)
-    let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    let descriptor = SpareDescriptors.making { open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
     if descriptor >= 0 {
       close(descriptor)
     } else if errno != EEXIST {
@@ -139,7 +139,7 @@ struct DatabaseFile: Sendable {
 
   /// Reads the application ID in the header of a database; nil if there is none.
   private static func application(of path: String) -> Int32? {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = SpareDescriptors.making { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var number: Int32 = 0
@@ -202,7 +202,7 @@ struct FileIdentity: Sendable, Hashable {
 /// held for more than ten seconds, the work runs without it.
 enum FolderLock {
   static func holding<R>(_ folder: String, _ work: () throws -> R) rethrows -> R {
-    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = SpareDescriptors.making { open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     defer {
       // A process that is just being started has a copy of the descriptor and would keep the lock.
       _ = flock(descriptor, LOCK_UN)

@@ -27,6 +27,7 @@ final class ConnectionOpening {
   private lazy var connectTimer = HeapTimer { [weak self] in self?.tookTooLong() }
   /// A note for the listeners of the connection's first request.
   private var note: String?
+  private var hasAwaitedDescriptors = false
 
   private enum Stage {
     /// Resolving the origin's name, because its proxy does not resolve names.
@@ -75,13 +76,21 @@ extension ConnectionOpening {
   }
 
   /// Opens a socket to the proxy, or to the origin if there is none.
-  private func connect() {
+  func connect() {
     socket.take()?.close()
     let race = SocketRace(to: peer, from: transport.options.localAddress, key.serviceClass, on: loop) { [weak self] in
       self?.connected($0)
     }
     stage = .connecting(race)
     lookUp(key.firstHop.host, port: key.firstHop.port)
+  }
+
+  /// Connects again after idle connections of the process were given up. Returns false if that has happened before.
+  private func awaitDescriptors() -> Bool {
+    guard !hasAwaitedDescriptors else { return false }
+    hasAwaitedDescriptors = true
+    SpareDescriptors.release { [id, jobs = transport.jobs] in jobs.submit { $0.pool.opening(id)?.connect() } }
+    return true
   }
 
   /// Continues the handshake with a proxy over another socket.
@@ -101,9 +110,9 @@ extension ConnectionOpening {
   func resolved(_ addresses: Result<[SocketAddress], HTTPError>) {
     lookUp = nil
     switch stage {
-    case .connecting(let race): race.start(key.route.server == nil ? allowed(addresses) : addresses)
+    case .connecting(let race): race.start(key.route.server == nil ? transport.allowed(addresses, for: key) : addresses)
     case .resolvingOrigin:
-      switch allowed(addresses) {
+      switch transport.allowed(addresses, for: key) {
       case .failure(let error): fail(error)
       case .success(let addresses):
         originAddresses = addresses.compactMap(\.ip)
@@ -113,20 +122,11 @@ extension ConnectionOpening {
     }
   }
 
-  /// Returns the addresses of the origin that the caller's policy allows. A proxy's address is the caller's own setting
-  /// and is not checked.
-  private func allowed(_ addresses: Result<[SocketAddress], HTTPError>) -> Result<[SocketAddress], HTTPError> {
-    addresses.flatMap { addresses in
-      Result { () throws(HTTPError) in
-        try transport.options.addressRules.allowed(addresses, of: key.origin?.host ?? key.host)
-      }
-    }
-  }
-
   private func connected(_ result: Result<(Socket, SocketAddress), HTTPError>) {
     guard case .connecting(let race) = stage else { return }
     switch result {
-    case .failure(let error): fail(error, isUnreachable: true)
+    case .failure(let error):
+      if !race.lacksDescriptor || !awaitDescriptors() { fail(error, isUnreachable: true) }
     case .success((let socket, let address)):
       facts.resolved = race.resolved
       facts.connected = loop.now

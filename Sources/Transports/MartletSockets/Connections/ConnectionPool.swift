@@ -316,6 +316,9 @@ extension ConnectionPool {
     }
   }
 
+  /// Closes some idle connections, because the process has no descriptors left.
+  func giveUpIdle() { perform(state.giveUpIdle()) }
+
   /// Closes the connections whose idle lifetime has expired.
   private func closeExpired() {
     perform(state.expire(now: loop.now))

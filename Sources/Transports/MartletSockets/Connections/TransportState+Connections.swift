@@ -89,5 +89,15 @@ extension TransportState {
       jobs.submit { $0.resolved(result, for: connection) }
     }
   }
+
+  /// Returns the addresses of an origin that the caller's policy allows. A proxy's address is the caller's own setting
+  /// and is not checked.
+  func allowed(
+    _ addresses: Result<[SocketAddress], HTTPError>, for key: ConnectionKey
+  ) -> Result<[SocketAddress], HTTPError> {
+    addresses.flatMap { addresses in
+      Result { () throws(HTTPError) in try options.addressRules.allowed(addresses, of: key.origin?.host ?? key.host) }
+    }
+  }
 }
 #endif

@@ -46,13 +46,13 @@ final class EventLoop {
   private static let wakeUpData = UInt64.max
 
   /// Makes a descriptor for a ``JobQueue``; negative if the system has none left.
-  static func makeWakeUp() -> Int32 { martlet_make_wake_up() }
+  static func makeWakeUp() -> Int32 { SpareDescriptors.making(martlet_make_wake_up) }
 
   /// - Parameter wakeUp: the descriptor that ends a wait.
   /// - Throws: an error if the system has no descriptor left.
   init(wakeUp: Int32) throws(HTTPError) {
     now = time.advance(to: Self.clock())
-    epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    epoll = SpareDescriptors.making { epoll_create1(Int32(EPOLL_CLOEXEC)) }
     // Edge-triggered: every write ends one wait, and nothing has to be read.
     guard wakeUp >= 0, epoll >= 0,
       martlet_watch(epoll, EPOLL_CTL_ADD, wakeUp, EPOLLIN.rawValue | EPOLLET.rawValue, Self.wakeUpData) == 0

@@ -14,7 +14,7 @@ enum SystemLookUp {
     // Without a socket type, each address is returned once per type.
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
-    let code = getaddrinfo(host, nil, &hints, &list)
+    let code = SpareDescriptors.retrying({ getaddrinfo(host, nil, &hints, &list) }, if: { $0 != 0 })
     let systemError = errno
     guard code == 0 else {
       let message = code == EAI_SYSTEM ? strerror(systemError) : UnsafeMutablePointer(mutating: gai_strerror(code))

@@ -181,6 +181,17 @@ extension PoolState {
     return found?.connection
   }
 
+  /// Closes the connections that have been idle longest, because the process has no descriptors left. Other requests
+  /// of this pool do not get their room.
+  mutating func giveUpIdle() -> [Action] {
+    var actions: [Action] = []
+    while actions.count < Self.givenUpAtOnce, let connection = longestIdle(of: nil) { close(connection, &actions) }
+    return actions
+  }
+
+  /// How many idle connections are given up at once: enough for the start of another transport.
+  private static var givenUpAtOnce: Int { 16 }
+
   // MARK: - Turns
 
   /// Gives free room to blocked keys, and closes idle connections beyond the limit.

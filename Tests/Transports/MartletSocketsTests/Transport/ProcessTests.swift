@@ -50,6 +50,14 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
+  /// Without a descriptor, a transport starts, another one connects, and a file is sent: idle connections give way.
+  @Test func idleConnectionsGiveUpTheirDescriptorsToTheWholeProcess() throws {
+    let server = try LoopbackServer(recording: .nothing) { _ in .text("ok") }
+    let process = try run("idle", "40", server.url("/").absoluteString)
+    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "1 1 200\n")
+    #expect(process.exitCode() == 0)
+  }
+
   @Test func transportThatNobodyHoldsClosesItsConnectionsAndEndsItsThread() throws {
     let nginx = try Nginx.shared.get()
     let urls = [nginx.plain("/long.txt"), nginx.tls("/zeros.bin"), nginx.tls("/hello.txt")].map(\.absoluteString)

@@ -42,7 +42,7 @@ package final class PartialFile: Sendable {
     let name = PartialFileName(label: label ?? PartialFileName.label(for: place), id: .random(in: .min ... .max))
     path = place.deletingLastPathComponent().appending(component: name.text).path
     let mode = replacement.initialMode
-    descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+    descriptor = SpareDescriptors.making { [path] in open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode) }
     guard descriptor >= 0 else { throw .file(place.path, "cannot be written", code: errno, phase: phase) }
     flock(descriptor, LOCK_EX | LOCK_NB)
     state = Mutex((0, false))
@@ -57,7 +57,7 @@ package final class PartialFile: Sendable {
       name.label == label ?? PartialFileName.label(for: replacement.url)
     else { return nil }
     let path = replacement.url.deletingLastPathComponent().appending(component: name.text).path
-    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = SpareDescriptors.making { open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     guard descriptor >= 0 else { return nil }
     // Checked again under the lock: the download that held it may have changed, renamed or removed the file.
     guard resumption.describes(.of(descriptor)), flock(descriptor, LOCK_EX | LOCK_NB) == 0,

@@ -101,7 +101,7 @@ final class FileSource: BodySource {
     guard url.isFileURL else {
       throw HTTPError(.file, "'\(url.redacted)' is not a file URL: use URL(filePath:)", phase: .preparing)
     }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = SpareDescriptors.making { [path] in open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
     guard descriptor >= 0 else { throw .file(path, "cannot be opened", code: errno, phase: .preparing) }
     guard let status = FileStatus.of(descriptor), status.kind == .regular else {
       close(descriptor)

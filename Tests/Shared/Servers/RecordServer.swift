@@ -11,13 +11,15 @@ package final class RecordServer: Sendable {
   /// - Parameters:
   ///   - more: the bytes that are sent after the body, in its record.
   ///   - stray: the bytes that are sent in a separate record after the response, in the same segment.
+  ///   - opensRecord: whether the beginning of a further record follows the response, in the same segment.
   ///   - endsFirst: whether the first connection is ended after its handshake, before another one is accepted.
-  package init(more: String, stray: String = "", endsFirst: Bool = false) throws {
+  package init(more: String, stray: String = "", opensRecord: Bool = false, endsFirst: Bool = false) throws {
     let authority = try Self.authority.get()
     let port = try LocalPort.free()
     let files = ["server.pem", "server.key"].map { authority.folder.file($0).path }
     process = try RealProcess(
-      "python3", ["-c", Self.script, "\(port)", more, stray, endsFirst ? "end" : ""] + files, port: port)
+      "python3", ["-c", Self.script, "\(port)", more, opensRecord ? "record" : stray, endsFirst ? "end" : ""] + files,
+      port: port)
     self.authority = authority
     guard let url = URL(string: "https://127.0.0.1:\(port)/") else { throw RealServerError("no URL") }
     self.url = url
@@ -26,7 +28,7 @@ package final class RecordServer: Sendable {
   private static let authority = Result { try TestAuthority() }
 
   private static let script = #"""
-    import socket, ssl, sys, threading
+    import os, socket, ssl, sys, threading
 
     port, more, stray, files = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3].encode(), sys.argv[5:]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -46,7 +48,8 @@ package final class RecordServer: Sendable {
           connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
           connection.sendall(b"%d" % number + more)
           if stray:
-            connection.sendall(stray)
+            if stray == b"record": os.write(connection.fileno(), b"\x17\x03\x03\x01")
+            else: connection.sendall(stray)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
       except (OSError, ValueError): pass
 

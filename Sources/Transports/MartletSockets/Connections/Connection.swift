@@ -130,12 +130,9 @@ extension Connection {
   func staysUsable() -> Bool {
     defer { isKnownQuiet = false }
     guard !isClosed, !isKnownQuiet, !socket.isQuiet else { return !isClosed }
-    guard socket.isSecure else {
-      close()
-      return false
-    }
     // A TLS record may contain nothing for the driver. While another connection is read, its bytes occupy the memory.
-    if !loop.isHandlingEvents { socket.receiveInput() }
+    if socket.isSecure, !loop.isHandlingEvents { socket.receiveInput() }
+    if !isClosed, !socket.isQuiet { close() }
     return !isClosed
   }
 

@@ -141,6 +141,9 @@ extension ConnectionPool {
     state.available(for: key, now: loop.now).flatMap { openConnection($0.connection) }
   }
 
+  /// Whether any transfer waits for a connection.
+  var hasWaiters: Bool { !waiting.isEmpty }
+
   /// The transfers that wait for a connection with this key, in the order of their arrival.
   func transfers(waitingFor key: ConnectionKey) -> [Transfer] {
     waiting.filter { $0.value.key == key }.sorted { $0.number < $1.number }.map(\.value)

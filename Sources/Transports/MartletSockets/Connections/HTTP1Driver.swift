@@ -20,8 +20,16 @@ final class HTTP1Driver: ConnectionDriver {
   @exclusivity(unchecked) private var turnLimit = TurnLimit()
   /// How many bytes were sent since ``turnLimit`` was last checked.
   private var sentCount = 0
-  /// Whether the connection becomes idle at the end of the turn.
-  private var becomesIdle = false
+  /// What the connection does at the end of the turn after a response.
+  private var next = Next.nothing
+
+  private enum Next {
+    case nothing
+    /// It becomes idle, unless another request waits for it.
+    case becomeIdle
+    /// It takes the next request: the loop has looked for further bytes since the response.
+    case takeWaiter
+  }
 
   init(_ connection: Connection) { self.connection = connection }
 
@@ -58,10 +66,7 @@ extension HTTP1Driver {
   }
 
   func send() {
-    if becomesIdle {
-      becomesIdle = false
-      return connection.becomeIdle()
-    }
+    if next != .nothing { return finishUse() }
     guard let transfer else { return }
     (turnLimit, sentCount) = (TurnLimit(), 0)
     while true {
@@ -231,9 +236,9 @@ extension HTTP1Driver {
     transfer.receive(head: lines, length: length)
   }
 
-  /// Makes the connection ready for the next request after a response, or closes it. The next request is not sent
-  /// before the end of the turn: bytes that arrive until then were sent before it and cannot be its response. At the
-  /// end of the turn and before any later request, the connection checks once more for such bytes. Bytes still in
+  /// Makes the connection ready for the next request after a response, or closes it. A request that waits for the
+  /// connection is sent at the end of the next turn: bytes that arrive until then were sent before it and cannot be its
+  /// response. Before that and before any later request, the connection checks once more for such bytes. Bytes still in
   /// transit cannot be told from a response.
   private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
@@ -248,11 +253,21 @@ extension HTTP1Driver {
     parser = nil
     switch action {
     case .reuse:
-      becomesIdle = true
+      next = .becomeIdle
       connection.noteOutput()
     case .handOver: connection.handOver(to: upgrade, rest)
     default: connection.close()
     }
+  }
+
+  /// Gives up the connection after a response. If another request waits, that takes a turn of the loop more.
+  private func finishUse() {
+    if next == .becomeIdle, connection.transport.pool.hasWaiters {
+      next = .takeWaiter
+      return connection.sendInNextTurn()
+    }
+    next = .nothing
+    connection.becomeIdle()
   }
 
   func receiveEnd(_ end: InputEnd) {

@@ -35,8 +35,8 @@ final class LayeredSocket: SocketHandler {
   /// The session of the origin if that is secure, otherwise that of a secure proxy.
   var innermost: TLSSession? { layers.last }
 
-  /// Whether no unread bytes have arrived.
-  var isQuiet: Bool { socket.isQuiet }
+  /// Whether no unread bytes have arrived, not even a part of a TLS record.
+  var isQuiet: Bool { socket.isQuiet && !layers.contains { $0.hasUnreadBytes } }
 
   init(_ socket: Socket, _ memory: ReceiveMemory, owner: any LayeredSocketHandler) {
     self.socket = socket

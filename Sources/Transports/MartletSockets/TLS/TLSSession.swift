@@ -210,6 +210,9 @@ extension TLSSession {
 
   private var isOpen: Bool { if case .open = state { true } else { false } }
 
+  /// Whether bytes were received that are not decrypted yet, such as the beginning of a record.
+  var hasUnreadBytes: Bool { received.count > 0 || SSL_has_pending(ssl) == 1 }
+
   /// Notes that the server sends no more bytes.
   func receiveEnd() { hasEnded = true }
 

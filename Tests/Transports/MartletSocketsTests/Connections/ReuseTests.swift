@@ -76,6 +76,34 @@ struct ReuseTests {
     #expect(try await second.value == "second")
   }
 
+  /// The loop's thread runs the first request's task after it has delivered the response. Bytes that arrive meanwhile
+  /// are older than the second request, too.
+  @Test func theNextWaiterGetsNoResponseThatCameWhileTheLastOneWasDelivered() async throws {
+    let isDelivered = Gate()
+    let goOn = DispatchSemaphore(value: 0)
+    let first = Task(executorPreference: try transport.taskExecutor) {
+      let text = try await text("/first")
+      isDelivered.open()
+      block(until: goOn)
+      return text
+    }
+    let connection = await peer.accept()
+    await peer.receive(on: connection)
+    let second = Task { try await text("/second") }
+    try await until { await transport.statistics().values.first?.queued == 1 }
+
+    await peer.send(response("first"), on: connection)
+    try await isDelivered.wait()
+    await peer.send(response("extra"), on: connection)
+    serveAnother("second")
+    goOn.signal()
+
+    #expect(try await first.value == "first")
+    #expect(try await second.value == "second")
+  }
+
+  private func block(until semaphore: DispatchSemaphore) { semaphore.wait() }
+
   @Test(arguments: ["extra", ""]) func anIdleConnectionIsLookedAtOnceMoreBeforeItIsUsed(extra: String) async throws {
     let first = Task { try await text("/first") }
     let connection = await peer.accept()

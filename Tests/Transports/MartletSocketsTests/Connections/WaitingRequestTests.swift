@@ -167,6 +167,13 @@ struct WaitingRequestTests {
     #expect(texts.sorted() == (1...6).map(String.init))
   }
 
+  /// The rest of the record could be anything, such as a response that the server sent before the next request.
+  @Test func aConnectionWithTheBeginningOfARecordIsNotUsedAgain() async throws {
+    let server = try RecordServer(more: "", opensRecord: true)
+    let transport = SocketTransport(.trusting(server.authority))
+    for number in 1...3 { #expect(try await text(transport, HTTPRequest(.get, server.url)) == "\(number)") }
+  }
+
   /// A proxy that closes the connection after each challenge, which always has a new nonce.
   private static let challengingProxy = #"""
     import socket, sys

@@ -25,8 +25,10 @@ protocol ConnectionDriver: AnyObject {
   func resumeReading(for transfer: Transfer)
   /// Frees the place of a transfer that has ended before its response was complete.
   func release(_ transfer: Transfer)
-  /// Reacts to a transfer that got no bytes in time: the connection may be dead.
-  func checkLiveness(after transfer: Transfer)
+  /// Reacts to a transfer that got no bytes in time, or is about to end without a response: the connection may be dead.
+  ///
+  /// - Parameter patience: how long, in nanoseconds, it must have been silent to be suspected.
+  func checkLiveness(after transfer: Transfer, patience: UInt64)
   /// Ends every transfer with this error: the connection has failed and was closed.
   func fail(_ error: HTTPError)
 }
@@ -35,7 +37,7 @@ extension ConnectionDriver {
   var bodyMemory: UnsafeMutableRawBufferPointer? { nil }
   func receive(inBodyMemory bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
-  func checkLiveness(after transfer: Transfer) {}
+  func checkLiveness(after transfer: Transfer, patience: UInt64) {}
 }
 
 /// What a ``ConnectionOpening`` leaves to the connection.

@@ -315,9 +315,11 @@ extension HTTP1Driver {
 
   /// Closes idle connections if a reused connection has received nothing for its request: those that were already idle
   /// when the request began are probably dead too.
-  func checkLiveness(after transfer: Transfer) {
-    guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil else { return }
-    connection.transport.pool.closeIdle(for: connection.key, idleBefore: transfer.timing.requestStart ?? 0)
+  func checkLiveness(after transfer: Transfer, patience: UInt64) {
+    guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil,
+      let start = transfer.timing.requestStart, loop.now >= start &+ patience
+    else { return }
+    connection.transport.pool.closeIdle(for: connection.key, idleBefore: start)
   }
 
   func release(_ transfer: Transfer) {

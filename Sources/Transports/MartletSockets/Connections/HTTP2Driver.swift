@@ -14,6 +14,7 @@ final class HTTP2Driver: ConnectionDriver {
   /// progress.
   private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
   private var probe = Probe.none
+  private var clock = SilenceClock()
   private lazy var probeTimer = HeapTimer { [weak self] in self?.probeIsOverdue() }
 
   /// The requests and WebSockets on the connection. Each of them is in one of the collections, and has a place that the
@@ -87,6 +88,7 @@ extension HTTP2Driver {
     do throws(HTTPError) {
       let id = try session.submit(head, headLimit: transfer.exchange.settings.headerBytes, handler: stream)
       places.streams[Int(id)] = stream
+      clock.sent(at: loop.now)
       stream.begin(id)
       transfer.wrote(head.lines)
     } catch {
@@ -175,9 +177,11 @@ extension HTTP2Driver {
   private var isProbed: Bool { if case .none = probe { false } else { true } }
 
   /// Tests the connection, unless other requests have just received something over it.
-  func checkLiveness(after transfer: Transfer) {
-    let waited = transport.loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
-    if silence >= waited / 2 { sendProbe() }
+  func checkLiveness(after transfer: Transfer, patience: UInt64) {
+    let waited = loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
+    guard !isProbed, silence >= waited / 2 else { return }
+    let pause = transport.options.silenceLimit
+    if patience == 0 || clock.suspects(at: loop.now, patience: patience, pause: pause) { sendProbe() }
   }
 
   /// Sends a PING, unless one is unanswered.
@@ -249,6 +253,7 @@ extension HTTP2Driver {
     } catch {
       return send()  // sends a GOAWAY, and closes the connection
     }
+    clock.received(at: loop.now, isAwaited: !places.streams.isEmpty)
     if isProbed { probeSucceeded() }
     connection.noteOutput()
   }
@@ -308,6 +313,8 @@ extension HTTP2Driver {
 
 extension HTTP2Driver {
   var loop: EventLoop { transport.loop }
+
+  func beganResponse() { clock.beganResponse() }
 
   func consumed(_ count: Int, of stream: Int32) {
     session.consumed(count, of: stream)

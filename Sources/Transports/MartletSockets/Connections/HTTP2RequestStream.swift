@@ -45,6 +45,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   private static let refusals = [405, 501]
 
   private func noteHead(_ count: Int) {
+    driver.beganResponse()
     transfer.noteFirstByte()
     transfer.count(headBytes: count)
   }

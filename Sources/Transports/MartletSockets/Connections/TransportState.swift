@@ -157,9 +157,11 @@ extension TransportState {
     enqueue(transfer)
   }
 
-  /// Ends a transfer with an error, in any state.
+  /// Ends a transfer with an error, in any state. Whatever the reason, a connection that has been silent is tested, so
+  /// that a dead one does not cost the next requests too.
   func end(_ transfer: Transfer, with error: HTTPError) {
     let connection = transfer.connection
+    connection?.driver?.checkLiveness(after: transfer, patience: options.probePatience)
     transfer.fail(error)
     connection?.driver?.release(transfer)
   }

@@ -31,14 +31,14 @@ extension Transfer {
     let now = transport.loop.now
     if let nextPing, nextPing <= now {
       lastPing = now
-      connection?.driver?.checkLiveness(after: self)
+      connection?.driver?.checkLiveness(after: self, patience: 0)
     }
     guard let timeout else { return watchSilence() }
     // Silence does not count while the reader is not waiting for more.
     let reader = hasHead && body.discarding == nil ? exchange.signals.waitingSince ?? now : 0
     let due = max(lastActivity, reader) + timeout
     guard due <= now else { return transport.loop.set(self, to: min(due, nextPing ?? .max)) }
-    connection?.driver?.checkLiveness(after: self)
+    connection?.driver?.checkLiveness(after: self, patience: 0)
     let limit = Quantity.text(.nanoseconds(Int64(clamping: timeout)))
     let (phase, reason) =
       connection == nil

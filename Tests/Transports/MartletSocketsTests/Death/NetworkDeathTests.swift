@@ -2,6 +2,7 @@
 import MartletEngine
 import MartletSemantics
 import TestServers
+import TestSupport
 import Testing
 
 @testable import MartletSockets
@@ -45,6 +46,19 @@ struct NetworkDeathTests {
   private func session(
     to server: DyingServer, _ row: Row, _ change: (inout SocketTransport.Options) -> Void = { _ in }
   ) -> HTTPSession {
+    HTTPSession(transport: transport(to: server, row, change), configuration: configuration)
+  }
+
+  private var configuration: SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.options.retryPolicy = .never
+    return configuration
+  }
+
+  private func transport(
+    to server: DyingServer, _ row: Row, _ change: (inout SocketTransport.Options) -> Void
+  ) -> SocketTransport {
     var connection = ConnectionConfiguration()
     connection.proxy = .direct
     connection.tls.authorities = server.authority.certificate
@@ -53,11 +67,7 @@ struct NetworkDeathTests {
     options.probePatience = .milliseconds(50)
     options.probeTimeout = .milliseconds(200)
     change(&options)
-    var configuration = SessionConfiguration()
-    configuration.cache = nil
-    configuration.options.retryPolicy = .never
-    return HTTPSession(
-      transport: SocketTransport(connection, options: options), configuration: configuration)
+    return SocketTransport(connection, options: options)
   }
 
   /// The request that may die with the connection, or one that has enough time.
@@ -90,6 +100,41 @@ struct NetworkDeathTests {
     #expect(failure != nil || row.moment == .betweenRequests)
 
     #expect(try await text(session, request(row, server, dying: false)) != "1")
+  }
+
+  /// How a request on a dead connection ends.
+  enum Ending: CaseIterable {
+    case timeout, deadline, cancellation, hedge, closing
+  }
+
+  /// Whoever ends it, the dead connection costs this request only.
+  @Test(arguments: Ending.allCases, [DyingServer.Death.freezes, .vanishes])
+  func theNextRequestSucceedsHoweverTheLastOneEnded(_ ending: Ending, _ death: DyingServer.Death) async throws {
+    let row = Row(death: death, moment: .betweenRequests, isHTTP2: true, tls: false)
+    let server = try row.server()
+    // the connection is suspicious as soon as a request ends without a byte
+    let transport = transport(to: server, row) { $0.probePatience = .zero }
+    let plain = HTTPSession(transport: transport, configuration: configuration)
+    var hedging = configuration
+    hedging.limits.hedging = Hedging()
+    hedging.limits.hedging?.minimumCount = 1
+    let hedged = HTTPSession(transport: transport, configuration: hedging)
+    let closable = ClosableSession(transport: transport, configuration: configuration)
+    #expect(try await text(ending == .hedge ? hedged : plain, request(row, server, dying: false)) == "1")
+    server.endFirstConnection()
+
+    var doomed = request(row, server, dying: ending == .timeout)
+    if ending == .deadline || ending == .hedge { doomed.options.deadline = .milliseconds(300) }
+    let used = ending == .hedge ? hedged : ending == .closing ? closable.session : plain
+    let call = Task { [doomed] in await failure(used, doomed) != nil }
+    if ending == .cancellation || ending == .closing {
+      try await until { await transport.statistics().values.contains { $0.active == 1 } }
+    }
+    if ending == .cancellation { call.cancel() }
+    if ending == .closing { await closable.close(within: .zero) }
+    #expect(await call.value)
+
+    #expect(try await text(plain, request(row, server, dying: false)) == "2")
   }
 
   /// With a stream that stays open, the connection is in use and never idle.

@@ -274,7 +274,8 @@ extension SocketTransport {
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: request.options.headLimit, readAhead: configuration.readAhead,
-      wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0, events: call.events)
+      wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
+      isFirstAttempt: call.currentAttempt <= 1, events: call.events)
   }
 }
 

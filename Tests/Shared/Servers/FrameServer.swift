@@ -62,6 +62,17 @@ package final class FrameServer: Sendable {
     case emptyData
     /// SETTINGS with a SETTINGS_MAX_HEADER_LIST_SIZE of 1000 (§6.5.2), and then as if there were no fault.
     case fewFields
+    /// SETTINGS with a SETTINGS_MAX_CONCURRENT_STREAMS of 20 after ten requests, and no response before their
+    /// acknowledgement; the end of the connection if more requests than 20 wait, as of hypercorn.
+    case fewStreams
+    /// The end of the first connection after the first request, before any SETTINGS.
+    case noSettings
+    /// GOAWAY with a last stream of 0 for each request (§6.8).
+    case goAwayAlways
+    /// The same with ENHANCE_YOUR_CALM (§7).
+    case calm
+    /// The same with HTTP_1_1_REQUIRED (§7). Over HTTP/1.1, each request is answered with `1.1`.
+    case http11
   }
 
   package init(_ fault: Fault, tls: Bool = true) throws {
@@ -87,6 +98,7 @@ package final class FrameServer: Sendable {
     STATUS_200 = b"\x88"
     port, fault, files = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     lock, total = threading.Lock(), 0
+    refusals = {"goAwayAlways": 0, "calm": 11, "http11": 13}
     changed, talking, farewells = threading.Condition(), 0, []
 
     def frame(kind, flags, stream, payload=b""):
@@ -156,10 +168,33 @@ package final class FrameServer: Sendable {
         changed.wait_for(lambda: talking == 0, 30)
         return b" ".join(farewells)
 
+    def old(connection, file):
+      while fault == "http11" and (line := file.readline()):
+        if line == b"\r\n": connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n1.1")
+
+    def few(connection, file):
+      waiting, asked, isKnown = [], 0, False
+      while len(head := file.read(9)) == 9:
+        kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big") & 0x7fffffff
+        file.read(int.from_bytes(head[:3], "big"))
+        if kind == HEADERS:
+          waiting.append(stream)
+          asked += 1
+          if len(waiting) > 20: return
+          if asked == 10: connection.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 20)))
+        isKnown = isKnown or kind == SETTINGS and bool(flags & ACK)
+        if isKnown:
+          for stream in waiting: connection.sendall(answer(stream, b"ok"))
+          waiting = []
+
     def serve(connection, number):
       global total
       file, count, kinds, pings, window = connection.makefile("rb"), 0, {}, 0, 65535
-      if not file.read(24).startswith(b"PRI"): return
+      if not file.read(24).startswith(b"PRI"): return old(connection, file)
+      if fault == "fewStreams": return few(connection, file)
+      while fault == "noSettings" and number == 1 and len(head := file.read(9)) == 9:
+        file.read(int.from_bytes(head[:3], "big"))
+        if head[3] == HEADERS: return connection.shutdown(socket.SHUT_RDWR)
       connection.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 6, 1000) if fault == "fewFields" else b""))
       while len(head := file.read(9)) == 9:
         size, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
@@ -179,6 +214,7 @@ package final class FrameServer: Sendable {
           continue
         if kind in (HEADERS, DATA): kinds.setdefault(stream, []).append(kind)
         if kind not in (HEADERS, DATA) or not flags & END_STREAM: continue
+        if fault in refusals: connection.sendall(frame(GOAWAY, 0, 0, struct.pack(">II", 0, refusals[fault]))); continue
         if fault == "farewell" and DATA in kinds[stream]: return farewell(connection, file, stream)
         if fault == "farewell": connection.sendall(answer(stream, codes())); continue
         if fault == "kinds": connection.sendall(answer(stream, b" ".join(b"%d" % kind for kind in kinds[stream]))); continue

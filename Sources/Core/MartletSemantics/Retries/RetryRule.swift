@@ -2,8 +2,9 @@
 package enum RetryDecision: Sendable, Hashable {
   /// Send the request again after the delay. The reason is for messages.
   case retry(after: Duration, reason: String)
-  /// Send the request again at once, without counting it as a retry: the peer has probably not processed it.
-  case replace(reason: String)
+  /// Send the request again after the delay, without counting it as a retry: the peer has probably not processed it.
+  /// The first time, there is no delay.
+  case replace(after: Duration, reason: String)
   /// Do not retry. The reason is a sentence for messages.
   case decline(reason: String)
 }
@@ -28,7 +29,8 @@ package struct RetryRule: Sendable {
     /// Whether the caller declared the request idempotent; nil if the method determines it.
     package var isIdempotent: Bool?
     package var isReplayable: Bool
-    /// How many times the request was sent again: as a retry, which counts against the limit, and as a replacement.
+    /// How many times the request was sent again: as a retry, which counts against the limit, and as a replacement, by
+    /// the loop or within the transport.
     package var retries: Int
     package var replacements: Int
     /// What the call has left for more attempts.
@@ -91,7 +93,7 @@ package struct RetryRule: Sendable {
       return .decline(reason: cause.notRetried("the call has reached the session's attemptLimit"))
     }
     if replaces, cause.isReplaceable, request.replacements < Self.replacementLimit {
-      return .replace(reason: "\(cause.name): sent again on another connection")
+      return replacement(cause, for: request, fraction: fraction)
     }
     guard limit > 0 else { return .decline(reason: cause.notRetried("the policy allows no retries")) }
     guard request.retries < limit else {
@@ -114,9 +116,21 @@ package struct RetryRule: Sendable {
     return .retry(after: delay, reason: "\(cause.name): retry \(number) of \(limit)")
   }
 
-  /// A client should not retry a failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale
-  /// connections.
-  private static let replacementLimit = 5
+  /// Replaces a request: at once the first time, then after a pause, because a server that refuses again would
+  /// otherwise get a burst of connections.
+  private func replacement(_ cause: Cause, for request: Request, fraction: Double) -> RetryDecision {
+    let count = request.replacements
+    let delay = count == 0 ? .zero : backoff.delay(beforeRetry: count, fraction: fraction)
+    if let remaining = request.rest.time, delay > .zero, delay >= remaining {
+      let reason = "sending it again after \(Quantity.text(delay)) would come too late for the deadline"
+      return .decline(reason: cause.notRetried(reason))
+    }
+    return .replace(after: delay, reason: "\(cause.name): sent again on another connection")
+  }
+
+  /// How many times a call may replace a request, those within its transport included. A client should not retry a
+  /// failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale connections.
+  package static let replacementLimit = 5
 
   private static func objection(to cause: Cause, _ request: Request) -> String? {
     guard request.isReplayable else { return "the body cannot be sent twice; use RequestBody.stream" }

@@ -110,7 +110,7 @@ extension ConnectionPool {
     waiting[number] = transfer
     perform(
       state.request(
-        number, for: transfer.key, isAgain: !transfer.failures.isEmpty,
+        number, for: transfer.key, isAgain: transfer.failures.count > 0,
         needsNew: transfer.failures.requireNewConnection, now: loop.now))
     if let limit = configuration.poolTimeout, waiting[number] != nil { limitWait(of: number, to: limit) }
   }
@@ -246,10 +246,12 @@ extension ConnectionPool {
 
   /// Replaces an opening with its connection.
   ///
-  /// - Parameter capacity: how many requests it serves at once.
-  func opened(_ connection: Connection, capacity: Int) {
+  /// - Parameters:
+  ///   - capacity: how many requests it serves at once.
+  ///   - first: how many it gets before the peer has said so; nil if the capacity is known.
+  func opened(_ connection: Connection, capacity: Int, first: Int? = nil) {
     connections[connection.id] = .open(connection)
-    perform(state.opened(connection.id, capacity: capacity, now: loop.now))
+    perform(state.opened(connection.id, capacity: capacity, first: first, now: loop.now))
   }
 
   /// Removes a connection that could not be opened. One waiting transfer fails with it, unless the process lacks

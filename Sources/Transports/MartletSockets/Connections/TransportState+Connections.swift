@@ -17,7 +17,9 @@ extension TransportState {
     if connection.key.versions == .negotiated, let origin = connection.key.origin {
       if isHTTP2 { servers.choosingHTTP1.remove(origin) } else { servers.choosingHTTP1.insert(origin) }
     }
-    pool.opened(connection, capacity: isHTTP2 ? HTTP2Session.assumedStreamLimit : 1)
+    pool.opened(
+      connection, capacity: isHTTP2 ? HTTP2Session.assumedStreamLimit : 1,
+      first: isHTTP2 ? HTTP2Session.firstStreamLimit : nil)
   }
 
   /// Handles a connection that could not be opened.

@@ -179,13 +179,21 @@ extension TransportState {
   }
 
   /// Sends a request again, if that is allowed, after its reused connection ended before any byte of the response. Most
-  /// likely the server had closed it before (RFC 9112 §9.3.1).
-  func handleStaleConnection(of transfer: Transfer) {
-    let reason = "the reused connection ended before any byte of a response"
+  /// likely the server had closed it before (RFC 9112 §9.3.1). The same holds for a new connection over HTTP/2 that
+  /// ended before the server's SETTINGS.
+  ///
+  /// - Parameter error: the failure of a new connection.
+  func handleStaleConnection(of transfer: Transfer, _ error: HTTPError? = nil) {
+    let kind = transfer.timing.reusedConnection ? "reused" : "new"
+    let reason = "the \(kind) connection ended before any byte of a response"
     pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
     guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
       transfer.upload.canBeginAgain
     else {
+      if var error, !transfer.timing.reusedConnection {
+        error.delivery = .unknown
+        return transfer.fail(error)
+      }
       let message = "\(reason): it is not known whether the server has acted on the request"
       return transfer.fail(.connectionLost, message, delivery: .staleConnection)
     }
@@ -202,10 +210,10 @@ extension TransportState {
       return sendOverHTTP1(transfer, failure.error)
     }
     if failure.cause == .http11Required { servers.requiringHTTP1.insert(transfer.exchange.origin) }
-    if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer) }
+    if failure.error.delivery == .staleConnection { return handleStaleConnection(of: transfer, failure.error) }
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")
-    sendAgain(transfer, because: .unsent)
+    sendAgain(transfer, because: .refused)
   }
 
   /// Moves a transfer to another connection, because its own connection could not send any part of the request.

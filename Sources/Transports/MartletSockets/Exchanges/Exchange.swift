@@ -51,6 +51,8 @@ final class Exchange: Sendable {
     /// The maximum number of bytes of a body that is delivered in one piece, because its caller collects it; 0 if it
     /// does not collect it.
     var wholeBody: Int64
+    /// Whether the call has not been sent before.
+    var isFirstAttempt: Bool
     /// The kinds of events that the call's listeners receive.
     var events: Event.Kinds
   }

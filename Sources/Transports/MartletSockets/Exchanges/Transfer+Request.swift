@@ -10,8 +10,10 @@ struct ConnectionFailures {
   enum Cause {
     /// Its reused connection ended before any byte of a response.
     case stale
-    /// Its connection sent none of it, or the server has said that it did not process it.
+    /// Its connection sent none of it.
     case unsent
+    /// The server has said that it did not process it.
+    case refused
     /// Its connection had ended before use, or had received unrequested bytes. That does not count as a failure: each
     /// such connection is closed, so it happens a limited number of times.
     case unusable
@@ -19,10 +21,12 @@ struct ConnectionFailures {
 
   /// How many times the request was sent over a connection that turned out to be stale.
   private(set) var stale = 0
-  /// How many times its connection sent none of it, or the server did not process it.
+  /// How many times its connection sent none of it.
   private(set) var unsent = 0
+  /// How many times the server did not process it.
+  private(set) var refused = 0
 
-  var isEmpty: Bool { stale + unsent == 0 }
+  var count: Int { stale + unsent + refused }
   /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1).
   var requireNewConnection: Bool { stale > 0 }
 
@@ -30,6 +34,7 @@ struct ConnectionFailures {
     switch cause {
     case .stale: stale += 1
     case .unsent: unsent += 1
+    case .refused: refused += 1
     case .unusable: break
     }
   }
@@ -46,11 +51,16 @@ extension Transfer {
     if exchange.settings.events.contains(.progress) { markDirty() }
   }
 
-  /// Whether the request may move to another connection after it was not sent or not processed on this one.
+  /// Whether the request may move to another connection after it was not sent on this one.
   var mayGoElsewhere: Bool { upload.canBeginAgain && failures.unsent < Self.unsentLimit }
 
-  /// Whether it may also be sent again after the server has reported that it did not process the request.
-  var mayBeReplaced: Bool { exchange.request.options.retryPolicy.replacesStaleConnections && mayGoElsewhere }
+  /// Whether it is also sent again at once after the server has reported that it did not process the request. That
+  /// happens once in a call: a server that refuses again gets the request after a pause, for which the loop has the
+  /// rules.
+  var mayBeReplaced: Bool {
+    exchange.settings.isFirstAttempt && failures.refused == 0 && mayGoElsewhere
+      && exchange.request.options.retryPolicy.replacesStaleConnections
+  }
 
   private static let unsentLimit = 5
 

@@ -233,12 +233,14 @@ extension Transfer {
     finish(.end(trailers: trailers))
   }
 
-  /// Ends it with an error. A server may take a body that waits for a 100 response for an idle connection, which the
-  /// error has to tell, because the wait is the client's.
+  /// Ends it with an error, which also says how many times it was sent again. A server may take a body that waits for a
+  /// 100 response for an idle connection, which the error has to tell, because the wait is the client's.
   func fail(_ error: HTTPError) {
-    guard holdsBody, !hasHead, error.kind == .connectionLost else { return finish(.failed(error)) }
     var error = error
-    error.message += ", while the body waited for 100 Continue: a shorter continueTimeout sends it earlier"
+    if failures.count > 0 { error.replacements += failures.count }
+    if holdsBody, !hasHead, error.kind == .connectionLost {
+      error.message += ", while the body waited for 100 Continue: a shorter continueTimeout sends it earlier"
+    }
     finish(.failed(error))
   }
 

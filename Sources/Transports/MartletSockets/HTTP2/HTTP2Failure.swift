@@ -32,7 +32,7 @@ struct HTTP2Failure: Error, Sendable {
     case refused
     /// The server wants the request over HTTP/1.1 (RFC 9113 §7): send it and later requests to this origin that way.
     case http11Required
-    /// The server wants fewer requests (RFC 9113 §7).
+    /// The server wants fewer requests (RFC 9113 §7): only the caller's policy sends it again, after a pause.
     case enhanceYourCalm
     /// The server reset the stream with another code.
     case reset(HTTP2ErrorCode)
@@ -74,9 +74,17 @@ extension HTTP2Failure {
 
   /// The failure of a stream that is above the last one of a GOAWAY. A response that has begun contradicts it: it is
   /// incomplete, and no other response may continue it.
-  static func goneAway(_ reason: String, peer: String, hasHead: Bool) -> HTTP2Failure {
+  static func goneAway(_ code: HTTP2ErrorCode, peer: String, hasHead: Bool) -> HTTP2Failure {
+    let reason = code == .noError ? "" : " (\(code))"
     guard hasHead else {
-      return refused("\(peer): the server closes the connection, and has not processed the request\(reason)")
+      var failure = refused("\(peer): the server closes the connection, and has not processed the request\(reason)")
+      if code == .http11Required { failure.cause = .http11Required }
+      if code == .enhanceYourCalm {
+        failure.cause = .enhanceYourCalm
+        // Another connection at once would be one more than the server wants.
+        failure.error.replacements = RetryRule.replacementLimit
+      }
+      return failure
     }
     let message = "\(peer): the server ended the connection before the end of the response\(reason)"
     return HTTP2Failure(error: HTTPError(.connectionLost, message, phase: .receiving), cause: .connection)

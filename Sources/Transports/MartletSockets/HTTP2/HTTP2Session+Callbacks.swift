@@ -188,10 +188,9 @@ extension HTTP2Session {
   private func receivedGoAway(_ frame: nghttp2_goaway) {
     let goAway = GoAway(lastStream: frame.last_stream_id, code: HTTP2ErrorCode(rawValue: frame.error_code))
     self.goAway = goAway
-    let reason = goAway.code == .noError ? "" : " (\(goAway.code))"
     let refused = streams.values.filter { $0.id > goAway.lastStream || !$0.isSent }.sorted { $0.id < $1.id }
     for stream in refused {
-      stream.fail(.goneAway(reason, peer: peer, hasHead: stream.hasHead))
+      stream.fail(.goneAway(goAway.code, peer: peer, hasHead: stream.hasHead))
       if !stream.isSent { submitReset(stream.id, .cancel) }
     }
     hasNewCapacity = true

@@ -198,8 +198,14 @@ extension HTTP2Session {
 // MARK: - Requests
 
 extension HTTP2Session {
-  /// How many streams a server is assumed to allow at once before it has said so.
+  /// How many streams a server is expected to allow at once before it has said so (RFC 9113 §6.5.2 recommends at least
+  /// as many).
   static let assumedStreamLimit = 100
+
+  /// How many streams are opened before the server has said how many it allows, in its SETTINGS. Some servers end the
+  /// connection above their limit. Hardly any allows fewer than ten, and ten requests are as many as most programs
+  /// begin with. More wait for the SETTINGS, which are the first bytes of the server: at most one round trip.
+  static let firstStreamLimit = 10
 
   /// How many streams the server allows at once, which may be 0 for a time.
   var streamLimit: Int {
@@ -324,6 +330,8 @@ extension HTTP2Session {
   /// - If nothing arrived since the connection was idle, but something had before, the server most likely closed it in
   ///   that time (RFC 9112 §9.3.1 says the same of HTTP/1). A connection that was opened for a request has received
   ///   nothing before it; one opened ahead of requests has received the server's SETTINGS.
+  /// - Before the server's SETTINGS, it has answered nothing and may end the connection because of the requests
+  ///   themselves, or because it closes all connections: it is as stale.
   /// - Within a response, any failure of the connection is a loss for this stream.
   private func connectionFailure(of stream: HTTP2Stream, _ error: HTTPError) -> HTTP2Failure {
     guard stream.isSent else {
@@ -332,11 +340,12 @@ extension HTTP2Session {
     var error = error
     error.phase = stream.phase
     if stream.hasHead, error.kind == .protocolViolation { error.kind = .connectionLost }
-    if goAway == nil, !stream.hasHead, receivedWhenIdle > 0, receivedWhenIdle == receivedBytes {
+    let wasIdle = receivedWhenIdle > 0 && receivedWhenIdle == receivedBytes
+    if goAway == nil, !stream.hasHead, wasIdle || !hasSettings && error.kind == .connectionLost {
       error.delivery = .staleConnection
     }
     if let goAway, error.kind == .connectionLost { error.message += " (GOAWAY: \(goAway.code))" }
-    return HTTP2Failure(error: error, cause: .connection)
+    return HTTP2Failure(error: error, cause: goAway?.code == .http11Required ? .http11Required : .connection)
   }
 
   /// The error of a fatal nghttp2 code, after which the session is unusable.

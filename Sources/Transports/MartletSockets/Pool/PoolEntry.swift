@@ -6,6 +6,8 @@ struct PoolConnection: Sendable {
   let entry: Int
   /// How many requests it serves at once.
   var capacity = 1
+  /// Whether ``capacity`` is a low first estimate, because its peer has not said yet how many it serves.
+  var isUnconfirmed = false
   var active = 0
   /// How many requests it has got so far.
   var useCount = 0
@@ -22,6 +24,9 @@ struct PoolConnection: Sendable {
   init(entry: Int) {
     self.entry = entry
   }
+
+  /// Whether further requests wait until its peer says how many it allows.
+  var awaitsCapacity: Bool { capacity == 0 || isUnconfirmed }
 }
 
 /// The connections and waiters of a key.

@@ -87,7 +87,7 @@ extension PoolState {
 
   /// Opens the connections that a key needs; without room, the key is blocked.
   mutating func openMore(_ entry: Int, _ actions: inout [Action]) {
-    guard !entries[entry].waitersForNew.isEmpty || !allowsNone(entry) else { return }
+    guard !entries[entry].waitersForNew.isEmpty || !awaitsCapacity(entry) else { return }
     while entries[entry].missing > 0, !entries[entry].isBlocked {
       if makeRoom(for: entry, &actions) {
         open(entry, &actions)
@@ -101,10 +101,10 @@ extension PoolState {
     if entries[entry].missingAhead > 0 { entries[entry].expectWhatIsOpened() }
   }
 
-  /// Whether a peer currently allows no requests on a connection of the key.
-  private func allowsNone(_ entry: Int) -> Bool {
-    let isHeld = { connections[$0]?.capacity == 0 }
-    return entries[entry].idle.contains(where: isHeld) || entries[entry].shared.contains(where: isHeld)
+  /// Whether requests wait for the peer of a connection: it allows none for now, or has not said how many it allows.
+  private func awaitsCapacity(_ entry: Int) -> Bool {
+    let isAwaited = { connections[$0]?.awaitsCapacity ?? false }
+    return entries[entry].idle.contains(where: isAwaited) || entries[entry].shared.contains(where: isAwaited)
   }
 
   private mutating func open(_ entry: Int, _ actions: inout [Action]) {
@@ -121,7 +121,7 @@ extension PoolState {
     remove(connection)
     actions.append(.close(connection: connection))
     // Requests may have waited until its peer allows some.
-    guard let state, state.capacity == 0, entries[state.entry].missing > 0, !entries[state.entry].isBlocked else {
+    guard let state, state.awaitsCapacity, entries[state.entry].missing > 0, !entries[state.entry].isBlocked else {
       return
     }
     block(state.entry)

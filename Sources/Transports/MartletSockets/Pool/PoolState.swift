@@ -215,12 +215,16 @@ extension PoolState {
 extension PoolState {
   /// Adds an open connection.
   ///
-  /// - Parameter capacity: how many requests it serves at once: 1 for HTTP/1, the peer's limit of streams for HTTP/2.
-  ///   Values below 1 count as 1.
-  mutating func opened(_ connection: Int, capacity: Int, now: UInt64) -> [Action] {
+  /// - Parameters:
+  ///   - capacity: how many requests it serves at once: 1 for HTTP/1, the peer's limit of streams for HTTP/2. Values
+  ///     below 1 count as 1.
+  ///   - first: how many it gets before ``changed(_:capacity:now:)``, if the capacity is only expected. Until then, no
+  ///     other connection is opened for the requests that wait. nil if the capacity is known.
+  mutating func opened(_ connection: Int, capacity: Int, first: Int? = nil, now: UInt64) -> [Action] {
     guard let state = connections[connection], state.isOpening else { return [] }
     var actions: [Action] = []
-    connections[connection]?.capacity = max(1, capacity)
+    connections[connection]?.capacity = max(1, first ?? capacity)
+    connections[connection]?.isUnconfirmed = first != nil
     connections[connection]?.isOpening = false
     entries[state.entry].opened(connection, capacity: max(1, capacity))
     becomeIdle(connection, now)
@@ -298,6 +302,7 @@ extension PoolState {
     guard let state = connections[connection], !state.isOpening else { return [] }
     var actions: [Action] = []
     connections[connection]?.capacity = max(0, capacity)
+    connections[connection]?.isUnconfirmed = false
     entries[state.entry].capacity = max(1, capacity)
     let isShared = entries[state.entry].shared.contains(connection)
     if capacity > 1, state.active > 0, !state.isDraining, !state.isSuspended, !isShared {

@@ -66,6 +66,19 @@ struct RetryRuleTests {
     #expect(try decide(.staleConnection("x")) { $0.replacements = 5 }.isRetry)
   }
 
+  /// A server that refuses again would otherwise get a burst of connections.
+  @Test(arguments: [(0, 0), (1, 250), (2, 500), (3, 1000), (4, 2000)])
+  func aReplacementIsDelayedFromTheSecondOn(count: Int, milliseconds: Int) throws {
+    let decision = try decide(.refused("x")) { $0.replacements = count }
+    guard case .replace(let delay, _) = decision else { return #expect(Bool(false), "\(decision)") }
+    #expect(delay == .milliseconds(milliseconds))
+  }
+
+  @Test func aDelayedReplacementAfterTheDeadlineIsDeclined() throws {
+    let decision = try decide(.refused("x")) { ($0.replacements, $0.rest.time) = (1, .milliseconds(250)) }
+    #expect(decision.reason.contains("deadline") && !decision.isReplacement)
+  }
+
   @Test func retriesAndReplacementsAreIndependent() throws {
     let first = RetryRule(limit: 0, backoff: Backoff(), retryAfterLimit: .zero, replaces: true)
     #expect(try decide(.staleConnection("x"), rule: first).isReplacement)
@@ -110,7 +123,7 @@ struct RetryRuleTests {
     #expect(try decide(busy([.retryAfter: "5"])) { $0.rest.time = .seconds(6) }.delay == .seconds(5))
     let decision = try decide(busy([.retryAfter: "5"])) { $0.rest.time = .seconds(5) }
     #expect(decision.reason.contains("deadline"))
-    // A replacement has no delay.
+    // The first replacement has no delay.
     #expect(try decide(.staleConnection("x")) { $0.rest.time = .zero }.isReplacement)
   }
 
@@ -218,7 +231,7 @@ extension RetryDecision {
 
   fileprivate var reason: String {
     switch self {
-    case .retry(_, let reason), .replace(let reason), .decline(let reason): reason
+    case .retry(_, let reason), .replace(_, let reason), .decline(let reason): reason
     }
   }
 }

@@ -28,9 +28,10 @@ struct HTTP2ConnectionEndTests {
     case requestWithoutAnswerBeforeSettings
   }
 
-  /// The connection ends before anything has arrived since the request was submitted.
+  /// The connection ends before anything has arrived since the request was submitted. It is also stale if it ends
+  /// before the server's settings.
   @Test(arguments: Past.allCases)
-  func aConnectionThatEndsWasStaleIfItHadBeenIdle(past: Past) throws {
+  func aConnectionThatEndsWasStaleIfNothingWasAwaitedOrAnswered(past: Past) throws {
     let client = try HTTP2Client()
     switch past {
     case .none: break
@@ -49,8 +50,19 @@ struct HTTP2ConnectionEndTests {
 
     client.session.connectionEnded()
 
-    let wasIdle = past == .openedAhead || past == .anotherRequest
-    #expect(recorder.failure?.error.delivery == (wasIdle ? .staleConnection : .unknown))
+    let isAwaited = past == .requestWithoutAnswerBeforeSettings
+    #expect(recorder.failure?.error.delivery == (isAwaited ? .unknown : .staleConnection))
+  }
+
+  /// An answer that is no HTTP/2 would be the same on another connection.
+  @Test func aServerThatDoesNotSpeakHTTP2IsNotStale() throws {
+    let client = try HTTP2Client()
+    let (_, recorder) = try client.submit()
+    client.pull()
+    client.receive(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+    client.session.connectionEnded()
+    #expect(recorder.failure?.error.delivery == .unknown)
+    #expect(recorder.failure?.error.kind == .protocolViolation)
   }
 
   /// Both requests were sent after the connection was idle, and nothing has arrived since.

@@ -25,6 +25,36 @@ struct PoolCapacityTests {
     }
   }
 
+  /// The peer has not said how many requests it allows: it gets a few, and no other connection is opened.
+  @Test func aConnectionGetsFewRequestsUntilItsPeerSaysHowManyItAllows() {
+    var pool = TestPool(.wide())
+    for waiter in 1...5 { _ = pool.request(waiter, for: "A", now: 0) }
+    let first = pool.opened(1, capacity: 100, first: 2, now: 1)
+    #expect(first == [.use(connection: 1, waiter: 1), .use(connection: 1, waiter: 2)])
+    #expect(pool.request(6, for: "A", now: 2) == [])
+    #expect(pool.released(1, now: 3) == [.use(connection: 1, waiter: 3)])
+
+    let confirmed = pool.changed(1, capacity: 4, now: 4)
+    #expect(
+      confirmed == [.use(connection: 1, waiter: 4), .use(connection: 1, waiter: 5), .open(connection: 2, key: "A")])
+  }
+
+  /// However it ends before its peer has said so, another connection is opened for the requests that wait.
+  @Test func thoseThatWaitForTheWordOfAPeerGetAnotherConnection() {
+    for end in 0..<3 {
+      var pool = TestPool(.wide())
+      for waiter in 1...3 { _ = pool.request(waiter, for: "A", now: 0) }
+      _ = pool.opened(1, capacity: 100, first: 2, now: 1)
+      let actions =
+        switch end {
+        case 0: pool.closed(1, now: 2)
+        case 1: pool.drain(1, now: 2)
+        default: pool.suspend(1, now: 2)
+        }
+      #expect(actions == [.open(connection: 2, key: "A")])
+    }
+  }
+
   /// However the connection that allows no requests ends, another one is opened.
   @Test func thoseThatWaitForAConnectionWithoutCapacityGetAnother() {
     for end in 0..<4 {

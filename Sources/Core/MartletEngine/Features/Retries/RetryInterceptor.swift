@@ -30,7 +30,12 @@ extension RetryPolicy {
 struct RetryInterceptor: ImmediateInterceptor {
   private struct Sent {
     var retries = 0
+    /// Those within the transport included.
     var replacements = 0
+
+    mutating func add(_ error: HTTPError) {
+      replacements = min(RetryRule.replacementLimit, replacements + error.replacements)
+    }
   }
 
   private let budget: SharedBudget
@@ -50,13 +55,14 @@ struct RetryInterceptor: ImmediateInterceptor {
     if attempt.number == 1, outcome.mayHaveBeenSent { budget.deposit() }
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return nil }
+    if case .failure(let error) = outcome, error.replacements > 0 { call[Self.sent].add(error) }
     return { verdict(on: cause, by: policy, of: attempt, in: call) }
   }
 
   private func verdict(
     on cause: RetryRule.Cause, by policy: RetryPolicy, of attempt: Attempt, in call: Call
   ) -> Verdict {
-    let facts = Self.facts(of: attempt.request, sentAs: attempt.sent.head, in: call)
+    let facts = Self.facts(of: attempt.request, sentAs: attempt.sent.head, call[Self.sent], in: call)
     let decision = policy.rule.decide(cause, for: facts, now: now(), fraction: policy.random())
     switch decision {
     case .decline(let reason):
@@ -68,29 +74,30 @@ struct RetryInterceptor: ImmediateInterceptor {
       }
       call[Self.sent].retries += 1
       return .resend(attempt.request, after: delay, reason: reason)
-    case .replace(let reason):
+    case .replace(let delay, let reason):
       call[Self.sent].replacements += 1
-      return .resend(attempt.request, after: .zero, reason: reason)
+      return .resend(attempt.request, after: delay, reason: reason)
     }
   }
 
-  /// Whether a request that failed will be sent again at once, on another connection.
+  /// Whether a request that failed will be sent again on another connection, without counting as a retry.
   ///
   /// - Parameter now: the current time.
   static func replaces(_ request: HTTPRequest, after error: HTTPError, in call: Call, at now: Date) -> Bool {
     let policy = request.options.retryPolicy
     guard let cause = policy.cause(of: .failure(error)), cause.isReplaceable else { return false }
-    let facts = facts(of: request, sentAs: request.head, in: call)
+    var counts = call[sent]
+    counts.add(error)
+    let facts = facts(of: request, sentAs: request.head, counts, in: call)
     let decision = policy.rule.decide(cause, for: facts, now: now, fraction: 0)
     return if case .replace = decision { true } else { false }
   }
 
   /// - Parameter request: the request that would be sent again, as it was before interceptors prepared it.
   private static func facts(
-    of request: HTTPRequest, sentAs head: RequestHead, in call: Call
+    of request: HTTPRequest, sentAs head: RequestHead, _ counts: Sent, in call: Call
   ) -> RetryRule.Request {
     let attemptsLeft = call.runner.map { $0.attemptLimit - call.currentAttempt } ?? .max
-    let counts = call[sent]
     return RetryRule.Request(
       head, isIdempotent: request.options.isIdempotent, isReplayable: request.body.canBeSent,
       sent: (counts.retries, counts.replacements),

@@ -130,7 +130,7 @@ public final class Call: Work {
   func begin(attempt number: Int) { attempt.store(number, ordering: .relaxed) }
 
   /// The number of the attempt in progress, from 1; 0 before the first.
-  var currentAttempt: Int { attempt.load(ordering: .relaxed) }
+  package var currentAttempt: Int { attempt.load(ordering: .relaxed) }
 
   /// A value of this call that is kept from one attempt to the next.
   public subscript<Value>(local: CallLocal<Value>) -> Value {

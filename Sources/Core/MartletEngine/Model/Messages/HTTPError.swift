@@ -36,6 +36,12 @@ public struct HTTPError: Error, Sendable {
     get { content.value.delivery }
     set { content.value.delivery = newValue }
   }
+  /// How many times the transport has sent the request on another connection before it failed. They count as
+  /// replacements of the call.
+  package var replacements: Int {
+    get { content.value.replacements }
+    set { content.value.replacements = newValue }
+  }
   /// The request that failed, as it was sent; nil until the session has added it.
   public var request: RequestHead? {
     get { content.value.request }
@@ -98,6 +104,7 @@ private struct Values: Sendable {
   var message: String
   var phase: HTTPError.Phase?
   var delivery = HTTPError.Delivery.unknown
+  var replacements = 0
   var request: RequestHead?
   var response: ResponseHead?
   var body: Data?

@@ -1,0 +1,89 @@
+#if os(Linux)
+import MartletEngine
+import MartletSemantics
+import TestServers
+import Testing
+
+@testable import MartletSockets
+
+/// New connections over HTTP/2 that begin badly: before the server's SETTINGS, or with a GOAWAY.
+@Suite(.timeLimit(.minutes(5)))
+struct HTTP2StartTests {
+  private func session(_ transport: SocketTransport, retries: Int = 0) -> HTTPSession {
+    var configuration = SessionConfiguration()
+    configuration.cache = nil
+    configuration.options.retryPolicy = RetryPolicy(limit: retries)
+    configuration.options.retryPolicy.backoff = Backoff(base: .zero)
+    configuration.options.responseTimeout = .seconds(120)
+    return HTTPSession(transport: transport, configuration: configuration)
+  }
+
+  private func text(_ session: HTTPSession, _ request: HTTPRequest) async throws -> String {
+    String(decoding: try await session.data(for: request).0, as: UTF8.self)
+  }
+
+  private func opened(_ transport: SocketTransport) async -> Int {
+    await transport.statistics().values.reduce(0) { $0 + $1.opened }
+  }
+
+  /// The server ends a connection with more than its 20 streams (hypercorn does).
+  @Test(arguments: [true, false])
+  func manyRequestsAtOnceAreAnsweredByAServerThatAllowsFewStreams(tls: Bool) async throws {
+    let server = try FrameServer(.fewStreams, tls: tls)
+    let transport = SocketTransport(
+      .trusting(server.authority) { configuration in
+        configuration.connectionLimitPerHost = 1
+        if !tls { configuration.versions = .http2PriorKnowledge }
+      })
+    let session = session(transport)
+
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<40 { group.addTask { try await text(session, HTTPRequest(.post, server.url)) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+
+    #expect(texts == Array(repeating: "ok", count: 40))
+    #expect(await opened(transport) == 1)
+  }
+
+  @Test func aConnectionThatIsLostBeforeTheSettingsIsReplaced() async throws {
+    let server = try FrameServer(.noSettings)
+    let transport = SocketTransport(.trusting(server.authority))
+    #expect(try await text(session(transport), HTTPRequest(.get, server.url)) == "1")
+    #expect(await opened(transport) == 2)
+  }
+
+  /// It is not known whether the server has acted on it.
+  @Test func aPostOverAConnectionThatIsLostBeforeTheSettingsIsNotRepeated() async throws {
+    let server = try FrameServer(.noSettings)
+    let session = session(SocketTransport(.trusting(server.authority)))
+    let error = await #expect(throws: HTTPError.self) { try await text(session, HTTPRequest(.post, server.url)) }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.delivery == .unknown)
+  }
+
+  /// One bound for the transport's and the loop's replacements: the first connection, five others, and the retries.
+  @Test(arguments: [(FrameServer.Fault.goAwayAlways, 0, 6), (.goAwayAlways, 2, 8), (.calm, 0, 1), (.calm, 2, 3)])
+  func aServerThatRefusesEachRequestGetsFewConnections(
+    _ fault: FrameServer.Fault, retries: Int, connections: Int
+  ) async throws {
+    let server = try FrameServer(fault)
+    let transport = SocketTransport(.trusting(server.authority))
+    let session = session(transport, retries: retries)
+
+    let error = await #expect(throws: HTTPError.self) { try await text(session, HTTPRequest(.get, server.url)) }
+
+    #expect(error?.delivery == .refused)
+    #expect(await opened(transport) == connections)
+  }
+
+  /// RFC 9113 §7; curl 22923.
+  @Test func aGoAwayThatRequiresHTTP1IsFollowedByHTTP1() async throws {
+    let server = try FrameServer(.http11)
+    let transport = SocketTransport(.trusting(server.authority))
+    let session = session(transport)
+    for _ in 0..<2 { #expect(try await text(session, HTTPRequest(.post, server.url)) == "1.1") }
+    #expect(await opened(transport) == 2)
+  }
+}
+#endif

@@ -46,5 +46,11 @@ extension Transfer {
     let message = "\(exchange.peer): the time limit of \(limit) is over: \(reason)"
     transport.end(self, with: HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
+
+  /// Whether the body waits for a 100 response, or has just stopped: the server's time may be as long as the wait.
+  var isAboutWait: Bool {
+    guard !isContinued, let time = exchange.settings.expectation, let start = timing.requestStart else { return false }
+    return holdsBody || (transport.loop.now &- start) / 2 < time
+  }
 }
 #endif

@@ -27,6 +27,8 @@ final class Transfer: HeapTimer {
   @exclusivity(unchecked) var upload: RequestUpload
   /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
   private var hold: HeapTimer?
+  /// Whether a 100 response has arrived.
+  private(set) var isContinued = false
   @exclusivity(unchecked) private(set) var timing: TransferTiming
 
   var lastActivity: UInt64
@@ -110,6 +112,7 @@ extension Transfer {
   func beginAgain(because cause: ConnectionFailures.Cause) {
     stopHoldTimer()
     hold = nil
+    isContinued = false
     connection = nil
     indices.stream = nil
     phase = .resolving
@@ -136,7 +139,9 @@ extension Transfer {
   /// Takes the lines of an informational head.
   func receive(informational lines: [UInt8], status: Int) {
     if exchange.settings.events.contains(.informational) { add(.informational(lines)) }
-    if status == 100 { releaseBody() }
+    guard status == 100 else { return }
+    isContinued = true
+    releaseBody()
   }
 
   /// Takes the lines of the final head.
@@ -233,13 +238,13 @@ extension Transfer {
     finish(.end(trailers: trailers))
   }
 
-  /// Ends it with an error, which also says how many times it was sent again. A server may take a body that waits for a
-  /// 100 response for an idle connection, which the error has to tell, because the wait is the client's.
+  /// Ends it with an error, which also says how many times it was sent again. To a server, a body that waits for a 100
+  /// response may be an idle connection: it tells so.
   func fail(_ error: HTTPError) {
     var error = error
     if failures.count > 0 { error.replacements += failures.count }
-    if holdsBody, !hasHead, error.kind == .connectionLost {
-      error.message += ", while the body waited for 100 Continue: a shorter continueTimeout sends it earlier"
+    if isAboutWait, !hasHead, error.kind == .connectionLost {
+      error.message += ", and the body waited in vain for 100 Continue: a shorter continueTimeout sends it earlier"
     }
     finish(.failed(error))
   }

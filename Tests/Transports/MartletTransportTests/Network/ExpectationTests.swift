@@ -97,7 +97,8 @@ struct ExpectationTests {
 
     #expect(error?.kind == .connectionLost)
     #expect(
-      error?.message.hasSuffix("the body waited for 100 Continue: a shorter continueTimeout sends it earlier") == true)
+      error?.message.hasSuffix("the body waited in vain for 100 Continue: a shorter continueTimeout sends it earlier")
+        == true)
     #expect(server.requests.count == 1)
   }
 

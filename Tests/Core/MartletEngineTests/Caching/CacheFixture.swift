@@ -40,6 +40,7 @@ struct CacheFixture: Sendable {
     var configuration = SessionConfiguration()
     configuration.cache = cache
     configuration.clock = clock
+    configuration.options.retryPolicy.random = { 0 }  // Replacements are not delayed.
     configuration.interceptors = interceptors
     configuration.listeners = [
       EventHandler { [notes] event, _ in if case .note = event { notes.continuation.yield() } }

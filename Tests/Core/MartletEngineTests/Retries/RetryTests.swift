@@ -151,10 +151,10 @@ struct RetryTests {
     #expect(error?.history.map(\.reason) == ["connectionLost: retry 1 of 1"])
   }
 
-  @Test func aStaleConnectionIsReplacedWithoutPolicyWaitOrBudget() async throws {
+  @Test func aStaleConnectionIsReplacedWithoutPolicyOrBudget() async throws {
     let stale = Array(repeating: Self.lost(.staleConnection), count: 5)
     let transport = ScriptedTransport(stale + [.text("done")])
-    let session = session(transport, RetryPolicy()) { $0.retryBudget = RetryBudget(share: 0, reserve: 0) }
+    let session = session(transport, policy(0)) { $0.retryBudget = RetryBudget(share: 0, reserve: 0) }
     let (_, response) = try await session.data(for: HTTPRequest(.put, origin, body: .data(Data("x".utf8))))
     #expect(response.history.count == 5)
     #expect(log.lines.contains { $0.hasPrefix("resend: the connection from the pool was closed") })

@@ -39,8 +39,8 @@ public struct RetryPolicy: Sendable {
   /// The maximum delay of a `Retry-After` field that is accepted; with a longer one there is no retry. 60 seconds by
   /// default. The delay is never shorter than the backoff.
   public var retryAfterLimit = Duration.seconds(60)
-  /// Whether a request is sent again at once if its pooled connection was closed, or an HTTP/2 server refused it
-  /// without processing it. True by default.
+  /// Whether a request is sent again if its pooled connection was closed, or an HTTP/2 server refused it
+  /// without processing it: at once the first time, then after ``backoff``, and five times at most. True by default.
   public var replacesStaleConnections = true
   /// Returns the random factor of a delay, from 0 to 1: before a retry, and before an event stream reconnects or a
   /// download is resumed. Tests can replace it.

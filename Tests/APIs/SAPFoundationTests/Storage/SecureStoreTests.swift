@@ -149,7 +149,7 @@ struct SecureStoreTests {
   }
 
   @Test func aDamagedFileIsAnErrorAndStaysUnderAnotherName() throws {
-    let garbage = Data(repeating: 0x5A, count: 8_192)
+    let garbage = Data("SQLite format 3\0".utf8) + Data(repeating: 0x5A, count: 8_192)
     try garbage.write(to: folder.file("secrets.sqlite"))
     let store = store()
 

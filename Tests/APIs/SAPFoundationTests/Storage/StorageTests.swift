@@ -85,7 +85,8 @@ struct StorageTests {
   }
 
   @Test func aDamagedFileIsSetAside() throws {
-    try Data(repeating: 7, count: 9_000).write(to: folder.file("broken.sqlite"))
+    let damaged = Data("SQLite format 3\0".utf8) + Data(repeating: 7, count: 9_000)
+    try damaged.write(to: folder.file("broken.sqlite"))
     let store = try SQLiteDataStore(at: folder.file("broken.sqlite"))
 
     try store.put(data: Data("a".utf8), for: "key")

@@ -65,7 +65,15 @@ extension URLError {
       info[NSURLErrorFailingURLErrorKey] = url
     }
     if let resumption = error.resumption { info[URLError.resumeDataKey] = try? JSONEncoder().encode(resumption) }
-    self.init(Self.codes[error.kind] ?? .unknown, userInfo: info)
+    self.init(Self.code(of: error), userInfo: info)
+  }
+
+  private static func code(of error: HTTPError) -> URLError.Code {
+    switch error.underlying {
+    case is NetworkIsDown: .notConnectedToInternet
+    case is UnsupportedScheme: .unsupportedURL
+    default: codes[error.kind] ?? .unknown
+    }
   }
 
   /// Foundation's key for the resume data of a download.

@@ -119,7 +119,9 @@ final class SocketRace: SocketHandler {
 
   private func failed(_ address: SocketAddress, _ code: Int32) {
     let isFull = code == EAGAIN && address.family == AF_UNIX
-    schedule?.failed(address, isFull ? "too many connections wait for the server" : String(cString: strerror(code)))
+    schedule?.failed(
+      address, isFull ? "too many connections wait for the server" : String(cString: strerror(code)),
+      isNetworkDown: [ENETUNREACH, ENETDOWN].contains(code))
   }
 
   private func won(_ socket: Socket, _ address: SocketAddress) {

@@ -195,7 +195,12 @@ extension HTTP1ResponseParser {
     let piece = UnsafeRawBufferPointer(rebasing: bytes[position..<min(position + 7, bytes.count)])
     let begins =
       pending.isEmpty ? StatusLine.begins(piece) : (pending + piece).withUnsafeBytes { StatusLine.begins($0) }
-    guard begins else { throw HTTP1Failure(.statusLine, phase: phase) }
+    guard begins else {
+      // The type and version of a TLS alert (RFC 8446 §5.1).
+      guard (pending + piece).starts(with: [21, 3]) else { throw HTTP1Failure(.statusLine, phase: phase) }
+      throw HTTP1Failure(
+        .protocolViolation, "the server uses TLS on this port, which is one for https: use an https URL", phase: phase)
+    }
   }
 
   /// Checks the length of the part of a line that has arrived.

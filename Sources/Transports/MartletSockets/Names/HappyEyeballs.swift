@@ -29,6 +29,8 @@ struct HappyEyeballs {
     let address: SocketAddress
     /// The system's message.
     let reason: String
+    /// Whether the machine has no network for the address.
+    let isNetworkDown: Bool
   }
 
   /// The Connection Attempt Delay of RFC 8305 §8 in nanoseconds.
@@ -67,10 +69,10 @@ struct HappyEyeballs {
   }
 
   /// Records that an attempt has failed: the next one may start at once (§5).
-  mutating func failed(_ address: SocketAddress, _ reason: String) {
+  mutating func failed(_ address: SocketAddress, _ reason: String, isNetworkDown: Bool = false) {
     guard let index = attempts.firstIndex(of: address) else { return }
     attempts.remove(at: index)
-    failures.append(Failure(address: address, reason: reason))
+    failures.append(Failure(address: address, reason: reason, isNetworkDown: isNetworkDown))
     nextStart = 0
   }
 
@@ -104,7 +106,9 @@ extension HappyEyeballs {
   ///
   /// - Parameter peer: host and port of the request, with which the message begins.
   func error(connectingTo peer: String) -> HTTPError {
-    HTTPError(.cannotConnect, "\(peer): cannot connect to \(summary)", phase: .connecting)
+    HTTPError(
+      .cannotConnect, "\(peer): cannot connect to \(summary)", phase: .connecting,
+      underlying: !failures.isEmpty && failures.allSatisfy(\.isNetworkDown) ? NetworkIsDown() : nil)
   }
 
   /// Returns the error for a connection that took too long.

@@ -16,5 +16,22 @@ extension IPAddress {
       return index == 0 ? nil : index
     }
   }
+
+  /// Whether an interface of the machine that is up has an address in a network: neither one of the loopback interface
+  /// nor one of the link alone.
+  static var machineHasOne: Bool {
+    var list: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&list) == 0 else { return true }  // It is not known.
+    defer { freeifaddrs(list) }
+    var next = list
+    while let entry = next?.pointee {
+      next = entry.ifa_next
+      let isUp = entry.ifa_flags & UInt32(IFF_UP) != 0
+      guard isUp, entry.ifa_flags & UInt32(IFF_LOOPBACK) == 0, let address = entry.ifa_addr else { continue }
+      let length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+      if let ip = SocketAddress(address, length: length)?.ip, ip.kind != .linkLocal { return true }
+    }
+    return false
+  }
 }
 #endif

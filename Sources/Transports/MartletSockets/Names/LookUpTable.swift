@@ -5,7 +5,7 @@ import MartletSemantics
 struct LookUpFailure: Error, Sendable {
   /// The system's or the resolver's message.
   let message: String
-  /// The error that the caller's resolver has thrown, or ``UnknownHostName``.
+  /// The error that the caller's resolver has thrown, ``UnknownHostName`` or ``NetworkIsDown``.
   var underlying: (any Error)?
 }
 

@@ -17,11 +17,7 @@ enum SystemLookUp {
     let code = SpareDescriptors.retrying({ getaddrinfo(host, nil, &hints, &list) }, if: { $0 != 0 })
     let systemError = errno
     guard code == 0 else {
-      let message = code == EAI_SYSTEM ? strerror(systemError) : UnsafeMutablePointer(mutating: gai_strerror(code))
-      return .failure(
-        LookUpFailure(
-          message: message.map { String(cString: $0) } ?? "error \(code)",
-          underlying: code == EAI_NONAME ? UnknownHostName() : nil))
+      return .failure(failure(code, systemError, hasAddress: { IPAddress.machineHasOne }))
     }
     defer { freeaddrinfo(list) }
     var addresses: [IPAddress] = []
@@ -33,6 +29,24 @@ enum SystemLookUp {
       next = entry.ai_next
     }
     return .success(addresses)
+  }
+
+  /// Returns the failure of a look-up.
+  ///
+  /// - Parameters:
+  ///   - code: the result of `getaddrinfo`.
+  ///   - systemError: `errno` after it.
+  ///   - hasAddress: returns whether the machine has an address in a network. Without one, no name server is reached.
+  static func failure(_ code: Int32, _ systemError: Int32, hasAddress: () -> Bool) -> LookUpFailure {
+    let message = code == EAI_SYSTEM ? strerror(systemError) : UnsafeMutablePointer(mutating: gai_strerror(code))
+    let underlying: (any Error)? =
+      switch code {
+      case EAI_NONAME: UnknownHostName()
+      case EAI_AGAIN where !hasAddress(): NetworkIsDown()
+      case EAI_SYSTEM where [ENETUNREACH, ENETDOWN].contains(systemError): NetworkIsDown()
+      default: nil
+      }
+    return LookUpFailure(message: message.map { String(cString: $0) } ?? "error \(code)", underlying: underlying)
   }
 
   /// The maximum number of addresses of one name that are tried.

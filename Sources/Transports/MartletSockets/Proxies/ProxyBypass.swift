@@ -7,19 +7,22 @@ import MartletSemantics
 /// |---|---|
 /// | `*`, as the only entry | every host |
 /// | `example.com`, `.example.com` | the host and its subdomains, whatever their case, with or without a dot at the end |
+/// | `*.example.com` | the subdomains of the host |
 /// | `192.0.2.1`, `192.0.2.0/24` | the address; the addresses that begin with these bits |
 /// | `2001:db8::1`, `[2001:db8::1]`, `2001:db8::/32` | the same for IPv6, in any notation and whatever the zone |
 /// | `example.com:8080`, `[::1]:8080` | the same hosts, at this port only |
 ///
 /// This follows curl, with some differences where curl 7.88 ignores what the entry says. An entry with a port matches
 /// (curl: never), IPv6 addresses are compared as addresses (curl: as text), and a prefix of length 0 is the whole
-/// family (curl: one address). As in curl, names are not resolved to compare their addresses, and `*.example.com` has
-/// no meaning.
+/// family (curl: one address). `*.example.com` matches, as in Go, .NET and undici (curl: never). As in curl, names are
+/// not resolved to compare their addresses.
 struct ProxyBypass: Sendable, Hashable {
   private enum Hosts: Sendable, Hashable {
     case all
     /// A domain in lower case without dots around it.
     case domain(String)
+    /// The domains below one.
+    case subdomains(String)
     case addresses(AddressPrefix)
   }
 
@@ -50,6 +53,7 @@ struct ProxyBypass: Sendable, Hashable {
       guard entry.port == nil || entry.port == port else { return false }
       switch entry.hosts {
       case .all: return true
+      case .subdomains(let domain): return address == nil && name.hasSuffix(".\(domain)")
       case .domain(let domain): return address == nil && (name == domain || name.hasSuffix(".\(domain)"))
       case .addresses(let prefix): return address.map(prefix.contains) ?? false
       }
@@ -69,9 +73,12 @@ struct ProxyBypass: Sendable, Hashable {
     if let prefix = AddressPrefix(text) { return .addresses(prefix) }
     guard !text.contains(":"), !text.contains("/") else { return nil }
     var domain = text
+    let isStarred = domain.hasPrefix("*.")
+    if isStarred { domain.removeFirst() }
     if domain.hasPrefix(".") { domain.removeFirst() }
     if domain.hasSuffix(".") { domain.removeLast() }
     guard !domain.isEmpty, let canonical = HostName.canonical(domain) else { return nil }
+    if isStarred { return AddressPrefix(canonical) == nil ? .subdomains(canonical) : nil }
     return AddressPrefix(canonical).map { .addresses($0) } ?? .domain(canonical)
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletEngine
+import MartletSemantics
 import TestSupport
 import Testing
 
@@ -12,6 +13,17 @@ import FoundationNetworking
 /// The codes of a session's `URLError`s.
 @Suite("Error codes")
 struct ErrorCodeTests {
+  /// As on Apple's platforms.
+  @Test func theMissingNetworkAndAnotherSchemeHaveCodesOfTheirOwn() {
+    for kind in [HTTPError.Kind.cannotConnect, .cannotResolveHost, .proxyFailed] {
+      #expect(URLError(HTTPError(kind, "", underlying: NetworkIsDown())).code == .notConnectedToInternet)
+    }
+    for text in ["foo://example.com/", "ws://example.com/", "/path"] {
+      let error = URL(string: text).map { URLError(HTTPRequest(.get, $0).noOriginError) }
+      #expect(error?.code == .unsupportedURL, "\(text)")
+    }
+  }
+
   @Test func everyKindOfTheEngineHasACode() throws {
     let kinds = try PublicAPI(of: "MartletEngine").constants(of: "HTTPError.Kind")
     #expect(Set(URLError.codes.keys.map(\.name)) == kinds)

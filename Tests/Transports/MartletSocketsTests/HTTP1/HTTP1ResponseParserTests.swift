@@ -28,6 +28,21 @@ struct HTTP1ResponseParserTests {
     #expect(parser.keepsConnection)
   }
 
+  /// The beginning of an alert, whole or not.
+  @Test(arguments: [[21, 3], [21, 3, 1, 0, 2, 2, 70]] as [[UInt8]])
+  func aPortForHTTPSIsNamed(_ start: [UInt8]) {
+    let alert: [UInt8] = [21, 3, 1, 0, 2, 2, 70]
+    var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headLimit: 1000)
+    let failure = #expect(throws: HTTP1Failure.self) {
+      for piece in [start, Array(alert.dropFirst(start.count))] where !piece.isEmpty {
+        var position = 0
+        _ = try parser.next(in: piece.span.bytes, from: &position)
+      }
+    }
+    #expect(failure?.kind == .protocolViolation)
+    #expect(failure?.message.contains("use an https URL") == true, "\(String(describing: failure))")
+  }
+
   @Test func aResponseIsItsHeadItsBodyAndItsEnd() throws {
     var parser = HTTP1ResponseParser(answering: .get, allowsUpgrade: false, headLimit: 1000)
     let input = Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".utf8)

@@ -105,6 +105,17 @@ struct HappyEyeballsTests {
         == "a.example: cannot connect to ::a port 80: No route to host; 10.0.0.1 port 80: Connection refused")
   }
 
+  /// If one address is in reach, there is a network.
+  @Test(arguments: [([true, true], true), ([true, false], false), ([false, false], false)])
+  func theNetworkIsDownIfItIsForEveryAddress(areDown: [Bool], isDown: Bool) {
+    var race = HappyEyeballs([a6, a4])
+    for (address, isNetworkDown) in zip([a6, a4], areDown) {
+      _ = race.next(now: 0)
+      race.failed(address, "unreachable", isNetworkDown: isNetworkDown)
+    }
+    #expect((race.error(connectingTo: "a.example").underlying is NetworkIsDown) == isDown)
+  }
+
   @Test func theTimeoutNamesWhatWasTriedAndWhatWasNot() {
     var race = HappyEyeballs([a6, a4, b6])
     _ = race.next(now: 0)

@@ -1,5 +1,6 @@
 #if os(Linux)
 import Dispatch
+import Glibc
 import MartletEngine
 import MartletSemantics
 import MartletTesting
@@ -48,6 +49,16 @@ struct ResolverTests {
   }
 
   // MARK: - Without a look-up
+
+  /// Name servers that do not answer are out of reach if the machine has no address in a network.
+  @Test(arguments: [
+    (EAI_AGAIN, false, "NetworkIsDown"), (EAI_AGAIN, true, "nil"), (EAI_NONAME, false, "UnknownHostName"),
+    (EAI_FAIL, false, "nil"),
+  ])
+  func aLookUpWithoutANetworkSaysSo(code: Int32, hasAddress: Bool, expected: String) {
+    let failure = SystemLookUp.failure(code, 0, hasAddress: { hasAddress })
+    #expect(failure.underlying.map { "\(type(of: $0))" } ?? "nil" == expected)
+  }
 
   @Test func literalsAndLocalhostAreKnownAtOnce() async throws {
     let log = Log<String>(), resolver = resolver(log)

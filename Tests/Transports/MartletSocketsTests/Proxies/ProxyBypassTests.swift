@@ -15,7 +15,7 @@ struct ProxyBypassTests {
     (".example.com.", "a.example.com.", true), ("com", "example.com", true), ("localhost", "localhost", true),
     // a star
     ("*", "anything.example", true), ("*", "192.0.2.1", true), ("*", "::1", true), ("*,a", "b.example", false),
-    ("a,*", "b.example", false), ("*.example.com", "www.example.com", false),
+    ("a,*", "b.example", false),
     // separators
     ("a.example,b.example", "b.example", true), ("a.example b.example", "b.example", true),
     ("a.example, b.example", "b.example", true), ("a.example ,b.example", "b.example", true),
@@ -34,6 +34,8 @@ struct ProxyBypassTests {
 
   /// Differences from curl 7.88.1: curl sends all of these to the proxy.
   static let ours: [(list: String, host: String, isDirect: Bool)] = [
+    ("*.example.com", "www.example.com", true), ("*.example.com", "a.b.example.com", true),
+    ("*.example.com:81", "www.example.com", true), ("a,*.CORP", "mail.corp", true),
     ("example.com:81", "example.com", true), (".example.com:81", "www.example.com", true),
     ("127.0.0.1:81", "127.0.0.1", true), ("[::1]:81", "::1", true), ("[::1]", "::1", true),
     ("0:0:0:0:0:0:0:1", "::1", true), ("2001:db8::/32", "2001:db8::7", true), ("[2001:db8::]/32", "2001:db8::7", true),
@@ -42,7 +44,11 @@ struct ProxyBypassTests {
     ("Ａ.example:81", "a.example", true), ("127.1", "127.0.0.1", true), ("0x7f000001", "127.0.0.1", true),
     ("xn--a.example", "xn--a.example", false),
     ("127.0.0.0/8:81", "127.9.9.9", true),
+    ("*.example.com", "example.com", false), ("*.example.com", "nonexample.com", false),
+    ("*.example.com:80", "www.example.com", false), ("*.0.0.1", "127.0.0.1", false),
     // without meaning
+    ("*example.com", "www.example.com", false), ("*.", "www.example.com", false),
+    ("w*.example.com", "www.example.com", false),
     ("example.com:80", "example.com", false), ("127.0.0.1:80", "127.0.0.1", false),
     ("example.com:", "example.com", false),
     ("example.com:0", "example.com", false), ("example.com:81a", "example.com", false), ("[::1", "::2", false),

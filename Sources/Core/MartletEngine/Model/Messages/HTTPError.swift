@@ -344,3 +344,14 @@ extension HTTPError {
 package struct UnknownHostName: Error {
   package init() {}
 }
+
+/// The underlying error of a failed connection or look-up if the machine has no network.
+package struct NetworkIsDown: Error {
+  package init() {}
+}
+
+/// The underlying error of an ``HTTPError/Kind/invalidRequest`` whose URL has no scheme or another one than http and
+/// https.
+package struct UnsupportedScheme: Error {
+  package init() {}
+}

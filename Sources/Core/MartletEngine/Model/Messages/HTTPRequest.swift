@@ -166,7 +166,8 @@ extension HTTPRequest {
   package var noOriginError: HTTPError {
     guard let scheme = url.scheme else {
       return .invalid(
-        "the URL '\(url.redacted)' has no scheme: use http or https, or set SessionConfiguration.baseURL")
+        "the URL '\(url.redacted)' has no scheme: use http or https, or set SessionConfiguration.baseURL",
+        because: UnsupportedScheme())
     }
     if [Self.unusableScheme, Self.backslashScheme].contains(scheme) {
       let text = PercentEncoding.pathSegment.decode(url.absoluteString.dropFirst(scheme.utf8.count + 1))
@@ -177,17 +178,19 @@ extension HTTPRequest {
     }
     if url.ofWebSocketHandshake != nil {
       return .invalid(
-        "the URL '\(url.redacted)' has the scheme '\(scheme)': open it with webSocket(for:) of MartletWebSocket")
+        "the URL '\(url.redacted)' has the scheme '\(scheme)': open it with webSocket(for:) of MartletWebSocket",
+        because: UnsupportedScheme())
     }
     guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https") else {
-      return .invalid("the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https")
+      return .invalid(
+        "the URL '\(url.redacted)' has the scheme '\(scheme)': use http or https", because: UnsupportedScheme())
     }
     return .invalid("the URL '\(url.redacted)' \(URLAuthority.fault(of: url.absoluteString) ?? .missing)")
   }
 }
 
 extension HTTPError {
-  fileprivate static func invalid(_ message: String) -> HTTPError {
-    HTTPError(.invalidRequest, message, phase: .preparing)
+  fileprivate static func invalid(_ message: String, because underlying: (any Error)? = nil) -> HTTPError {
+    HTTPError(.invalidRequest, message, phase: .preparing, underlying: underlying)
   }
 }

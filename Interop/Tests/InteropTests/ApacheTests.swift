@@ -28,6 +28,33 @@ struct ApacheTests {
     #expect(error?.isTLSFailure == true || error?.kind == .connectionLost, "\(String(describing: error))")
   }
 
+  /// Over HTTP/2, Apache tells the client to use HTTP/1.1 (RFC 9113 §9.2.3).
+  @Test(arguments: [true, false], [ConnectionConfiguration.Versions.http1, .automatic])
+  func aClientCertificateIsShownWhereAPathAsksForIt(
+    isOld: Bool, versions: ConnectionConfiguration.Versions
+  ) async throws {
+    func url(_ path: String) -> URL { isOld ? server.old(path) : server.partial(path) }
+    var connection = ConnectionConfiguration()
+    (connection.versions, connection.proxy) = (versions, .direct)
+    connection.tls.authorities = server.authority.certificate
+    let stranger = HTTPSession(connection: connection)
+    connection.tls.clientCertificate = .pkcs12(
+      file: server.authority.folder.file("client.p12"), password: TestAuthority.password)
+    let known = HTTPSession(connection: connection)
+
+    for path in ["/hello.txt", "/known/file.txt", "/asked/file.txt", "/hello.txt"] {
+      let (data, response) = try await known.data(for: HTTPRequest(.get, url(path)))
+      #expect(String(decoding: data, as: UTF8.self) == "hello", "\(path): \(response.status)")
+      if path.hasSuffix("file.txt") { #expect(response.fields["X-Client"] == "client", "\(path)") }
+    }
+    let (data, response) = try await stranger.data(for: HTTPRequest(.get, url("/asked/file.txt")))
+    #expect(String(decoding: data, as: UTF8.self) == "hello" && response.fields["X-Client"] != "client")
+    let error = await #expect(throws: HTTPError.self) {
+      try await stranger.data(for: HTTPRequest(.get, url("/known/file.txt")))
+    }
+    #expect(error?.isTLSFailure == true && error?.isUnsent == false, "\(String(describing: error))")
+  }
+
   @Test func rangesAndValidatorsWork() async throws {
     let (_, whole) = try await session.data(for: HTTPRequest(.get, server.plain("/hello.txt")))
     let tag = try #require(whole.fields[.eTag])

@@ -12,13 +12,21 @@
 static inline int martlet_set_minimum_version(SSL_CTX *context, int version) {
   return (int)SSL_CTX_set_min_proto_version(context, version);
 }
-// The settings of every client's context: no renegotiation and no compression; buffers are released while a connection is
-// idle; only the caller keeps sessions.
+// The settings of every client's context: no renegotiation, unless a session allows it, and no compression; buffers are
+// released while a connection is idle; only the caller keeps sessions.
 static inline void martlet_set_client_options(SSL_CTX *context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_session_cache_mode(
       context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL | SSL_SESS_CACHE_NO_AUTO_CLEAR);
+}
+// Whether the server may begin another handshake over the connection (TLS 1.2).
+static inline void martlet_allow_renegotiation(SSL *session, int is_allowed) {
+  if (is_allowed) {
+    SSL_clear_options(session, SSL_OP_NO_RENEGOTIATION);
+  } else {
+    SSL_set_options(session, SSL_OP_NO_RENEGOTIATION);
+  }
 }
 static inline int martlet_add_chain_certificate(SSL_CTX *context, X509 *certificate) {
   return (int)SSL_CTX_add1_chain_cert(context, certificate);

@@ -13,6 +13,8 @@ final class Apache: Sendable {
     let plain: Int
     let tls: Int
     let client: Int
+    let partial: Int
+    let old: Int
   }
 
   /// One server for all tests of a run.
@@ -24,8 +26,10 @@ final class Apache: Sendable {
   init() throws {
     authority = try TestAuthority()
     folder = try TemporaryFolder()
-    ports = Ports(plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free())
-    for name in ["", "files", "files/basic", "files/digest", "files/dav", "locks"] {
+    ports = Ports(
+      plain: try LocalPort.free(), tls: try LocalPort.free(), client: try LocalPort.free(),
+      partial: try LocalPort.free(), old: try LocalPort.free())
+    for name in ["", "files", "files/basic", "files/digest", "files/dav", "files/known", "files/asked", "locks"] {
       let place = folder.file(name)
       try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
       // A server started by root serves as another user.
@@ -35,6 +39,7 @@ final class Apache: Sendable {
     // A file that has just changed has a weak entity tag, which does not allow ranges.
     try FileManager.default.setAttributes(
       [.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: folder.file("files/hello.txt").path)
+    for name in ["files/known/file.txt", "files/asked/file.txt"] { try folder.write(Data("hello".utf8), to: name) }
     try folder.write(Data("secret".utf8), to: "files/basic/secret.txt")
     try folder.write(Data("secret".utf8), to: "files/digest/secret.txt")
     try folder.write(Data(String(repeating: "martlet ", count: 10_000).utf8), to: "files/long.txt")
@@ -50,6 +55,11 @@ final class Apache: Sendable {
   func tls(_ path: String) -> URL { url("https", ports.tls, path) }
   /// A URL that requires a client certificate.
   func client(_ path: String) -> URL { url("https", ports.client, path) }
+
+  /// A URL on a server that requires a client certificate for `/known/`, and asks for one for `/asked/`.
+  func partial(_ path: String) -> URL { url("https", ports.partial, path) }
+  /// The same on a server with TLS 1.2.
+  func old(_ path: String) -> URL { url("https", ports.old, path) }
 
   private func url(_ scheme: String, _ port: Int, _ path: String) -> URL {
     URL(string: "\(scheme)://127.0.0.1:\(port)\(path)") ?? folder.url
@@ -82,6 +92,8 @@ final class Apache: Sendable {
       Listen 127.0.0.1:\(ports.plain)
       Listen 127.0.0.1:\(ports.tls)
       Listen 127.0.0.1:\(ports.client)
+      Listen 127.0.0.1:\(ports.partial)
+      Listen 127.0.0.1:\(ports.old)
       Protocols h2 http/1.1
       TypesConfig \(root)/types
       AddOutputFilterByType DEFLATE text/plain
@@ -117,6 +129,25 @@ final class Apache: Sendable {
         SSLVerifyClient require
         Header always set X-Client "%{SSL_CLIENT_S_DN_CN}s"
       </VirtualHost>
+      \(partial(ports.partial, "\(tls)\n  SSLProtocol TLSv1.3", keys))
+      \(partial(ports.old, "\(tls)\n  SSLProtocol TLSv1.2", keys))
       """
+  }
+
+  /// Returns a server that asks for a client certificate when it knows the path.
+  private static func partial(_ port: Int, _ tls: String, _ keys: String) -> String {
+    """
+    <VirtualHost 127.0.0.1:\(port)>
+      \(tls)
+      SSLCACertificateFile \(keys)/ca.pem
+      Header always set X-Client "%{SSL_CLIENT_S_DN_CN}s"
+      <Location /known>
+        SSLVerifyClient require
+      </Location>
+      <Location /asked>
+        SSLVerifyClient optional
+      </Location>
+    </VirtualHost>
+    """
   }
 }

@@ -185,6 +185,7 @@ extension Connection {
   /// - Parameter rest: the bytes after the response.
   func handOver(to upgrade: Upgrade?, _ rest: UnsafeRawBufferPointer) {
     guard let upgrade, case .expected = upgrade.stage.get(on: loop) else { return close() }
+    socket.innermost?.endReauthentication()
     let driver = UpgradedDriver(self, upgrade)
     self.driver = driver
     upgrade.stage.set(.open(driver), on: loop)
@@ -216,6 +217,15 @@ extension Connection {
 // MARK: - Events
 
 extension Connection: LayeredSocketHandler {
+  // The server has asked for a client certificate.
+  func run(_ step: HandshakeStep) {
+    transport.options.handshakeThreads.submit { [id, jobs = transport.jobs] in
+      if step.run() { jobs.submit { $0.pool.openConnection(id)?.socket.ended(step) } }
+    }
+  }
+
+  func layerIsSecure(_ session: TLSSession) { noteOutput() }
+
   func layerFailed(_ session: TLSSession, _ error: HTTPError) { fail(error) }
 
   func received(_ bytes: UnsafeRawBufferPointer) { driver?.receive(bytes) }

@@ -229,7 +229,8 @@ extension ConnectionPool {
     if case .opening(let opening)? = connections[id] { opening } else { nil }
   }
 
-  private func openConnection(_ id: Int) -> Connection? {
+  /// Returns an open connection; nil if it is being opened or was closed.
+  func openConnection(_ id: Int) -> Connection? {
     if case .open(let connection)? = connections[id] { connection } else { nil }
   }
 

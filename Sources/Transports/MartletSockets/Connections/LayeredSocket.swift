@@ -32,8 +32,8 @@ final class LayeredSocket: SocketHandler {
   /// Whether the bytes pass through TLS.
   var isSecure: Bool { !layers.isEmpty }
 
-  /// The session of the origin if that is secure, otherwise that of a secure proxy.
-  var innermost: TLSSession? { layers.last }
+  /// The session of the origin if that is secure, otherwise that of a secure proxy; nil while another thread has it.
+  var innermost: TLSSession? { step == nil ? layers.last : nil }
 
   /// Whether no unread bytes have arrived, not even a part of a TLS record.
   var isQuiet: Bool { socket.isQuiet && !layers.contains { $0.hasUnreadBytes } }
@@ -147,7 +147,8 @@ extension LayeredSocket {
   ///   connection takes no more; bytes that the peer had sent before are still received.
   func send(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
     guard isOpen else { return nil }
-    guard !bytes.isEmpty else { return 0 }
+    // Nothing is sent while the server gets a client certificate for which it asked after the handshake.
+    guard !bytes.isEmpty, secureCount == layers.count else { return 0 }
     guard let innermost = layers.last, let outermost = layers.first else { return sendPlain(bytes, hasMore: hasMore) }
     var taken = 0
     let sentBefore = sentCount
@@ -279,7 +280,12 @@ extension LayeredSocket {
         if isOpen && !isHeld { try read(session, layer) }
       }
     } catch { return failed(session, error) }
-    guard isOpen, !session.outgoing.isEmpty else { return }
+    guard isOpen else { return }
+    if session.isReauthenticating {
+      secureCount = layer
+      return continueHandshake(with: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    guard !session.outgoing.isEmpty else { return }
     _ = flush()
     guard let waiting = layers.first?.outgoing.count, waiting > Self.waitingLimit else { return }
     owner?.layerFailed(session, session.violation("asks for replies of TLS, and does not read them"))

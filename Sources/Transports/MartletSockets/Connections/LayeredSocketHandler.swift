@@ -26,10 +26,6 @@ protocol LayeredSocketHandler: AnyObject {
 }
 
 extension LayeredSocketHandler {
-  // No layer is added to an open connection.
-  func run(_ step: HandshakeStep) {}
-  func layerIsSecure(_ session: TLSSession) {}
-
   // An opening has no memory for bodies, and does not wait for room.
   var bodyMemory: UnsafeMutableRawBufferPointer? { nil }
   func received(inBodyMemory bytes: UnsafeRawBufferPointer) {}

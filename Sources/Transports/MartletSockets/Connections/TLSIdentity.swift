@@ -219,7 +219,8 @@ extension TransportState {
     guard let tls = security.ofProxies.ready, let server = key.route.server else {
       throw HTTPError(.tlsFailed, "TLS with the proxy is not prepared", phase: .connecting)
     }
-    return try TLSSession(tls, peer: TLSPeer(host: server.host, port: server.port), protocols: ["http/1.1"])
+    let peer = try TLSPeer(host: server.host, port: server.port)
+    return try TLSSession(tls, peer: peer, protocols: ["http/1.1"], reauthenticates: false)
   }
 }
 #endif

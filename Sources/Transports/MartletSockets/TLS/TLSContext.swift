@@ -64,6 +64,7 @@ final class TLSContext: @unchecked Sendable {
     martlet_set_client_options(raw)
     SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nil)
     SSL_CTX_set_cert_verify_callback(raw, { context, _ in TLSSession.verify(context) }, nil)
+    SSL_CTX_set_cert_cb(raw, { ssl, _ in TLSSession.answerCertificateRequest(ssl) }, nil)
     SSL_CTX_sess_set_new_cb(raw) { session, resumable in TLSSession.keep(resumable, of: session) }
     try identity?.install(in: raw)
   }

@@ -20,15 +20,18 @@ final class TLSSession {
 
   /// Whether the server resumes an earlier session, or has not answered yet whether it does. Otherwise the next step of
   /// the handshake takes long, because it verifies the server.
-  private(set) var mayBeResumed = false
+  var mayBeResumed = false
 
-  private let context: TLSContext
-  private let peer: TLSPeer
-  private let protocols: [String]
-  private let ssl: OpaquePointer
-  private var state = State.handshaking
-  private var hasEnded = false
-  private var records = RecordCount()
+  let context: TLSContext
+  let peer: TLSPeer
+  let protocols: [String]
+  let ssl: OpaquePointer
+  var state = State.handshaking
+  /// Whether the server sends no more bytes.
+  private(set) var hasEnded = false
+  var records = RecordCount()
+  /// The rule for a server that asks for a client certificate after the handshake.
+  var reauthentication: Reauthentication
   private var isClosed = false
   private var isVerified = false
   /// Whether the server's first record is awaited, which says whether it resumes the session.
@@ -38,9 +41,11 @@ final class TLSSession {
   /// Tickets that arrived before the handshake was complete.
   private var early: [ResumableSession] = []
 
-  private enum State {
+  enum State {
     case handshaking
     case open
+    /// The server has asked for a client certificate after the handshake, and is being answered.
+    case reauthenticating
     /// The handshake is complete, but the server was refused. The session fails with this error unless the caller
     /// accepts it.
     case held(HTTPError)
@@ -55,7 +60,10 @@ final class TLSSession {
   ///     not.
   ///   - protocols: the protocols to negotiate (ALPN, RFC 7301), in order of preference; empty for no negotiation.
   ///   - resumes: whether an earlier session of the context with the same peer and protocols may be resumed.
-  init(_ context: TLSContext, peer: TLSPeer, protocols: [String], resumes: Bool = true) throws(HTTPError) {
+  ///   - reauthenticates: whether the server may ask for a client certificate after the handshake.
+  init(
+    _ context: TLSContext, peer: TLSPeer, protocols: [String], resumes: Bool = true, reauthenticates: Bool = true
+  ) throws(HTTPError) {
     ERR_clear_error()
     guard let ssl = SSL_new(context.raw) else {
       throw HTTPError(.tlsFailed, "\(peer.description): no memory for TLS", phase: .securing)
@@ -64,12 +72,14 @@ final class TLSSession {
     self.peer = peer
     self.protocols = protocols
     self.ssl = ssl
+    reauthentication = Reauthentication(isOffered: reauthenticates)
     SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
     guard let bio = SessionBIO.make(for: self) else {
       throw HTTPError(.tlsFailed, "\(peer.description): no memory for TLS", phase: .securing)
     }
     SSL_set_bio(ssl, bio, bio)
     SSL_set_connect_state(ssl)
+    SSL_set_post_handshake_auth(ssl, reauthenticates ? 1 : 0)
     guard setPeer(), setProtocols() else {
       throw HTTPError(
         .tlsFailed, "\(peer.description): TLS cannot be prepared: \(TLSFailure.takeReasons())", phase: .securing)
@@ -97,6 +107,7 @@ final class TLSSession {
     switch state {
     case .open, .held: return true
     case .failed(let error): throw error
+    case .reauthenticating: return try reauthenticate()
     case .handshaking: break
     }
     ERR_clear_error()
@@ -130,7 +141,7 @@ final class TLSSession {
   func read(into target: UnsafeMutableRawBufferPointer) throws(HTTPError) -> ReadResult {
     switch state {
     case .failed(let error): throw error
-    case .handshaking: return .needsMore
+    case .handshaking, .reauthenticating: return .needsMore
     case .held(let error):
       guard received.count < 1 << 20 else { throw fail(error) }
       return .needsMore
@@ -147,7 +158,12 @@ final class TLSSession {
     if records.isExceeded { throw fail(violation("floods the connection with TLS records that have no content")) }
     switch SSL_get_error(ssl, result) {
     case SSL_ERROR_ZERO_RETURN: return .end(isClean: true)
-    case SSL_ERROR_WANT_READ: return hasEnded ? .end(isClean: false) : .needsMore
+    case SSL_ERROR_WANT_READ:
+      try noteRenegotiation()
+      return hasEnded && isOpen ? .end(isClean: false) : .needsMore
+    case SSL_ERROR_WANT_X509_LOOKUP:
+      beginReauthentication()
+      return .needsMore
     default: throw fail(connectionFailure())
     }
   }
@@ -156,7 +172,7 @@ final class TLSSession {
   func write(_ plaintext: UnsafeRawBufferPointer) throws(HTTPError) {
     switch state {
     case .failed(let error), .held(let error): throw error
-    case .handshaking:
+    case .handshaking, .reauthenticating:
       throw HTTPError(.tlsFailed, "\(peer.description): the TLS handshake is not complete", phase: .securing)
     case .open: break
     }
@@ -201,8 +217,8 @@ extension TLSSession {
   /// Moves received bytes to OpenSSL. Returns none after too many records without application data, because OpenSSL
   /// would decrypt all that are available, and none after the record that says whether the session is resumed.
   func takeReceived(into target: UnsafeMutableRawBufferPointer) -> Int {
-    guard awaitsAnswer || isOpen else { return received.take(into: target) }
-    guard awaitsAnswer ? !records.isAtEndOfFirst : !records.isExceeded else { return 0 }
+    guard awaitsAnswer || isOpen || isReauthenticating else { return received.take(into: target) }
+    guard awaitsAnswer ? !records.isAtEndOfFirst : isReauthenticating || !records.isExceeded else { return 0 }
     let count = received.take(into: target)
     records.add(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(target)[..<count]))
     return count
@@ -213,6 +229,9 @@ extension TLSSession {
   /// Whether bytes were received that are not decrypted yet, such as the beginning of a record.
   var hasUnreadBytes: Bool { received.count > 0 || SSL_has_pending(ssl) == 1 }
 
+  /// Whether the server has asked for a client certificate after the handshake, and is being answered.
+  var isReauthenticating: Bool { if case .reauthenticating = state { true } else { false } }
+
   /// Notes that the server sends no more bytes.
   func receiveEnd() { hasEnded = true }
 
@@ -220,53 +239,6 @@ extension TLSSession {
     guard case .handshaking = state, opening.count < 64 else { return }
     opening += ciphertext.prefix(64 - opening.count)
   }
-}
-
-// MARK: - Results of the negotiation
-
-extension TLSSession {
-  /// The protocol negotiated with ALPN; nil if there is none.
-  var negotiatedProtocol: String? {
-    var name: UnsafePointer<UInt8>?
-    var count: UInt32 = 0
-    SSL_get0_alpn_selected(ssl, &name, &count)
-    return count == 0 ? nil : String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
-  }
-
-  /// The server's certificates in DER, its own first. They are available even if they were refused; a resumed session
-  /// has those of the first session.
-  var certificates: [Data] {
-    trustFailure?.certificates ?? CertificateStack(raw: SSL_get_peer_cert_chain(ssl)).certificates.compactMap(\.data)
-  }
-
-  /// Why the server's certificates were refused, for ``ServerTrust/refusal``; nil if they are trusted.
-  var refusal: String? { trustFailure?.reason(host: peer.host, authorities: context.authorities) }
-
-  /// The version, `TLSv1.2` or `TLSv1.3`.
-  var version: String { SSL_get_version(ssl).map { String(cString: $0) } ?? "" }
-
-  /// The name of the cipher suite; empty before the handshake is complete.
-  var cipher: String {
-    SSL_get_current_cipher(ssl).flatMap { SSL_CIPHER_get_name($0) }.map { String(cString: $0) } ?? ""
-  }
-
-  /// The description for listeners; nil before the handshake is complete.
-  var description: TransferMetrics.TLS? {
-    guard case .open = state else { return nil }
-    let own = SSL_get0_peer_certificate(ssl).map(Certificate.init)
-    return TransferMetrics.TLS(
-      version: version, cipher: cipher, applicationProtocol: negotiatedProtocol, isResumed: isResumed,
-      certificate: own?.summary)
-  }
-
-  /// Whether an earlier session was resumed, so that no certificates were sent.
-  var isResumed: Bool { SSL_session_reused(ssl) == 1 }
-
-  /// The error unless the caller accepts a server whose chain was refused; nil if there is nothing to accept.
-  var refusedChain: HTTPError? { if case .held(let error) = state { error } else { nil } }
-
-  /// Accepts a server whose chain was refused; for contexts with ``TLSContext/RefusedChains/hold``.
-  func acceptRefusedChain() { if case .held = state { state = .open } }
 }
 
 // MARK: - Set-up
@@ -307,6 +279,10 @@ extension TLSSession {
   }
 
   private func verify(_ verification: OpaquePointer) -> Bool {
+    guard isSameServer(verification) else {
+      X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_REJECTED)
+      return false
+    }
     isVerified = true
     trustFailure = context.verification.failure(in: verification)
     guard let trustFailure else { return true }
@@ -340,6 +316,7 @@ extension TLSSession {
     } else {
       state = .open
     }
+    prepareReauthentication()
     for ticket in early { keep(ticket) }
     early = []
   }
@@ -365,7 +342,8 @@ extension TLSSession {
 // MARK: - Failures
 
 extension TLSSession {
-  private func fail(_ error: HTTPError) -> HTTPError {
+  /// Ends the session with an error, and returns the error.
+  func fail(_ error: HTTPError) -> HTTPError {
     state = .failed(error)
     return error
   }
@@ -391,7 +369,12 @@ extension TLSSession {
   }
 
   private func connectionFailure() -> HTTPError {
-    TLSFailure.current().error(afterHandshakeWith: peer, hasClientCertificate: context.hasClientCertificate)
+    let failure = TLSFailure.current()
+    if let refusal = reauthentication.refusal { return reauthenticationError(refusal) }
+    var error = failure.error(afterHandshakeWith: peer, hasClientCertificate: context.hasClientCertificate)
+    // The request was sent before the server asked for a certificate.
+    if reauthentication.hasBegun { error.phase = .waiting }
+    return error
   }
 }
 #endif

@@ -20,10 +20,17 @@ final class HandshakeServer {
   private var answer: [UInt8] = []
   private var request: [UInt8] = []
 
-  init() throws {
+  /// A server with this version of TLS, or one that the client prefers.
+  init(_ version: Int32? = nil) throws {
     trust = try MemoryTrust()
     authority = trust.folder.file("authority.pem")
-    session = try MemoryServer(trust.server)
+    let client = try trust.authority.server(nil, subject: "client", purpose: "clientAuth")
+    try trust.folder.write(client.pem, to: "client.pem")
+    try trust.folder.write(client.keyPEM(), to: "client.key")
+    var options = MemoryServer.Options()
+    options.laterClients = trust.authority.identity
+    if let version { options.versions = version...version }
+    session = try MemoryServer(trust.server, options)
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -44,6 +51,11 @@ final class HandshakeServer {
   deinit {
     close(listener)
     if connection >= 0 { close(connection) }
+  }
+
+  /// A certificate that the server accepts.
+  var clientCertificate: ClientCertificate {
+    .pem(certificate: trust.folder.file("client.pem"), key: trust.folder.file("client.key"))
   }
 
   /// Accepts the connection. Returns whether there is one.
@@ -94,11 +106,34 @@ final class HandshakeServer {
 
   /// Completes the handshake. Returns whether the request has arrived.
   func receivesRequest() throws -> Bool {
-    guard let bytes = receive() else { return false }
+    try receiveContent()
+    return request.suffix(4) == [13, 10, 13, 10]
+  }
+
+  private func receiveContent() throws {
+    guard let bytes = receive() else { return }
     session.receive(bytes)
     if let reason = session.handshake() { throw RealServerError(reason) }
     request += session.read()
-    return request.suffix(4) == [13, 10, 13, 10]
+    try send(session.takeOutgoing())
+  }
+
+  /// Asks for a client certificate after the handshake.
+  func askForCertificate() throws {
+    session.askForCertificate()
+    try send(session.takeOutgoing())
+  }
+
+  /// Receives what has arrived. Returns the name in the client's certificate, once it has arrived.
+  func receivedName() throws -> String? {
+    try receiveContent()
+    return session.clientName
+  }
+
+  /// Receives what has arrived. Returns the number of all bytes of the request.
+  func receivedCount() throws -> Int {
+    try receiveContent()
+    return request.count
   }
 
   func respond(_ text: String) throws {

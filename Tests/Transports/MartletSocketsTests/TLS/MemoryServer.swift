@@ -18,6 +18,8 @@ final class MemoryServer {
     var choosesUnoffered = false
     /// The authority of client certificates, if it requires one.
     var clients: MemoryIdentity?
+    /// The authority of client certificates, if it asks for one after the handshake.
+    var laterClients: MemoryIdentity?
     var ciphers: String?
   }
 
@@ -100,6 +102,9 @@ final class MemoryServer {
       X509_STORE_add_cert(SSL_CTX_get_cert_store(context), clients.certificate)
       SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
     }
+    if let clients = options.laterClients {
+      X509_STORE_add_cert(SSL_CTX_get_cert_store(context), clients.certificate)
+    }
     if let ciphers = options.ciphers { SSL_CTX_set_cipher_list(context, ciphers) }
     return context
   }
@@ -125,6 +130,22 @@ final class MemoryServer {
     let result = SSL_do_handshake(ssl)
     if result == 1 { return nil }
     return SSL_get_error(ssl, result) == SSL_ERROR_WANT_READ ? nil : TLSFailure.takeReasons()
+  }
+
+  /// Asks for the client's certificate after the handshake: with TLS 1.2 by a renegotiation.
+  func askForCertificate(isRequired: Bool = true) {
+    ERR_clear_error()
+    SSL_set_verify(ssl, SSL_VERIFY_PEER | (isRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0), nil)
+    // SSL_OP_NO_SESSION_RESUMPTION_ON_RENEGOTIATION: a session that is resumed has no certificates.
+    SSL_set_options(ssl, 1 << 16)
+    if SSL_version(ssl) == TLS1_3_VERSION { SSL_verify_client_post_handshake(ssl) } else { SSL_renegotiate(ssl) }
+    SSL_do_handshake(ssl)
+  }
+
+  /// Has another certificate in the next handshake.
+  func present(_ identity: MemoryIdentity) {
+    SSL_use_certificate(ssl, identity.certificate)
+    SSL_use_PrivateKey(ssl, identity.key)
   }
 
   func write(_ bytes: [UInt8]) {

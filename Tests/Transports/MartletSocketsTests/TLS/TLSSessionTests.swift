@@ -257,22 +257,6 @@ struct TLSSessionTests {
 
   // MARK: - The rest of the protocol
 
-  @Test func renegotiationIsRefused() throws {
-    let connection = try trust.connection { $0.versions = TLS1_2_VERSION...TLS1_2_VERSION }
-    try connection.shakeHands()
-    #expect(SSL_renegotiate(connection.server.ssl) == 1)
-    connection.server.handshake()
-
-    #expect(try connection.readAtClient().isEmpty)
-    let refusal = connection.client.takeOutgoing()
-    #expect(refusal.first == 21)  // an alert
-    connection.server.receive(refusal)
-    _ = connection.server.read()
-
-    #expect(SSL_renegotiate_pending(connection.server.ssl) == 1)
-    #expect(connection.client.trustFailure == nil)
-  }
-
   @Test func newKeysAreUsed() throws {
     let connection = try trust.connection()
     try connection.shakeHands()

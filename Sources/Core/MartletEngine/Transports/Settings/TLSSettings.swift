@@ -18,6 +18,10 @@ public struct TLSSettings: Sendable {
   /// base64`
   public var pinnedPublicKeys: [String] = []
   /// The certificate and private key for servers that request a client certificate. nil by default.
+  ///
+  /// Over sockets and HTTP/1.1, a server may also request it after the handshake, for some of its paths: up to eight
+  /// times on a connection in TLS 1.3 (RFC 8446 §4.6.2), once in TLS 1.2 (RFC 5746). A request that is refused fails
+  /// with ``HTTPError/Kind/tlsFailed``.
   public var clientCertificate: ClientCertificate?
   /// Called for each new connection to an origin over https, before the TLS handshake: returns the client certificate
   /// and the pins for this origin. nil by default. For the transport over sockets only: the other transports refuse it.

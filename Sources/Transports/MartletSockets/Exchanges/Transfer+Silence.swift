@@ -47,8 +47,17 @@ extension Transfer {
     transport.end(self, with: HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 
+  /// Adds the wait to the error of a lost connection: to a server, a body that waits for a 100 response may be an idle
+  /// connection.
+  func tellingWait(_ error: HTTPError) -> HTTPError {
+    guard !hasHead, error.kind == .connectionLost, isAboutWait else { return error }
+    var error = error
+    error.message += ", and the body waited in vain for 100 Continue: a shorter continueTimeout sends it earlier"
+    return error
+  }
+
   /// Whether the body waits for a 100 response, or has just stopped: the server's time may be as long as the wait.
-  var isAboutWait: Bool {
+  private var isAboutWait: Bool {
     guard !isContinued, let time = exchange.settings.expectation, let start = timing.requestStart else { return false }
     return holdsBody || (transport.loop.now &- start) / 2 < time
   }

@@ -238,14 +238,10 @@ extension Transfer {
     finish(.end(trailers: trailers))
   }
 
-  /// Ends it with an error, which also says how many times it was sent again. To a server, a body that waits for a 100
-  /// response may be an idle connection: it tells so.
+  /// Ends it with an error, which also says how many times it was sent again.
   func fail(_ error: HTTPError) {
-    var error = error
+    var error = tellingWait(error)
     if failures.count > 0 { error.replacements += failures.count }
-    if isAboutWait, !hasHead, error.kind == .connectionLost {
-      error.message += ", and the body waited in vain for 100 Continue: a shorter continueTimeout sends it earlier"
-    }
     finish(.failed(error))
   }
 

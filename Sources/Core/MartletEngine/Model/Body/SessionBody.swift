@@ -84,7 +84,7 @@ final class SessionBody: BodySource {
   }
 
   func cancel() {
-    let (count, isFinished) = state.withLock { $0 }
+    let (count, isFinished) = state.withLock { ($0.count, $0.isFinished) }
     // A caller need not read an empty body, nor ask for the end after the last byte.
     let isComplete = !isFinished && (count == length || base.isKnownToHaveNoRest)
     base.cancel()

@@ -108,7 +108,9 @@ struct HandshakeTests {
     let task = Task { try await text(transport, nginx.tls("/hello.txt")) }
     try await until { threads.waiting == 1 }
     task.cancel()
-    await #expect(throws: CancellationError.self) { _ = try await task.value }
+    let error = await #expect(throws: HTTPError.self) { _ = try await task.value }
+    #expect(error?.isCancelled == true)
+    #expect(error?.isUnsent == true)
     held.release()
     #expect(try await text(transport, nginx.tls("/hello.txt")) == "hello")
   }

@@ -62,10 +62,8 @@ struct OfflineTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "cache.sqlite")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    try Data(
-      "no data base, but long enough to be taken for the head of one: \(String(repeating: "x", count: 200))".utf8
-    )
-    .write(to: file)
+    // It begins as a database does; any other file would be left as it is.
+    try Data("SQLite format 3\0\(String(repeating: "x", count: 300))".utf8).write(to: file)
     let warnings = Journal<Explanation>()
 
     let cache = HTTPCache.slideshow(in: file) { warnings.append($0) }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Work that runs in the order of its submission, each piece in a task of its own.
 ///
-/// The line is part of a state behind a lock. A piece takes its turn there (``takeTurn()``), which decides the order. Its
-/// task is created after the lock was left, and does the work in ``Turn/run(_:)``.
+/// The line is part of a state behind a lock. A piece takes its turn there (``takeTurn()``), which decides the order.
+/// Its task is created after the lock was left, and does the work in ``Turn/run(_:)``.
 package struct WorkLine: Sendable {
   /// The turn of the last piece; nil if there was none yet.
   package private(set) var last: Turn?

@@ -87,6 +87,7 @@ package struct Storm: Sendable {
     let operation: Operation
     do { operation = try entry.make(service, ticket) } catch { return "not made: \(error)" }
     ticket.setCancel(operation.cancel)
+    defer { ticket.release() }
     if case .beside(let delay) = moment { partner.run { Self.cancel(operation, after: delay) } }
     operation.start()
     if case .after(let delay) = moment { Self.cancel(operation, after: delay) }

@@ -34,6 +34,12 @@ final class Ticket: Sendable {
 
   func setCancel(_ cancel: @escaping @Sendable () -> Void) { state.withLock { $0.cancel = cancel } }
 
+  /// Releases the operation, which may refer to this ticket.
+  func release() {
+    let released = state.withLock { $0.cancel.take() }
+    withExtendedLifetime(released) {}
+  }
+
   func complete(_ outcome: Outcome) {
     state.withLock { $0.outcomes.append(outcome) }
     completed.signal()

@@ -49,10 +49,13 @@ struct ApacheTests {
     }
     let (data, response) = try await stranger.data(for: HTTPRequest(.get, url("/asked/file.txt")))
     #expect(String(decoding: data, as: UTF8.self) == "hello" && response.fields["X-Client"] != "client")
-    let error = await #expect(throws: HTTPError.self) {
-      try await stranger.data(for: HTTPRequest(.get, url("/known/file.txt")))
+    // A server of TLS 1.3 may also refuse in the response: the connection then goes on.
+    do {
+      let (_, refusal) = try await stranger.data(for: HTTPRequest(.get, url("/known/file.txt")))
+      #expect(!isOld && refusal.status == .forbidden, "\(refusal.status)")
+    } catch {
+      #expect(error.isTLSFailure && !error.isUnsent, "\(error)")
     }
-    #expect(error?.isTLSFailure == true && error?.isUnsent == false, "\(String(describing: error))")
   }
 
   @Test func rangesAndValidatorsWork() async throws {

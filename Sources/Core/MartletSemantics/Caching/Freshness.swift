@@ -14,7 +14,7 @@ package struct Freshness: Sendable, Hashable {
   }
 
   /// The time in the cache (§4.2.3: `resident_time`). A response that seems to come from the future is as old as can
-  /// be: the clock was set back, and nobody knows for how long it has been stored. Within a second, the clocks of
+  /// be: the clock was set back, and the time in the store is not known. Within a second, the clocks of
   /// processes that share a store may differ.
   private static func residentTime(since responseTime: Date, at now: Date) -> Double {
     let time = now.timeIntervalSince(responseTime)

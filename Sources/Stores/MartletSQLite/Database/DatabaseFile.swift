@@ -97,8 +97,8 @@ struct DatabaseFile: Sendable {
 
   /// Renames the file and its companions to the first unused `<name>.<reason>-<n>`, with n starting at 1.
   ///
-  /// - Throws: ``Martlet/HTTPError`` also for a file that a symbolic link led to: whoever made the link may not have
-  ///   meant this store.
+  /// - Throws: ``Martlet/HTTPError`` also for a file that a symbolic link led to: the link may not have been
+  ///   made for this store.
   func setAside(because reason: SetAsideFile.Reason) throws -> SetAsideFile {
     if link != nil {
       throw HTTPError(

@@ -158,7 +158,7 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 
   /// The candidates that may authorize a request. If the URL names a user, only a source that has answered a challenge
-  /// of the call may act as somebody else; a ``PasswordSource`` compares the user.
+  /// of the call may act as another user; a ``PasswordSource`` compares the user.
   private func allowed(_ candidates: [Int], in state: CallState, _ call: Call) -> [Int] {
     guard let origin = state.origin, call[URLCredentials.ofCall][origin] != nil else { return candidates }
     return candidates.filter { $0 == state.answering || sources[$0] is PasswordSource }

@@ -31,7 +31,7 @@ package enum DestinationFile: Sendable {
     }
   }
 
-  /// Appends bytes. Waits for the reader of a pipe that is full, or that nobody has opened yet.
+  /// Appends bytes. Waits for the reader of a pipe that is full, or that has no reader yet.
   package func append(_ chunk: Data) async throws {
     switch self {
     case .partial(let file): try file.append(chunk)

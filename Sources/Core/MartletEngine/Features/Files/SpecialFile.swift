@@ -21,7 +21,7 @@ package final class SpecialFile: Sendable {
     guard let kind = FileStatus.following(path)?.kind, kind == .pipe || kind == .device else { return nil }
     self.path = path
     let (descriptor, code) = Self.opened(path)
-    // A pipe that nobody reads yet is opened later.
+    // A pipe without a reader is opened later.
     guard descriptor >= 0 || (kind == .pipe && code == ENXIO) else {
       throw .file(path, "cannot be written", code: code, phase: phase)
     }
@@ -98,7 +98,7 @@ package final class SpecialFile: Sendable {
 }
 
 #if canImport(Darwin)
-/// Writes to a pipe without the signal that ends the program if nobody reads it.
+/// Writes to a pipe without the signal that ends the program if it has no reader.
 private enum PipeSignal {
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
     _ = fcntl(descriptor, F_SETNOSIGPIPE, 1)
@@ -107,7 +107,7 @@ private enum PipeSignal {
   }
 }
 #else
-/// Writes to a pipe without the signal that ends the program if nobody reads it.
+/// Writes to a pipe without the signal that ends the program if it has no reader.
 private enum PipeSignal {
   static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> (count: Int, code: Int32) {
     var (signals, before, pending) = (sigset_t(), sigset_t(), sigset_t())

@@ -11,7 +11,7 @@ import Synchronization
 //     sockets-program clean-up AUTHORITY URL          hashes, uses a transport, and prints if OpenSSL cleans up at the
 //     end sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
 //     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with
-//     none sockets-program idle COUNT URL             keeps so many idle connections, and needs their descriptors
+//     none sockets-program idle COUNT URL             keeps COUNT idle connections, and needs their descriptors
 //     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of
 //     them
 let arguments = Array(CommandLine.arguments.dropFirst())

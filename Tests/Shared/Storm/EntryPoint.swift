@@ -41,24 +41,34 @@ struct Operation: Sendable {
   }
 }
 
-/// A task that another thread may cancel before it was started.
+/// Started work that another thread may cancel before it was started.
 final class Running: Sendable {
-  private let state = Mutex<(task: Task<Void, Never>?, isCancelled: Bool)>((nil, false))
+  private struct State {
+    var cancel: (@Sendable () -> Void)?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
 
   func start(_ work: @escaping @Sendable () async -> Void) {
     let task = Task { await work() }
+    began { task.cancel() }
+  }
+
+  /// Takes how to cancel work that has begun, and cancels it if that was requested before.
+  func began(cancel: @escaping @Sendable () -> Void) {
     let isCancelled = state.withLock { state in
-      state.task = task
+      state.cancel = cancel
       return state.isCancelled
     }
-    if isCancelled { task.cancel() }
+    if isCancelled { cancel() }
   }
 
   func cancel() {
-    let task = state.withLock { state in
+    let cancel = state.withLock { state in
       state.isCancelled = true
-      return state.task
+      return state.cancel
     }
-    task?.cancel()
+    cancel?()
   }
 }

@@ -171,7 +171,7 @@ extension Operation {
     _ ticket: Ticket, to makePublisher: @escaping @Sendable () -> P,
     text: @escaping @Sendable (P.Output) -> String?
   ) -> Operation {
-    let subscription = HeldSubscription()
+    let running = Running()
     return Operation(completesWhenCancelled: false) {
       let last = LastValue()
       let watching = makePublisher().sink { completion in
@@ -184,9 +184,9 @@ extension Operation {
         last.set(text($0))
         ticket.note()
       }
-      subscription.set(watching)
+      running.began { watching.cancel() }
     } cancel: {
-      subscription.cancel()
+      running.cancel()
     }
   }
 }

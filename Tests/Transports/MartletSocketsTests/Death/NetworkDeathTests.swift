@@ -107,7 +107,7 @@ struct NetworkDeathTests {
     case timeout, deadline, cancellation, hedge, closing
   }
 
-  /// Whoever ends it, the dead connection costs this request only.
+  /// However it ends, the dead connection costs this request only.
   @Test(arguments: Ending.allCases, [DyingServer.Death.freezes, .vanishes])
   func theNextRequestSucceedsHoweverTheLastOneEnded(_ ending: Ending, _ death: DyingServer.Death) async throws {
     let row = Row(death: death, moment: .betweenRequests, isHTTP2: true, tls: false)

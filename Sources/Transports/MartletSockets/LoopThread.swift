@@ -37,6 +37,8 @@ final class LoopThread: Sendable {
   let jobs = JobQueue<TransportState>(wakeUp: EventLoop.makeWakeUp())
   let loan = LoopLoan<TransportState>()
   let resumed = ResumedJobs()
+  /// The number of the transport among those that can give up idle connections.
+  private let idleConnections: Int
 
   /// - Throws: an error if the system has no thread or descriptor for it.
   init(
@@ -54,7 +56,9 @@ final class LoopThread: Sendable {
       throw HTTPError(.other, "the system cannot start a thread for the transport", phase: .preparing)
     }
     pthread_detach(thread)
-    SpareDescriptors.add(self)
+    idleConnections = SpareDescriptors.add { [jobs] done in
+      jobs.submit { transport in withExtendedLifetime(done) { transport.pool.giveUpIdle() } }
+    }
   }
 
   /// Begins an exchange: on the calling thread if the loop sleeps and has nothing else to do, otherwise on the loop's.
@@ -89,17 +93,8 @@ final class LoopThread: Sendable {
   }
 
   deinit {
-    SpareDescriptors.remove(self)
+    SpareDescriptors.remove(idleConnections)
     jobs.submit { $0.shutDown() }
-  }
-}
-
-extension LoopThread: SpareDescriptors.Holder {
-  func giveUpIdleConnections(_ done: @escaping @Sendable () -> Void) {
-    jobs.submit { transport in
-      transport.pool.giveUpIdle()
-      done()
-    }
   }
 }
 #endif

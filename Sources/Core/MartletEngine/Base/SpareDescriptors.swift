@@ -15,37 +15,48 @@ import Darwin
 /// connections, and tries once more. So nothing fails while another part of the process only keeps descriptors for
 /// later.
 package enum SpareDescriptors {
-  /// A transport with connections that it can give up.
-  package protocol Holder: AnyObject, Sendable {
-    /// Closes some idle connections, if there are any, and then calls the closure, on any thread.
-    func giveUpIdleConnections(_ done: @escaping @Sendable () -> Void)
+  /// Gives up idle connections, if there are any, on any thread. It releases the argument when they are closed.
+  package typealias GiveUp = @Sendable (_ done: Done) -> Void
+
+  /// Ends the wait for a transport when it is released, even if the transport has ended in the meantime.
+  package final class Done: Sendable {
+    private let group: DispatchGroup
+
+    fileprivate init(_ group: DispatchGroup) {
+      self.group = group
+      group.enter()
+    }
+
+    deinit { group.leave() }
   }
 
-  private struct Entry: Sendable {
-    let id: ObjectIdentifier
-    weak let holder: (any Holder)?
+  /// The transports. The references to them are not weak: each retain and release of an object that has a weak reference
+  /// takes longer, and every request has some of a transport's thread.
+  private static let transports = Mutex<(last: Int, list: [Int: GiveUp])>((0, [:]))
+
+  /// Adds a transport. Returns the number with which ``remove(_:)`` is called at its end.
+  package static func add(_ giveUp: @escaping GiveUp) -> Int {
+    transports.withLock { transports in
+      transports.last += 1
+      transports.list[transports.last] = giveUp
+      return transports.last
+    }
   }
 
-  private static let entries = Mutex<[Entry]>([])
-
-  /// Adds a holder, which calls ``remove(_:)`` when it is released.
-  package static func add(_ holder: some Holder) {
-    entries.withLock { $0.append(Entry(id: ObjectIdentifier(holder), holder: holder)) }
+  /// Removes a transport.
+  package static func remove(_ number: Int) {
+    let removed = transports.withLock { $0.list.removeValue(forKey: number) }
+    withExtendedLifetime(removed) {}  // It is released outside the lock.
   }
 
-  package static func remove(_ holder: some Holder) {
-    let id = ObjectIdentifier(holder)
-    entries.withLock { entries in entries.removeAll { $0.id == id } }
-  }
-
-  /// Lets all holders give up idle connections. Calls the closure when they have done so.
+  /// Lets all transports give up idle connections. Calls the closure when they have done so.
   package static func release(_ done: @escaping @Sendable () -> Void) {
     beginRelease().notify(queue: .global(), execute: done)
   }
 
   /// Makes a descriptor by a system call, which returns a negative number if it fails. If none is left, it blocks for
-  /// at most 100 milliseconds, until the holders have given up idle connections, and tries once more. Not for the
-  /// thread of a holder, which would wait for itself: see ``release(_:)``.
+  /// at most 100 milliseconds, until the transports have given up idle connections, and tries once more. Not for the
+  /// thread of a transport, which would wait for itself: see ``release(_:)``.
   package static func making(_ call: () -> Int32) -> Int32 {
     retrying(call) { $0 < 0 }
   }
@@ -60,12 +71,8 @@ package enum SpareDescriptors {
   }
 
   private static func beginRelease() -> DispatchGroup {
-    let holders = entries.withLock { $0.compactMap(\.holder) }
     let group = DispatchGroup()
-    for holder in holders {
-      group.enter()
-      holder.giveUpIdleConnections { group.leave() }
-    }
+    for giveUp in transports.withLock({ $0.list.values }) { giveUp(Done(group)) }
     return group
   }
 }

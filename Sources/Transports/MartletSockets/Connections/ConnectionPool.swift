@@ -52,9 +52,11 @@ final class ConnectionPool {
   /// The actions that follow from the one in progress.
   private var pending: [Action] = []
   private var isPerforming = false
-  private lazy var expiryTimer = HeapTimer { [weak self] in self?.closeExpired() }
-  private lazy var waitTimer = HeapTimer { [weak self] in self?.checkWaits() }
-  private lazy var descriptorTimer = HeapTimer { [weak self] in self?.tryDescriptorsAgain() }
+  // Not weak: each retain and release of an object that has a weak reference takes longer. The loop fires timers only
+  // while the transport lives, which owns the pool.
+  private lazy var expiryTimer = HeapTimer { [unowned self] in closeExpired() }
+  private lazy var waitTimer = HeapTimer { [unowned self] in checkWaits() }
+  private lazy var descriptorTimer = HeapTimer { [unowned self] in tryDescriptorsAgain() }
 
   /// When a waiter fails because it has no connection.
   private struct WaiterDeadline {

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Glibc
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import TestSupport
 import Testing
 
@@ -10,28 +10,29 @@ import Testing
 /// close connections of other tests.
 @Suite(.timeLimit(.minutes(5)))
 struct SpareDescriptorTests {
-  private final class Holder: SpareDescriptors.Holder {
-    let count = Counter()
-
-    init() { SpareDescriptors.add(self) }
-    deinit { SpareDescriptors.remove(self) }
-
-    func giveUpIdleConnections(_ done: @escaping @Sendable () -> Void) {
-      count.next()
-      done()
-    }
-  }
-
   @Test func anotherFailureCostsNoConnection() {
-    let holder = Holder()
-    let calls = Counter()
+    let (calls, released) = (Counter(), Counter())
+    let number = SpareDescriptors.add { _ in released.next() }
+    defer { SpareDescriptors.remove(number) }
     let descriptor = SpareDescriptors.making {
       calls.next()
       errno = ENOENT
       return -1
     }
     #expect(descriptor == -1)
-    #expect(calls.value == 1 && holder.count.value == 0)
+    #expect(calls.value == 1 && released.value == 0)
+  }
+
+  @Test func aTransportThatEndsMeanwhileIsNotWaitedFor() async {
+    let queue = JobQueue<Int>(wakeUp: -1)
+    let number = SpareDescriptors.add { done in queue.submit { _ in withExtendedLifetime(done) {} } }
+    let result = OneShot<Void>()
+    SpareDescriptors.release { result.answer(.success(())) }
+    SpareDescriptors.remove(number)
+    var jobs: [JobQueue<Int>.Job] = []
+    queue.drain(into: &jobs)
+    jobs.removeAll()  // It was never run.
+    await #expect(throws: Never.self) { try await result.wait() }
   }
 
   @Test func theLongestIdleConnectionsAreGivenUp() {

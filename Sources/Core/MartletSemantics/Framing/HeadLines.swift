@@ -32,12 +32,17 @@ package struct StatusLine: Sendable, Hashable {
   /// Returns the reason phrase of a valid line; nil if it is the registered one, as almost always, which costs no
   /// string.
   static func unregisteredReason(in line: UnsafeRawBufferPointer, of status: Int) -> String? {
+    if status == 200, line.count > 15, line.loadUnaligned(fromByteOffset: 12, as: UInt32.self) == spaceOKReturn {
+      return nil
+    }
     let end = ByteScan.breakOffset(in: line)
     let phrase = ByteScan.trimmed(UnsafeRawBufferPointer(rebasing: line[min(12, end)..<end]))
-    if status == 200, phrase.count == 2, phrase[0] == UInt8(ascii: "O"), phrase[1] == UInt8(ascii: "K") { return nil }
     guard !phrase.elementsEqual(HTTPStatus(status).reasonPhrase.utf8) else { return nil }
     return HTTPFields.text(phrase)
   }
+
+  /// The bytes of " OK", followed by CR, as they are in memory.
+  private static let spaceOKReturn = UInt32(bigEndian: 0x204F_4B0D)
 
   /// Whether bytes are the beginning of a status line, even if incomplete. This shows early that a peer does not speak
   /// HTTP/1.
@@ -99,16 +104,10 @@ package enum FieldLine: Equatable {
       self = .continuation
       return
     }
-    var colon = 0
-    while colon < content.count, content[colon] != UInt8(ascii: ":"), Token.isTokenCharacter(content[colon]) {
-      colon += 1
-    }
-    guard colon < content.count else { throw .fieldLine }
-    guard content[colon] == UInt8(ascii: ":") else {
-      throw content[colon...].contains(UInt8(ascii: ":")) ? .fieldName : .fieldLine
-    }
-    guard colon > 0 else { throw .fieldLine }
+    guard let colon = ByteScan.offset(of: UInt8(ascii: ":"), in: content) else { throw .fieldLine }
     let name = UnsafeRawBufferPointer(rebasing: content[..<colon])
+    guard name.allSatisfy(Token.isTokenCharacter) else { throw .fieldName }
+    guard !name.isEmpty else { throw .fieldLine }
     self = .field(Self.kind(of: name), value: (colon + 1)..<content.count)
   }
 
@@ -199,7 +198,7 @@ extension HTTPFields {
         let line = nextLine(in: bytes, from: &position)
         guard let first = line.first else { continue }
         guard !ASCII.isWhitespace(first) else { return false }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+        guard let colon = ByteScan.offset(of: UInt8(ascii: ":"), in: line) else { continue }
         var (from, to) = (colon + 1, line.count)
         while from < to, ASCII.isWhitespace(line[from]) { from += 1 }
         while from < to, ASCII.isWhitespace(line[to - 1]) { to -= 1 }
@@ -219,7 +218,8 @@ extension HTTPFields {
       var position = 0
       while position < bytes.count {
         let line = Self.nextLine(in: bytes, from: &position)
-        guard let first = line.first, !ASCII.isWhitespace(first), let colon = line.firstIndex(of: UInt8(ascii: ":"))
+        guard let first = line.first, !ASCII.isWhitespace(first),
+          let colon = ByteScan.offset(of: UInt8(ascii: ":"), in: line)
         else { continue }
         let name = CommonNames.name(of: UnsafeRawBufferPointer(rebasing: line[..<colon]))
         let value = ByteScan.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))

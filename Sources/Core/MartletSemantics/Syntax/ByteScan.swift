@@ -2,16 +2,21 @@
 package enum ByteScan {
   /// Returns the offset after the first LF at or after `start`; nil if there is none.
   package static func lineEnd(in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+    offset(of: 10, in: bytes, from: start).map { $0 + 1 }
+  }
+
+  /// Returns the offset of the first such byte at or after `start`; nil if there is none.
+  static func offset(of byte: UInt8, in bytes: UnsafeRawBufferPointer, from start: Int = 0) -> Int? {
     var index = start
     while index + 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian ^ (ones &* 10)
+      let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self).littleEndian ^ (ones &* UInt64(byte))
       // The lowest marked byte is exact: borrows only reach the bytes above it.
       let zeros = (word &- ones) & ~word & tops
-      if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 + 1 }
+      if zeros != 0 { return index + zeros.trailingZeroBitCount / 8 }
       index += 8
     }
     while index < bytes.count {
-      if bytes[index] == 10 { return index + 1 }
+      if bytes[index] == byte { return index }
       index += 1
     }
     return nil

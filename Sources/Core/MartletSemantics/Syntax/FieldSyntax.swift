@@ -5,12 +5,13 @@ package enum Token {
   }
 
   package static func isTokenCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 48...57, 65...90, 97...122: true
-    case 33, 35, 36, 37, 38, 39, 42, 43, 45, 46, 94, 95, 96, 124, 126: true  // !#$%&'*+-.^_`|~
-    default: false
-    }
+    (byte & 64 == 0 ? lowerCharacters : upperCharacters) &>> UInt64(byte & 63) & 1 == 1 && byte < 128
   }
+
+  /// A bit for each character from 0 to 63: the digits and `!#$%&'*+-.`
+  private static let lowerCharacters: UInt64 = 0x03FF_6CFA_0000_0000
+  /// A bit for each character from 64 to 127: the letters and `^_`|~`
+  private static let upperCharacters: UInt64 = 0x57FF_FFFF_C7FF_FFFE
 }
 
 /// The quoted-string of RFC 9110 §5.6.4, for text with characters that a token must not contain.

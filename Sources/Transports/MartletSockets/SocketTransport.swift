@@ -34,56 +34,72 @@ public import MartletSemantics
 /// Negotiate authentication is in the product `MartletKerberos`, which has a source of credentials for origins, and
 /// tokens for proxies (``Martlet/Proxy/authenticated(by:)``).
 public struct SocketTransport: Transport {
-  private let configuration: ConnectionConfiguration
-  let thread: LoopStart
-  private(set) var identity: TLSIdentity
-  private var serviceClass: ServiceClass?
-  private let proxies: ProxySettings
-  private let proxyIdentity: TLSIdentity
-  private let authentications = ProxyAuthentications()
-  private var lastDestination = LastDestination()
-  private let addressRules: Result<AddressRules, HTTPError>
+  /// One reference, because every waiting call has a copy of the transport.
+  private let parts: Parts
 
   /// Makes a transport. If the system has no thread or file descriptor for it, requests fail with an error that says
   /// so, and each request tries again to start it.
   ///
   /// - Parameter options: settings that only this transport has.
   public init(_ connection: ConnectionConfiguration = .init(), options: Options = .init()) {
-    configuration = connection
-    serviceClass = connection.serviceClass
-    let security = ConnectionSecurity(connection)
-    (identity, proxyIdentity) = (security.own, security.ofProxies)
-    proxies = ProxySettings(
-      options.unixSocket == nil ? connection.proxy : .direct, environment: ProcessInfo.processInfo.environment)
-    let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: connection.addressPolicy) }
-    self.addressRules = addressRules
-    thread = LoopStart { [authentications] () throws(HTTPError) in
-      try security.own.readAuthorities()
-      return try LoopThread(connection, ConnectionOptions(options, addressRules.get()), security, authentications)
-    }
+    parts = Parts(connection, options)
   }
+
+  private init(_ parts: Parts) { self.parts = parts }
 
   /// Returns a transport with other TLS settings for origins, which shares everything else with this one, including the
   /// thread and the limits. Its TLS connections serve no requests of other transports, even if their settings are
   /// equal. They are closed once nothing refers to it or to one of its unread bodies.
   package func with(tls: TLSSettings) -> SocketTransport {
-    var other = self
-    other.identity = TLSIdentity(tls, beside: identity)
-    other.lastDestination = LastDestination()
-    return other
+    SocketTransport(Parts(parts, identity: TLSIdentity(tls, beside: identity), serviceClass: parts.serviceClass))
   }
 
   /// Returns a transport with another service class, which shares everything but connections with this one.
   package func with(serviceClass: ServiceClass?) -> SocketTransport {
-    var other = self
-    other.serviceClass = serviceClass
-    other.lastDestination = LastDestination()
-    return other
+    SocketTransport(Parts(parts, identity: identity, serviceClass: serviceClass))
+  }
+
+  var thread: LoopStart { parts.thread }
+
+  var identity: TLSIdentity { parts.identity }
+
+  private final class Parts: Sendable {
+    let configuration: ConnectionConfiguration
+    let thread: LoopStart
+    let identity: TLSIdentity
+    let serviceClass: ServiceClass?
+    let proxies: ProxySettings
+    let proxyIdentity: TLSIdentity
+    let authentications: ProxyAuthentications
+    let addressRules: Result<AddressRules, HTTPError>
+    let lastDestination = LastDestination()
+
+    init(_ connection: ConnectionConfiguration, _ options: Options) {
+      configuration = connection
+      serviceClass = connection.serviceClass
+      let (security, authentications) = (ConnectionSecurity(connection), ProxyAuthentications())
+      (identity, proxyIdentity) = (security.own, security.ofProxies)
+      proxies = ProxySettings(
+        options.unixSocket == nil ? connection.proxy : .direct, environment: ProcessInfo.processInfo.environment)
+      let addressRules = Result { () throws(HTTPError) in try AddressRules(checking: connection.addressPolicy) }
+      (self.authentications, self.addressRules) = (authentications, addressRules)
+      thread = LoopStart { () throws(HTTPError) in
+        try security.own.readAuthorities()
+        return try LoopThread(connection, ConnectionOptions(options, addressRules.get()), security, authentications)
+      }
+    }
+
+    init(_ other: Parts, identity: TLSIdentity, serviceClass: ServiceClass?) {
+      (configuration, thread) = (other.configuration, other.thread)
+      (self.identity, self.serviceClass) = (identity, serviceClass)
+      (proxies, proxyIdentity, authentications) = (other.proxies, other.proxyIdentity, other.authentications)
+      addressRules = other.addressRules
+    }
   }
 
   /// Sends the request. Returns the final response's head; its body is still to be read.
   public func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let decodes = configuration.decompresses
+    let decodes = parts.configuration.decompresses
     let response = try await exchange(decodes ? DecodingTransport.acceptingCodings(request) : request, in: call)
     guard decodes, response.fields.contains(.contentEncoding) else { return response }
     return try DecodingTransport.decoded(response, to: request, in: call)
@@ -163,60 +179,93 @@ public struct SocketTransport: Transport {
 extension SocketTransport {
   /// Sends the request. The body of the response is delivered as it comes over the network.
   private func exchange(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
-    let (thread, hop): (LoopThread, NextHop)
-    do {
-      thread = try self.thread.get()
-      let destination =
-        if let known = knownDestination(of: request) { known } else {
-          try await newDestination(of: request, in: call)
-        }
-      hop = NextHop(to: destination, for: request, authentications)
-    } catch { throw HTTPError(beforeSending: error) }
+    var begun =
+      if let begun = try beginImmediately(request, in: call) { begun } else { try await begin(request, in: call) }
     while true {
-      let (source, stream): (TransferBody, UpgradedStream?)
-      do {
-        try await hop.proxy?.askForToken(in: call)
-        let body =
-          request.body.needsOpening ? try await call.withinDeadline { try await request.body.openUnlessEmpty() } : nil
-        (source, stream) = try begin(request, to: hop, sending: body, on: thread, in: call)
-      } catch { throw HTTPError(beforeSending: error) }
-      let head = try await source.head()
-      if try hop.proxy?.answers(head) == true, request.body.canBeSent {
-        source.cancelUnmeasured()
-        call.emit(.note("sent again: the proxy requires authentication (407)"))
-      } else {
-        return response(to: request, head, from: source, stream)
+      let head = try await begun.source.head()
+      guard try begun.proxy?.answers(head) == true, request.body.canBeSent else {
+        return response(to: request, head, from: begun)
       }
+      begun = try await begin(request, insteadOf: begun, in: call)
     }
   }
 
-  private func knownDestination(of request: HTTPRequest) -> Exchange.Destination? {
-    request.asksForUpgrade ? nil : lastDestination.destination(of: request.url)
+  /// A request that was submitted.
+  private struct Begun {
+    let source: TransferBody
+    /// The connection's bytes after an upgrade; nil if the request asks for none.
+    let stream: UpgradedStream?
+    /// The proxy that forwards the request; nil if there is none.
+    let proxy: ForwardingProxy?
   }
 
-  private func newDestination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
+  // `@inline(never)`: a call keeps the frame of `exchange` while it waits, and the variables of these functions must
+  // not enlarge it.
+
+  /// Submits the request; nil if something has to be awaited before.
+  @inline(never)
+  private func beginImmediately(_ request: HTTPRequest, in call: Call) throws(HTTPError) -> Begun? {
+    guard !request.body.needsOpening, let destination = knownDestination(of: request),
+      case .origin = destination.key.end
+    else { return nil }
+    return try submit(request, to: destination, sending: nil, in: call)
+  }
+
+  /// Submits the request after it has found the recipient, asked for the token of a proxy, and opened the body.
+  ///
+  /// - Parameter refused: the request as it was sent before; the proxy has asked for credentials. nil if it was not.
+  @inline(never)
+  private func begin(
+    _ request: HTTPRequest, insteadOf refused: Begun? = nil, in call: Call
+  ) async throws(HTTPError) -> Begun {
+    if let refused {
+      refused.source.cancelUnmeasured()
+      call.emit(.note("sent again: the proxy requires authentication (407)"))
+    }
+    do {
+      let destination = try await destination(of: request, in: call)
+      let proxy = refused?.proxy ?? proxy(to: destination, for: request)
+      try await proxy?.askForToken(in: call)
+      let body =
+        request.body.needsOpening ? try await call.withinDeadline { try await request.body.openUnlessEmpty() } : nil
+      return try submit(request, to: destination, through: proxy, sending: body, in: call)
+    } catch { throw HTTPError(beforeSending: error) }
+  }
+
+  /// Returns the proxy that forwards a request; nil if there is none.
+  private func proxy(to destination: Exchange.Destination, for request: HTTPRequest) -> ForwardingProxy? {
+    guard case .proxy(let server) = destination.key.end else { return nil }
+    return ForwardingProxy(server, to: destination.origin, for: request, parts.authentications)
+  }
+
+  private func knownDestination(of request: HTTPRequest) -> Exchange.Destination? {
+    request.asksForUpgrade ? nil : parts.lastDestination.destination(of: request.url)
+  }
+
+  private func destination(of request: HTTPRequest, in call: Call) async throws(HTTPError) -> Exchange.Destination {
+    if let known = knownDestination(of: request) { return known }
     guard let origin = request.origin else { throw request.noOriginError }
     let destination = try await destination(at: origin, for: request, in: call)
-    if !request.asksForUpgrade { lastDestination.keep(destination) }
+    if !request.asksForUpgrade { parts.lastDestination.keep(destination) }
     return destination
   }
 
-  private func response(
-    to request: HTTPRequest, _ head: ResponseHead, from source: TransferBody, _ stream: UpgradedStream?
-  ) -> HTTPResponse {
-    var response = HTTPResponse(to: request, networkHead: head, from: source)
-    if request.isUpgraded(by: head) { response.stream = stream }
+  @inline(never)
+  private func response(to request: HTTPRequest, _ head: ResponseHead, from begun: Begun) -> HTTPResponse {
+    var response = HTTPResponse(to: request, networkHead: head, from: begun.source)
+    if request.isUpgraded(by: head) { response.stream = begun.stream }
     return response
   }
 
   /// Submits the request, whose body is open.
-  private func begin(
-    _ request: HTTPRequest, to hop: NextHop, sending body: OpenBody?, on thread: LoopThread, in call: Call
-  ) throws -> (TransferBody, UpgradedStream?) {
-    let destination = hop.destination
+  private func submit(
+    _ request: HTTPRequest, to destination: Exchange.Destination, through proxy: ForwardingProxy? = nil,
+    sending body: OpenBody?, in call: Call
+  ) throws(HTTPError) -> Begun {
     do {
+      let thread = try thread.get()
       try Task.checkCancellation()
-      let recipient = try hop.proxy?.authorize(request)
+      let recipient = try proxy?.authorize(request)
       let isWritten = !destination.key.mayMultiplex || thread.servers.choosingHTTP1.contains(destination.origin)
       let head = try HTTP1RequestHead(
         request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
@@ -228,30 +277,29 @@ extension SocketTransport {
       thread.start(exchange)  // before the request's body can fail
       let source = TransferBody(
         of: LoopTransferControl(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload,
-        from: body,
-        in: call)
-      return (source, stream)
+        from: body, in: call)
+      return Begun(source: source, stream: stream, proxy: proxy)
     } catch {
       body?.source.cancel()
-      throw error
+      throw HTTPError(beforeSending: error)
     }
   }
 
   private func destination(
     at origin: Origin, for request: HTTPRequest? = nil, in call: Call? = nil
   ) async throws(HTTPError) -> Exchange.Destination {
-    let route = try proxies.route(to: origin)
-    try addressRules.get().check(origin, by: route)
+    let route = try parts.proxies.route(to: origin)
+    try parts.addressRules.get().check(origin, by: route)
     if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
-    if case .http(_, isTLS: true) = route { _ = try await proxyIdentity.context(in: call) }
+    if case .http(_, isTLS: true) = route { _ = try await parts.proxyIdentity.context(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may still use an existing HTTP/2 connection: see
     // `TransportState.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
-    let versions = asksForUpgrade && configuration.versions == .automatic ? .http1 : configuration.versions
+    let versions = asksForUpgrade && parts.configuration.versions == .automatic ? .http1 : parts.configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
     let needsTunnel = asksForUpgrade && request?.method != .connect
     var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
-    key.serviceClass = serviceClass
+    key.serviceClass = parts.serviceClass
     guard !asksForUpgrade || key.versions != .http2 || request?.opensWebSocket ?? false else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: "
       throw HTTPError(.invalidRequest, message + "set versions to .automatic or .http1", phase: .preparing)
@@ -262,7 +310,7 @@ extension SocketTransport {
   private func http2Head(
     of request: HTTPRequest, to destination: Exchange.Destination, _ head: HTTP1RequestHead
   ) throws(HTTPError) -> HTTP2RequestHead? {
-    let mayShare = request.opensWebSocket && configuration.versions == .automatic && destination.origin.isSecure
+    let mayShare = request.opensWebSocket && parts.configuration.versions == .automatic && destination.origin.isSecure
     guard destination.key.mayMultiplex || mayShare else { return nil }
     return try HTTP2RequestHead(request, origin: destination.origin, framing: head.framing)
   }
@@ -273,25 +321,9 @@ extension SocketTransport {
       // A timer without an interval would be due again in the same turn, which would never end.
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
-      headerBytes: request.options.headLimit, readAhead: configuration.readAhead,
-      wholeBody: call.use.isCollected ? Int64(min(1 << 20, configuration.readAhead)) : 0,
+      headerBytes: request.options.headLimit, readAhead: parts.configuration.readAhead,
+      wholeBody: call.use.isCollected ? Int64(min(1 << 20, parts.configuration.readAhead)) : 0,
       isFirstAttempt: call.currentAttempt <= 1, events: call.events)
-  }
-}
-
-/// The recipient of one request: its origin, perhaps through a tunnel, or a proxy that forwards it.
-private struct NextHop {
-  let destination: Exchange.Destination
-  /// The proxy that forwards the request; nil if there is none.
-  let proxy: ForwardingProxy?
-
-  init(to destination: Exchange.Destination, for request: HTTPRequest, _ authentications: ProxyAuthentications) {
-    self.destination = destination
-    proxy =
-      switch destination.key.end {
-      case .proxy(let server): ForwardingProxy(server, to: destination.origin, for: request, authentications)
-      case .origin: nil
-      }
   }
 }
 #endif

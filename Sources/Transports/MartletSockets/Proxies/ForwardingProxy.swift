@@ -46,6 +46,7 @@ final class ForwardingProxy {
   }
 
   /// Processes the head of a response. Returns whether to send the request again, with the answer to a challenge.
+  @inline(never)  // Its variables would take space in the frame of every call that waits for a head.
   func answers(_ head: ResponseHead) throws(HTTPError) -> Bool {
     guard !isForeign else { return false }
     var progress = progress

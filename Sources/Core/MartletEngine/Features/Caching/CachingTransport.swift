@@ -220,6 +220,17 @@ struct CachingTransport: Transport, DeadlineAware {
     } catch {
       return try await stale(sent, insteadOf: error, to: flight)
     }
+    return try await process(response, to: sent, at: requestTime, for: flight)
+  }
+
+  // `@inline(never)`: a call keeps the frame of `fetch` while it waits, and the variables of these functions must not
+  // enlarge it.
+
+  /// Processes the response to a request by the rules.
+  @inline(never)
+  private func process(
+    _ response: HTTPResponse, to sent: OriginRequest, at requestTime: Date, for flight: InFlightRequest
+  ) async throws -> HTTPResponse {
     let update = flight.update(after: response, to: sent, sentAt: requestTime)
     flight.report(.received(response, update))
     return try await apply(update, of: response, to: sent, for: flight)
@@ -235,6 +246,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Returns the stored response that the request validates instead of an error, if the rules allow that.
+  @inline(never)
   private func stale(
     _ sent: OriginRequest, insteadOf error: any Error, to flight: InFlightRequest
   ) async throws -> HTTPResponse {
@@ -248,6 +260,7 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Applies the decision of the rules to the cache, and returns the response to the caller's request. An update
   /// changes the stored response that the request was sent for.
+  @inline(__always)
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {

@@ -11,8 +11,10 @@ struct CookieTransport: Transport, DeadlineAware {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard request.options.handlesCookies else { return try await base.send(request, in: call) }
-    if jar.shared != nil { await jar(for: request).noteSignOuts(in: call) }
-    let line = request.fields.contains(.cookie) ? nil : await cookieLine(for: request, in: call)
+    let line =
+      if let line = immediateLine(for: request) { usable(line, in: call) } else {
+        await laterLine(for: request, in: call)
+      }
     var sent = request
     if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
     var response = try await base.send(sent, in: call)
@@ -39,7 +41,11 @@ struct CookieTransport: Transport, DeadlineAware {
       + "most \(length) bytes: remove some from the jar"
   }
 
+  // `@inline(never)`: a call keeps the frame of `send` while it waits, and the variables of these functions must not
+  // enlarge it.
+
   /// Stores the cookies of a response that came over the network.
+  @inline(never)
   private func store(from response: HTTPResponse, to request: HTTPRequest, in call: Call) async {
     guard let head = response.networkHead else { return }
     do {
@@ -54,22 +60,32 @@ struct CookieTransport: Transport, DeadlineAware {
     }
   }
 
-  /// Returns the `Cookie` line that the jar adds to a request, or no line if it has no cookies for it. The result is
-  /// nil if that is not known because the store failed.
-  @inline(__always)  // It rarely has to be awaited.
-  private func cookieLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
-    do {
-      let (jar, context) = (jar(for: request), Self.context(of: request))
-      let line =
-        if let line = jar.immediateLine(for: request, in: context) { line } else {
-          try await jar.line(for: request, in: context)
-        }
-      if line.omitted > 0 { call.emit(.note(Self.note(on: line))) }
-      if line.fields.refusal == nil { return line.fields }
-      call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
-    } catch {
+  /// Returns the line that the jar adds to a request; nil if it has to be awaited, or if the request has a line.
+  @inline(never)
+  private func immediateLine(for request: HTTPRequest) -> CookieLine? {
+    guard jar.shared == nil, !request.fields.contains(.cookie) else { return nil }
+    return jar(for: request).immediateLine(for: request, in: Self.context(of: request))
+  }
+
+  /// Returns the line that the jar adds to a request, after noting the sign-outs so far. nil if that is not known,
+  /// because the request has a line or the store failed.
+  @inline(never)
+  private func laterLine(for request: HTTPRequest, in call: Call) async -> HTTPFields? {
+    let (jar, context) = (jar(for: request), Self.context(of: request))
+    await jar.noteSignOuts(in: call)
+    guard !request.fields.contains(.cookie) else { return nil }
+    if let line = jar.immediateLine(for: request, in: context) { return usable(line, in: call) }
+    do { return usable(try await jar.line(for: request, in: context), in: call) } catch {
       call.emit(.note("the cookie store failed: \(error)"))
+      return nil
     }
+  }
+
+  /// Returns the fields of a line, empty if there are no cookies for the request; nil if they cannot be sent.
+  private func usable(_ line: CookieLine, in call: Call) -> HTTPFields? {
+    if line.omitted > 0 { call.emit(.note(Self.note(on: line))) }
+    if line.fields.refusal == nil { return line.fields }
+    call.emit(.note("the cookie store holds a cookie with a control character, so no cookies are sent"))
     return nil
   }
 }

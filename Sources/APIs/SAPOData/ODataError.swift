@@ -29,10 +29,14 @@ public struct ODataError: Error, Sendable {
     public static let invalidResponse = Kind(description: "invalidResponse")
     /// The response is larger than `limits.responseBytes`.
     public static let responseTooLarge = Kind(description: "responseTooLarge")
-    /// A link to the next page leads to another origin, where credentials must not be sent.
+    /// A link of the service leads to another origin, where credentials must not be sent. See
+    /// ``ServiceOptions/followsLinksByPath``.
     public static let foreignLink = Kind(description: "foreignLink")
     /// The pages lead in a cycle, or there are more than `limits.pages`.
     public static let tooManyPages = Kind(description: "tooManyPages")
+    /// The service executed the change, but its result could not be read, or did not arrive completely. Do not repeat
+    /// the change: ``ODataError/receipt`` has what the service said, such as the link of a created entity.
+    public static let resultNotRead = Kind(description: "resultNotRead")
     /// A request of a batch was not executed, because an earlier one failed or the service left it out.
     public static let notExecuted = Kind(description: "notExecuted")
   }
@@ -43,9 +47,32 @@ public struct ODataError: Error, Sendable {
   public let message: String
   /// The service's own error, if there is one.
   public let serviceError: ODataServiceError?
+  /// What the service said about a change that it executed: only with ``Kind/resultNotRead``.
+  public private(set) var receipt: ODataReceipt?
+  /// The reason, such as a `DecodingError` or the session's error: only with ``Kind/resultNotRead``.
+  public private(set) var underlyingError: (any Error)?
 
   init(_ kind: Kind, _ message: String, _ serviceError: ODataServiceError? = nil) {
     (self.kind, self.message, self.serviceError) = (kind, message, serviceError)
+  }
+
+  /// Makes the error of a change whose result was not read for this reason.
+  init(notReading error: any Error, _ receipt: ODataReceipt) {
+    let reason = (error as? ODataError)?.message ?? "see underlyingError"
+    self.init(
+      .resultNotRead,
+      "the service executed the change, but its result was not read: do not repeat it, and use the receipt (\(reason))",
+      error as? ODataServiceError ?? (error as? ODataError)?.serviceError)
+    (self.receipt, underlyingError) = (receipt, error)
+  }
+}
+
+extension ODataError {
+  /// Makes the error of a change whose answer is not the service's.
+  static func unconfirmed(_ objection: String) -> ODataError {
+    ODataError(
+      .invalidResponse,
+      "the service did not confirm the change: \(objection). Sign in, check whether it was made, and repeat it if not")
   }
 }
 

@@ -79,7 +79,9 @@ struct CodingTests {
       ("79228162514264337593543950335", true), ("0.00000000000000000000000000000000000001", true),
       ("1e3", true), ("-12.50", true), ("99999999999999999999999999999999999999", true),
       ("999999999999999999999999999999999999999", false), ("0.123456789012345678901234567890123456789", false),
-      ("12abc", false), ("", false), ("NaN", false), ("0x10", false),
+      ("+1.5", true), ("0012.30", true), ("-007", true), ("00", true), ("+0.5e-2", true),
+      ("12abc", false), ("", false), ("NaN", false), ("0x10", false), ("+", false), ("+-1", false), ("1.", false),
+      (".5", false), ("٣", false), ("0٣", false), (" 1", false),
     ])
   func decimalsAreReadWithoutLossOrNotAtAll(text: String, isRead: Bool) throws {
     let read = try? ODataDecoder.decode(Decimal.self, from: .string(text))
@@ -87,6 +89,52 @@ struct CodingTests {
     #expect((read != nil) == isRead)
     if isRead { #expect(read == Decimal(string: text)) }
     #expect(try ODataDecoder.decode(String.self, from: .number(text)) == text)
+  }
+
+  @Test(
+    "Numbers have a sign and zeros before them",
+    arguments: [
+      ("+1.5", 1.5, nil), ("0012.30", 12.3, nil), ("-0.5", -0.5, nil), ("+7", 7, 7), ("007.0", 7, 7), ("-00", 0, 0),
+      ("0x10", nil, nil), ("1e400", nil, nil), ("infinity", nil, nil), ("+", nil, nil), ("", nil, nil),
+    ] as [(String, Double?, Int?)])
+  func numbersHaveASignAndZerosBeforeThem(text: String, double: Double?, whole: Int?) {
+    #expect((try? ODataDecoder.decode(Double.self, from: .string(text))) == double)
+    #expect((try? ODataDecoder.decode(Int.self, from: .string(text))) == whole)
+  }
+
+  @Test("A time may be the end of the day", arguments: ["24:00:00", "24:00", "PT24H", "PT24H00M00S", "P1D"])
+  func timeMayBeTheEndOfTheDay(text: String) throws {
+    let read = try ODataDecoder.decode(ODataTime.self, from: .string(text))
+
+    #expect(read == time(24, 0) && read > time(23, 59, 59))
+    for format in Self.formats {
+      #expect(try ODataDecoder.decode(ODataTime.self, from: ODataEncoder.encode(read, format)) == read)
+    }
+    #expect(ODataTime(hour: 24, minute: 0, second: 1) == nil)
+    #expect(ODataTime(sinceMidnight: .seconds(86_400) + .nanoseconds(1)) == nil)
+  }
+
+  @Test(
+    "The end of a day is the beginning of the next",
+    arguments: [
+      ("2026-02-28T24:00:00Z", "2026-03-01T00:00:00Z"), ("2026-02-28T24:00:00.000", "2026-03-01T00:00:00Z"),
+      ("2026-02-28T24:00:00+02:00", "2026-02-28T22:00:00Z"), ("2026-02-28T24:00:01Z", nil),
+      ("2026-02-28T24:30:00Z", nil), ("9999-12-31T24:00:00Z", nil), ("2026-02-30T24:00:00Z", nil),
+    ])
+  func endOfADayIsTheBeginningOfTheNext(text: String, expected: String?) {
+    #expect(ODataTimeText.readDate(text)?.date == expected.flatMap { ODataTimeText.readDate($0)?.date })
+  }
+
+  /// Copying the members for each new one would take minutes.
+  @Test(.timeLimit(.minutes(1))) func objectWithVeryManyMembersIsWritten() throws {
+    let members = Dictionary(uniqueKeysWithValues: (0..<100_000).map { ("member \($0)", $0) })
+
+    guard case .object(let written) = try ODataEncoder.encode(members, ODataFormat(.v4)) else {
+      Issue.record("no object")
+      return
+    }
+
+    #expect(written.count == 100_000)
   }
 
   @Test("Whole numbers do not overflow", arguments: ["9223372036854775808", "1.5", "x"])

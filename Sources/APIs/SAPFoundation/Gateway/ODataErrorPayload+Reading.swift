@@ -164,14 +164,16 @@ extension JSONValue {
   /// Returns the member with a vocabulary's term; the alias before it varies (`@Common.`, `@SAP__common.`).
   func term(_ suffix: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    let name = members.keys.sorted().first { $0.hasPrefix("@") && $0.lowercased().hasSuffix("." + suffix.lowercased()) }
+    let end = "." + suffix.lowercased()
+    let name = members.keys.lazy.filter { $0.hasPrefix("@") && $0.lowercased().hasSuffix(end) }.min()
     return name.flatMap { self[$0] }
   }
 
-  /// The text of a scalar; numbers and Booleans as text. nil for arrays, objects, null and empty text.
+  /// The text of a scalar, in a form that can be shown; numbers and Booleans as text. nil for arrays, objects, null and
+  /// empty text.
   var text: String? {
     switch self {
-    case .string(let text): text.isEmpty ? nil : text
+    case .string(let text): text.isEmpty ? nil : text.printable
     case .integer(let number): "\(number)"
     case .number(let number): "\(number)"
     case .bool(let value): "\(value)"
@@ -198,39 +200,94 @@ extension JSONValue {
   }
 }
 
+// Errors are read from the beginning of a body: one with a hundred thousand details must not take long.
+extension JSONValue {
+  /// The maximum number of bytes that are read of an error.
+  fileprivate static let sizeLimit = 128 << 10
+
+  /// Reads a JSON document, or the beginning of a longer one; nil if it is not JSON.
+  init?(beginningOf body: Data) {
+    let document = body.count > Self.sizeLimit ? Self.closed(Array(body.prefix(Self.sizeLimit))) : body
+    guard let json = try? ExactJSON(document) else { return nil }
+    self.init(json)
+  }
+
+  private init(_ json: ExactJSON) {
+    switch json {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .number(let digits): self = Int64(digits).map { .integer($0) } ?? .number(Double(digits) ?? .nan)
+    case .string(let text): self = .string(text)
+    case .array(let elements): self = .array(elements.map { JSONValue($0) })
+    case .object(let members): self = .object(members.mapValues { JSONValue($0) })
+    }
+  }
+
+  /// Returns a document that is cut off as a complete one: up to its last complete value, with all objects and arrays
+  /// closed.
+  private static func closed(_ bytes: [UInt8]) -> Data {
+    var tokens = JSONTokens(bytes)
+    var open: [UInt8] = []
+    var (end, closings) = (0, open)
+    while let token = tokens.next() {
+      switch token.kind {
+      case .opening: open.append(bytes[token.range.lowerBound] + 2)  // { and }, [ and ] are two code points apart
+      case .closing:
+        _ = open.popLast()
+        (end, closings) = (token.range.upperBound, open)
+      case .comma: (end, closings) = (token.range.lowerBound, open)
+      default: break
+      }
+    }
+    return Data(bytes[..<end] + closings.reversed())
+  }
+}
+
 /// Reads XML as JSON, so that the same code reads errors in both formats. An element with children becomes an object,
 /// one with text a string, and repeated ones an array. Attributes are dropped, except for the language and the `id` of
 /// an element without content.
 final class XMLAsJSON: NSObject, XMLParserDelegate {
   fileprivate struct Element {
-    var members: [String: JSONValue] = [:]
+    var name = ""
+    var members: [String: [JSONValue]] = [:]
     var text = ""
     var language: String?
     var id: String?
   }
 
   private var open: [Element] = [Element()]
+  private var isAborted = false
   /// The maximum depth that is read, to protect against malicious documents.
   private static let depthLimit = 64
 
-  /// Returns the document as an object with the root element as its member; nil if it is not XML.
+  /// Returns the document, or the beginning of a longer one, as an object with the root element as its member; nil if
+  /// it is not XML.
   static func read(_ data: Data) -> JSONValue? {
     let reader = XMLAsJSON()
-    let parser = XMLParser(data: data)
+    let parser = XMLParser(data: data.prefix(JSONValue.sizeLimit))
     parser.delegate = reader
     parser.shouldResolveExternalEntities = false
-    guard parser.parse(), let root = reader.open.first, reader.open.count == 1, !root.members.isEmpty else {
+    let isRead = parser.parse()
+    if data.count > JSONValue.sizeLimit, !reader.isAborted {
+      _ = reader.open.count > 1 ? reader.open.popLast() : nil  // the last one, which may be cut off
+      while reader.open.count > 1 { reader.close() }
+    } else if !isRead {
       return nil
     }
-    return .object(root.members)
+    guard let root = reader.open.first, reader.open.count == 1, !root.members.isEmpty else { return nil }
+    return .object(root.object)
   }
 
   func parser(
     _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
   ) {
-    guard open.count < Self.depthLimit else { return parser.abortParsing() }
-    open.append(Element(language: attributes["xml:lang"] ?? attributes["lang"], id: attributes["id"]))
+    guard open.count < Self.depthLimit else {
+      isAborted = true
+      return parser.abortParsing()
+    }
+    let name = name.split(separator: ":").last.map(String.init) ?? name
+    open.append(Element(name: name, language: attributes["xml:lang"] ?? attributes["lang"], id: attributes["id"]))
   }
 
   func parser(_ parser: XMLParser, foundCharacters text: String) { open[open.count - 1].text += text }
@@ -240,26 +297,28 @@ final class XMLAsJSON: NSObject, XMLParserDelegate {
   }
 
   func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
+    close()
+  }
+
+  /// Ends the innermost element.
+  private func close() {
     guard open.count > 1, let element = open.popLast() else { return }
-    let name = name.split(separator: ":").last.map(String.init) ?? name
-    let value = element.value
-    switch open[open.count - 1].members.removeValue(forKey: name) {
-    case nil: open[open.count - 1].members[name] = value
-    case .array(var elements):  // the only reference, so that the array is not copied
-      elements.append(value)
-      open[open.count - 1].members[name] = .array(elements)
-    case let earlier?: open[open.count - 1].members[name] = .array([earlier, value])
-    }
+    open[open.count - 1].members[element.name, default: []].append(element.value)
   }
 }
 
 extension XMLAsJSON.Element {
+  /// The members; one that is repeated is an array.
+  fileprivate var object: [String: JSONValue] {
+    members.mapValues { $0.count == 1 ? $0[0] : .array($0) }
+  }
+
   fileprivate var value: JSONValue {
     let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
     let text = JSONValue.string(trimmed)
     if let id, members.isEmpty, trimmed.isEmpty { return .object(["id": .string(id)]) }
     guard members.isEmpty else {
-      return .object(language.map { members.merging(["lang": .string($0)]) { $1 } } ?? members)
+      return .object(language.map { object.merging(["lang": .string($0)]) { $1 } } ?? object)
     }
     return language.map { .object(["lang": .string($0), "value": text]) } ?? text
   }

@@ -1,15 +1,16 @@
 public import MartletSemantics
 
 /// The error of a service, in any format: OData's JSON (V2, V4, older), XML, an API gateway's fault, HTML, plain text,
-/// an empty body, or the `sap-message` field of an otherwise successful response.
+/// an empty body, or the error in an otherwise successful response: in its `sap-message` field, or as its only content.
 ///
 /// ```swift
 /// let (data, response) = try await HTTPSession.shared.data(for: HTTPRequest(.get, url))
-/// // A 4xx or 5xx, or an error in `sap-message`:
+/// // A 4xx or 5xx, or an error in a successful response:
 /// if let error = ODataServiceError(response.head, body: data) { throw error }
 /// ```
 ///
-/// `errorDescription` is the service's text if there is one.
+/// `errorDescription` is the service's text if there is one. Texts of a service have no control characters, and none
+/// that change the writing direction. Of a body, the first 128 KiB are read.
 public struct ODataServiceError: Error, Sendable, Hashable {
   /// The response's status.
   public let status: HTTPStatus
@@ -26,13 +27,18 @@ public struct ODataServiceError: Error, Sendable, Hashable {
   /// The body.
   public let data: Data
 
-  /// Reads the error of a response; nil for a status below 400 without a `sap-message` of severity error.
+  /// Reads the error of a response; nil for a status below 400, unless the response has a `sap-message` of severity
+  /// error, or its content is nothing but an error: `{"error":{"code":…,"message":…}}`.
   public init?(_ head: ResponseHead, body: Data) {
     if let error = ODataErrorPayload.Body.sapMessage(in: head.fields) {
       self.init(head, error, nil, body)
       return
     }
-    guard head.status.code >= 400 else { return nil }
+    guard head.status.code >= 400 else {
+      guard head.status.isSuccessful, let payload = ODataErrorPayload(ofSuccess: body) else { return nil }
+      self.init(head, payload.error, payload, body)
+      return
+    }
     let payload = ODataErrorPayload(body: body)
     let read = payload?.error ?? ODataErrorPayload.Body(text: ReadableText.of(body))
     self.init(head, read, payload, body)
@@ -61,16 +67,25 @@ extension ODataServiceError: LocalizedError, CustomStringConvertible {
 }
 
 extension ODataErrorPayload {
-  /// Reads the error in a JSON or XML body; nil if there is none.
+  /// Reads the error in a JSON or XML body; nil if there is none. Of a longer body, the first 128 KiB are read.
   public init?(body: Data) {
     let bytes = body.starts(with: [0xEF, 0xBB, 0xBF]) ? Data(body.dropFirst(3)) : body
-    if let payload = try? JSONDecoder().decode(ODataErrorPayload.self, from: bytes) {
-      self = payload
-    } else if ReadableText.isMarkup(bytes), let document = XMLAsJSON.read(bytes), let error = Body(document: document) {
-      self.init(error: error)
-    } else {
-      return nil
-    }
+    let document = ReadableText.isMarkup(bytes) ? XMLAsJSON.read(bytes) : JSONValue(beginningOf: bytes)
+    guard let document, let error = Body(document: document) else { return nil }
+    self.init(error: error)
+  }
+
+  /// Reads the error that a service sends with a 2xx status; nil if the content has anything else, or the error has
+  /// neither a code nor a text. An entity may have a property with the name `error`, beside annotations or others.
+  init?(ofSuccess body: Data) {
+    let start = body.prefix(64).drop { $0 <= 0x20 || [0xEF, 0xBB, 0xBF].contains($0) }
+    guard start.first == UInt8(ascii: "{"),
+      [#""error""#, #""odata.error""#].contains(where: {
+        start.dropFirst().drop { $0 <= 0x20 }.starts(with: $0.utf8)
+      }), case .object(let members)? = JSONValue(beginningOf: body), members.count == 1,
+      let error = Body(document: .object(members)), error.text != nil || !error.code.isEmpty
+    else { return nil }
+    self.init(error: error)
   }
 }
 
@@ -136,7 +151,7 @@ enum ReadableText {
     let start = beginning(of: body)
     let text = String(data: start, encoding: .utf8) ?? String(data: start, encoding: .isoLatin1) ?? ""
     let readable = isMarkup(body) ? headline(of: text) : text
-    let line = readable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    let line = readable.printable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return line.count > lengthLimit ? line.prefix(lengthLimit) + "…" : line
   }
 

@@ -163,6 +163,10 @@ open class SAPcpmsSettings {
   ) throws -> (URLRequest, name: String) {
     guard var url = urls[target] else { throw SAPcpmsSettingsError.missingValueForSettingsTarget }
     let names = keyPath?.split(separator: "/") ?? []
+    guard !names.contains("."), !names.contains("..") else {
+      throw SAPcpmsSettingsError.malformed(
+        type: .invalidType, description: "the key path has a part '.' or '..', which would name another place")
+    }
     for name in names { url.append(path: name) }
     if method == SAPURLSession.HTTPMethod.get, target != .application {
       url.append(queryItems: [URLQueryItem(name: "overwrite", value: "true")])
@@ -188,6 +192,9 @@ open class SAPcpmsSettings {
   private static func settingsError(_ error: any Error) -> any Error {
     if error is SAPcpmsSettingsError || error is SAPLoginRequiredError { return error }
     if (error as? URLError)?.code == .cancelled { return error }
+    if let error = error as? UnconfirmedChange {
+      return SAPcpmsSettingsError.malformed(type: .invalidType, description: error.objection)
+    }
     SessionLog.write(.warning, "SAPcpmsSettings", "the request failed: \(error)")
     return SAPcpmsSettingsError.network
   }
@@ -211,7 +218,8 @@ public enum SAPcpmsSettingsError: SAPError, Sendable, Hashable {
   /// See ``SAPcpmsMalformedType``.
   public typealias MalformedType = SAPcpmsMalformedType
 
-  /// The settings, or the response, are not JSON.
+  /// The settings, or the response, are not JSON; the key path has a part `.` or `..`; or the response to a change does
+  /// not come from the service, as a login page does not.
   case malformed(type: MalformedType, description: String)
   /// The server cannot be reached. The log of the session has the reason.
   case network

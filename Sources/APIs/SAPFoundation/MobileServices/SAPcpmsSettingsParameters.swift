@@ -61,10 +61,10 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
   }()
 
   /// Returns the URL of a destination: the backend's URL with the destination's path, or with its name if the path is
-  /// not known. A query is kept.
+  /// not known. A query is kept. Segments `.` and `..` of a path are left out.
   public func url(destination: String) -> URL {
     guard var parts = URLComponents(url: backendURL, resolvingAgainstBaseURL: true) else { return backendURL }
-    let path = (destinations?[destination] ?? destination).split(separator: "/")
+    let path = (destinations?[destination] ?? destination).split(separator: "/").filter { $0 != "." && $0 != ".." }
     while parts.path.hasSuffix("/") { parts.path.removeLast() }
     parts.path += "/" + path.joined(separator: "/")
     return parts.url ?? backendURL
@@ -90,8 +90,12 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
   /// ``applicationID`` as a segment of a path.
   var applicationSegment: String { PercentEncoding.pathSegment.encode(applicationID) }
 
-  /// ``deviceID`` as a segment of a path or a value in a query; nil if there is none.
-  var deviceSegment: String? { deviceID.map { PercentEncoding.queryComponent.encode($0) } }
+  /// ``deviceID`` as a segment of a path or a value in a query; nil if there is none. One that is empty, `.` or `..`
+  /// would name another place.
+  var deviceSegment: String? {
+    guard let deviceID, !["", ".", ".."].contains(deviceID) else { return nil }
+    return PercentEncoding.queryComponent.encode(deviceID)
+  }
 }
 
 extension SAPcpmsSettingsParameters: CustomStringConvertible, CustomDebugStringConvertible {

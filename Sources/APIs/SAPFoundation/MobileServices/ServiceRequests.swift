@@ -21,17 +21,23 @@ extension URLRequest {
 
 extension SAPURLSession {
   /// Sends a request. The handler is called on ``delegateQueue``, with what a closure makes of the response, or with
-  /// the error.
+  /// the error: an ``UnconfirmedChange`` if the request is a change that the response does not confirm.
   func send<Value>(
     _ request: URLRequest, _ read: @escaping @Sendable (Data, URLResponse?) throws -> Value,
     _ completionHandler: @escaping @Sendable (Value?, (any Error)?) -> Void
   ) {
-    dataTask(with: request) { data, response, error in
+    let task = dataTask(with: request)
+    let isChange = request.httpMethod != HTTPMethod.get
+    let receive: @Sendable (Data?, URLResponse?, (any Error)?) -> Void = { [weak task] data, response, error in
       do {
         if let error { throw error }
-        completionHandler(try read(data ?? Data(), response), nil)
+        let value = try read(data ?? Data(), response)
+        if isChange, let response { try task?.checkConfirmation(response, data ?? Data()) }
+        completionHandler(value, nil)
       } catch { completionHandler(nil, error) }
-    }.resume()
+    }
+    task.mutable.withLock { $0.delivery = .whole(receive) }
+    task.resume()
   }
 
   /// Sends a request, and returns what a closure makes of the response.

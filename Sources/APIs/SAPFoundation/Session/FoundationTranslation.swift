@@ -88,7 +88,7 @@ extension HTTPFields {
 
 /// A request of a task. Foundation's takes long to make, so that it is made when it is asked for.
 struct ShownRequest: Sendable {
-  private let head: RequestHead
+  let head: RequestHead
   private let body: Data?
   private let hasBody: Bool
   private let template: URLRequest?

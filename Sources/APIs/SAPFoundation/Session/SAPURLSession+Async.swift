@@ -32,6 +32,20 @@ extension SAPURLSession {
     try await content { uploadTask(with: request, from: bodyData, completionHandler: $0) }
   }
 
+  /// Sends bytes like ``upload(for:from:)``, and returns the task, too.
+  @concurrent func answer(
+    to request: URLRequest, uploading bytes: Data
+  ) async throws -> (Data, URLResponse, SAPURLSessionTask) {
+    var made: SAPURLSessionTask?
+    let (data, response) = try await content { done in
+      let task = uploadTask(with: request, from: bytes, completionHandler: done)
+      made = task
+      return task
+    }
+    guard let task = made else { throw URLError(.unknown) }
+    return (data, response, task)
+  }
+
   /// Sends a request with a file as its body, and collects the body of the response. The file is read as it is sent.
   /// Runs off the caller's actor.
   @concurrent public func upload(for request: URLRequest, fromFile fileURL: URL) async throws -> (Data, URLResponse) {

@@ -68,10 +68,13 @@ struct TaskState {
     var backing = Backing.none
     /// Whether the next attempt only follows a redirect.
     var isFollowingRedirect = false
+    /// The request whose redirects led to ``request``; nil if no redirect was followed.
+    var redirected: ShownRequest?
 
     /// Begins the next attempt. Returns whether it has a new backing task: it does not only follow a redirect.
     mutating func begin(with request: ShownRequest, number: Int, correlationID: String?) -> Bool {
       let isNew = !isFollowingRedirect
+      redirected = isNew ? nil : redirected ?? self.request
       (self.request, self.correlationID, response, isFollowingRedirect) = (request, correlationID, nil, false)
       if isNew { backing = .described(request, number: number) }
       return isNew

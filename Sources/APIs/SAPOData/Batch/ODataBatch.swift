@@ -50,7 +50,7 @@ public struct ODataBatch: Sendable {
   public mutating func read<Value: Decodable & Sendable>(
     _ type: Value.Type, in path: ODataPath, _ query: ODataQuery = ODataQuery()
   ) -> Part<ODataPage<Value>> {
-    add(ODataOperation(.get, path, query), in: nil) { try $0.json.page(type) }
+    add(ODataOperation(.get, path, query), in: nil) { try $0.page(type) }
   }
 
   /// Adds the read of an entity.
@@ -80,14 +80,17 @@ public struct ODataBatch: Sendable {
     @discardableResult public mutating func create(
       _ value: some Encodable & Sendable, in path: ODataPath
     ) -> Part<ODataReceipt> {
-      batch.add(.create(value, in: path, returnsEntity: false), in: group) { $0.receipt }
+      batch.add(.create(value, in: path, returnsEntity: false), in: group) { try $0.receipt }
     }
 
-    /// Adds the creation of an entity that is returned as it was stored.
+    /// Adds the creation of an entity that is returned as it was stored. If the service answers without it, the result
+    /// is ``ODataError/Kind/resultNotRead`` with the receipt.
     public mutating func create<Value: Decodable & Sendable>(
       _ value: some Encodable & Sendable, in path: ODataPath, returning type: Value.Type
     ) -> Part<ODataEntity<Value>> {
-      batch.add(.create(value, in: path, returnsEntity: true), in: group) { try $0.entity(type) }
+      batch.add(.create(value, in: path, returnsEntity: true), in: group) { answer in
+        try answer.result { try $0.entity(type) }
+      }
     }
 
     /// Adds an update.
@@ -95,13 +98,13 @@ public struct ODataBatch: Sendable {
       _ value: some Encodable & Sendable, at path: ODataPath, by method: ODataUpdate = .partial,
       ifMatch tag: String? = nil
     ) -> Part<ODataReceipt> {
-      batch.add(.update(value, at: path, by: method, ifMatch: tag), in: group) { $0.receipt }
+      batch.add(.update(value, at: path, by: method, ifMatch: tag), in: group) { try $0.receipt }
     }
 
     /// Adds a deletion.
     @discardableResult public mutating func delete(_ path: ODataPath, ifMatch tag: String? = nil) -> Part<ODataReceipt>
     {
-      batch.add(.delete(path, ifMatch: tag), in: group) { $0.receipt }
+      batch.add(.delete(path, ifMatch: tag), in: group) { try $0.receipt }
     }
 
     /// Returns the path of an entity that this change set creates.
@@ -111,7 +114,8 @@ public struct ODataBatch: Sendable {
 
 /// The results of a batch.
 public struct ODataBatchResult: Sendable {
-  let answers: [Int: ODataAnswer]
+  /// The answer to each request by its number; an error if its part of the response cannot be read.
+  let answers: ODataBatchAnswers
   let options: ServiceOptions
 
   /// Returns the result of a part.
@@ -124,8 +128,9 @@ public struct ODataBatchResult: Sendable {
         .notExecuted,
         "the service did not answer request \(part.id) of the batch, as after an earlier failure: set continuesOnError")
     }
-    try answer.check(options)
-    return try part.read(answer)
+    let received = try answer.get()
+    try received.check(options)
+    return try part.read(received)
   }
 }
 
@@ -154,158 +159,11 @@ extension OnlineODataProvider {
     let writer = ODataBatchWriter(entries: batch.entries, root: connection.root, format: format)
     request.httpBody = isJSON ? try writer.json() : try writer.multipart(boundary)
     let answer = try await connection.send(request)
-    let answers = isJSON ? try batch.answers(in: answer.json) : try batch.answers(in: answer)
+    var answers = isJSON ? try batch.answers(in: answer.json) : try batch.answers(in: answer)
+    for entry in batch.entries {
+      let url = try connection.root.url(entry.operation.path, [], format.version)
+      answers[entry.id] = answers[entry.id]?.map { $0.received(from: url) }
+    }
     return ODataBatchResult(answers: answers, options: options)
-  }
-}
-
-/// Writes a batch.
-struct ODataBatchWriter {
-  let entries: [ODataBatch.Entry]
-  let root: ODataRoot
-  let format: ODataFormat
-
-  /// OData 4.01 Protocol §11.7.7; V2: Batch Processing §2.
-  func multipart(_ boundary: String) throws -> Data {
-    var text = ""
-    for (index, entry) in entries.enumerated() {
-      let changes = entry.group.map { boundary.replacing("batch", with: "changeset") + "_\($0)" }
-      if let changes, index == 0 || entries[index - 1].group != entry.group {
-        text += "--\(boundary)\r\nContent-Type: multipart/mixed;boundary=\(changes)\r\n\r\n"
-      }
-      text += "--\(changes ?? boundary)\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n"
-      if changes != nil { text += "Content-ID: \(entry.id)\r\n" }
-      text += try "\r\n" + http(entry.operation)
-      if let changes, index == entries.count - 1 || entries[index + 1].group != entry.group {
-        text += "--\(changes)--\r\n"
-      }
-    }
-    return Data((text + "--\(boundary)--\r\n").utf8)
-  }
-
-  private func http(_ operation: ODataOperation) throws -> String {
-    let version = format.version
-    let url = try root.relative(operation.path, operation.options(version), version)
-    let body = try operation.body.map { try $0(format).json() }
-    var text = "\(operation.method(version).rawValue) \(url) HTTP/1.1\r\n"
-    for field in operation.fields(format) { text += try "\(field.name): \(checked(field.value))\r\n" }
-    if let body { text += "Content-Length: \(body.utf8.count)\r\n" }
-    return text + "\r\n" + (body ?? "") + "\r\n"
-  }
-
-  /// A line break in a tag would begin a field, or another request.
-  private func checked(_ value: String) throws(ODataError) -> String {
-    guard !value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) else {
-      throw ODataError(.invalidRequest, "a field of a batch's request has a control character: check ifMatch")
-    }
-    return value
-  }
-
-  /// OData 4.01 JSON Format §19.
-  func json() throws -> Data {
-    let requests = try entries.map { entry -> ODataJSON in
-      let (operation, version) = (entry.operation, format.version)
-      var request: [String: ODataJSON] = [
-        "id": .string("\(entry.id)"), "method": .string(operation.method(version).rawValue),
-        "url": .string(try root.relative(operation.path, operation.options(version), version)),
-        "headers": .object(
-          Dictionary(try operation.fields(format).map { ($0.name, .string(try checked($0.value))) }) { $1 }),
-      ]
-      if let body = operation.body { request["body"] = try body(format) }
-      if let group = entry.group { request["atomicityGroup"] = .string("g\(group)") }
-      let url = request["url"]?.text ?? ""
-      if url.hasPrefix("$"), let id = Int(url.dropFirst().prefix { $0.isNumber }) {
-        request["dependsOn"] = .array([.string("\(id)")])
-      }
-      return .object(request)
-    }
-    return Data(ODataJSON.object(["requests": .array(requests)]).json().utf8)
-  }
-}
-
-// MARK: - Answers
-
-extension ODataBatch {
-  /// Assigns the parts of a multipart response in their order. A change set that failed has one response instead of one
-  /// for each request.
-  func answers(in response: ODataAnswer) throws(ODataError) -> [Int: ODataAnswer] {
-    guard let boundary = Self.boundary(response.head.fields) else {
-      throw ODataError(.invalidResponse, "the answer to the batch is not multipart: check that the service has batches")
-    }
-    var answers: [Int: ODataAnswer] = [:]
-    var rest = entries[...]
-    for part in try Self.parts(of: Array(response.body)[...], boundary) {
-      guard let first = rest.first else { break }
-      let set = first.group == nil ? rest.prefix(1) : rest.prefix { $0.group == first.group }
-      rest = rest.dropFirst(set.count)
-      guard let inner = Self.boundary(part.fields) else {
-        let answer = try Self.answer(part)
-        for entry in set { answers[entry.id] = answer }
-        continue
-      }
-      let changes = try Self.parts(of: part.content, inner)
-      let named = Dictionary(changes.map { ($0.fields["Content-ID"], $0) }) { first, _ in first }
-      for (index, entry) in set.enumerated() where index < changes.count {
-        answers[entry.id] = try Self.answer(named["\(entry.id)"] ?? changes[index])
-      }
-      spread(&answers, over: set)
-    }
-    return answers
-  }
-
-  private static func boundary(_ fields: HTTPFields) -> String? {
-    guard let type = fields[.contentType].flatMap({ MediaType($0) }), type.type == "multipart" else { return nil }
-    return type.parameters["boundary"]
-  }
-
-  private static func parts(
-    of body: ArraySlice<UInt8>, _ boundary: String
-  ) throws(ODataError) -> [MultipartReader.Part] {
-    guard let parts = MultipartReader.parts(of: body, boundary: boundary) else {
-      throw ODataError(.invalidResponse, "the answer to the batch is cut off")
-    }
-    return parts
-  }
-
-  private static func answer(_ part: MultipartReader.Part) throws(ODataError) -> ODataAnswer {
-    guard let response = MultipartReader.response(in: part.content) else {
-      throw ODataError(.invalidResponse, "a part of the answer to the batch has no status line")
-    }
-    return ODataAnswer(head: response.head, body: Data(response.body))
-  }
-
-  /// Assigns the responses of a JSON batch. One for a whole group has the group's name as its identifier.
-  func answers(in json: ODataJSON) throws(ODataError) -> [Int: ODataAnswer] {
-    guard let responses = json["responses"]?.elements else {
-      throw ODataError(.invalidResponse, "the answer to the batch has no 'responses'")
-    }
-    guard responses.count <= entries.count else {
-      throw ODataError(
-        .invalidResponse, "the answer to the batch has \(responses.count) responses to \(entries.count) requests")
-    }
-    let groups = Dictionary(grouping: entries.filter { $0.group != nil }, by: \.group).values
-    var named = Dictionary(uniqueKeysWithValues: entries.map { ("\($0.id)", [$0]) })
-    for set in groups { if let group = set[0].group { named["g\(group)"] = set } }
-    var answers: [Int: ODataAnswer] = [:]
-    for response in responses {
-      guard let status = response["status"]?.text.flatMap({ Int($0) }), let id = response["id"]?.text else { continue }
-      var head = ResponseHead(status: HTTPStatus(status))
-      if case .object(let fields)? = response["headers"] {
-        for (name, value) in fields {
-          if let name = try? FieldName(name) { head.fields.appendReceived(name, value.text ?? "") }
-        }
-      }
-      let body = response["body"].map { Data(($0.text ?? $0.json()).utf8) } ?? Data()
-      let answer = ODataAnswer(head: head, body: body)
-      for entry in named.removeValue(forKey: id) ?? [] { answers[entry.id] = answer }
-    }
-    for set in groups { spread(&answers, over: set) }
-    return answers
-  }
-
-  /// Gives the error of a change set even to those of its requests that the service did not answer: they were undone.
-  private func spread(_ answers: inout [Int: ODataAnswer], over set: some Collection<Entry>) {
-    guard let failed = set.compactMap({ answers[$0.id] }).first(where: { $0.head.status.code >= 400 }) else { return }
-    for entry in set where answers[entry.id] == nil { answers[entry.id] = failed }
   }
 }

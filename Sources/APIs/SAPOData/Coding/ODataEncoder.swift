@@ -21,6 +21,7 @@ struct ODataEncoder: Encoder, SingleValueEncodingContainer {
     func member(_ name: String) -> Node {
       let node = Node()
       guard case .members(var members) = content else { return node }
+      content = .value(.null)  // the only reference, so that the dictionary is not copied
       members[name] = node
       content = .members(members)
       return node

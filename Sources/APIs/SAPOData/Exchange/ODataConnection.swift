@@ -34,13 +34,19 @@ struct ODataConnection: Sendable {
     return request
   }
 
-  /// Sends a request, and collects its body.
+  /// Sends a request, and collects its body. A change has to be answered by the service itself.
   func send(_ request: URLRequest, uploading upload: SAPURLSessionTask.Upload? = nil) async throws -> ODataAnswer {
     let (bytes, head) = try await open(request, uploading: upload)
-    let body = try await collect(bytes, upTo: options.limits.responseBytes)
-    let answer = ODataAnswer(head: head, body: body, url: request.url)
+    var answer = ODataAnswer(head: head, body: Data(), url: request.url)
+    do { answer.body = try await collect(bytes, upTo: options.limits.responseBytes) } catch {
+      guard head.status == .created, bytes.task.objection(to: head.fields, body: Data()) == nil else { throw error }
+      throw ODataError(notReading: error, try answer.receipt)
+    }
     tracing.trace(answer, to: request)
     try answer.check(options)
+    if request.httpMethod != "GET", let objection = bytes.task.objection(to: head.fields, body: answer.body) {
+      throw ODataError.unconfirmed(objection)
+    }
     return answer
   }
 

@@ -1,3 +1,5 @@
+import MartletSemantics
+
 /// An entity that a service has sent: the caller's value, and what the service says about it.
 public struct ODataEntity<Value: Sendable>: Sendable {
   /// The value.
@@ -22,7 +24,7 @@ public struct ODataPage<Value: Sendable>: Sendable {
   public let removed: [ODataRemoval]
   /// The number of all entities, if the query asked for it.
   public let count: Int?
-  /// The link to the next page; nil on the last one.
+  /// The link to the next page, resolved against the URL of the request; nil on the last one.
   public let nextLink: ODataLink?
   /// The link to later changes, on the last page.
   public let deltaLink: ODataLink?
@@ -84,8 +86,13 @@ extension ODataJSON {
     }
   }
 
-  func page<Value: Decodable & Sendable>(_ type: Value.Type) throws -> ODataPage<Value> {
+  /// Reads a page.
+  ///
+  /// - Parameter request: the URL of the request, for relative links; nil leaves them as they are.
+  func page<Value: Decodable & Sendable>(_ type: Value.Type, at request: URL?) throws -> ODataPage<Value> {
     let content = unwrapped
+    let base = content.base(at: request)
+    let link = { (json: ODataJSON?) in json?.text.map { ODataLink(resolving: $0, against: base) } }
     guard let elements = (content.elements ?? content["value"]?.elements)?.filter({ !$0.isLink }) else {
       throw ODataError(.invalidResponse, "the response has no list of entities: use entity(_:at:_:) for one of them")
     }
@@ -94,8 +101,16 @@ extension ODataJSON {
       entities: try elements.filter { !$0.isRemoved }.map { try $0.entity(type) },
       removed: removed.map(\.removal),
       count: (content["__count"] ?? content.annotation("count"))?.text.flatMap { Int($0) },
-      nextLink: (content["__next"] ?? content.annotation("nextLink"))?.text.map(ODataLink.init),
-      deltaLink: (content["__delta"] ?? content.annotation("deltaLink"))?.text.map(ODataLink.init))
+      nextLink: link(content["__next"] ?? content.annotation("nextLink")),
+      deltaLink: link(content["__delta"] ?? content.annotation("deltaLink")))
+  }
+
+  /// Returns the URL for relative links: that of the payload's context, otherwise that of the request (OData 4.01 JSON
+  /// Format §4.3). nil if the context has another origin, as behind a proxy: then links belong to the service's root.
+  private func base(at request: URL?) -> URL? {
+    guard let request, let context = annotation("context")?.text else { return request }
+    guard let base = URL(reference: context, relativeTo: request) else { return request }
+    return Origin(base) == Origin(request) ? base : nil
   }
 
   /// V4.01 marks a removed entity with `@removed`, V4.0 by its context.

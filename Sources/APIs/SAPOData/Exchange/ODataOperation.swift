@@ -115,8 +115,15 @@ public enum ODataUpdate: Sendable, Hashable, CaseIterable {
 struct ODataAnswer: Sendable {
   var head: ResponseHead
   var body: Data
-  /// Where the request went; nil in a batch.
+  /// The URL of the request.
   var url: URL?
+
+  /// Returns the answer to a request for this URL.
+  func received(from url: URL) -> ODataAnswer {
+    var copy = self
+    copy.url = url
+    return copy
+  }
 
   /// The payload; null for a 204, which has none (OData 4.01 Protocol §9.1.4).
   var json: ODataJSON {
@@ -131,13 +138,55 @@ struct ODataAnswer: Sendable {
     try json.unwrapped.entity(type, etag: head.fields[.eTag])
   }
 
+  func page<Value: Decodable & Sendable>(_ type: Value.Type) throws -> ODataPage<Value> {
+    try json.page(type, at: url)
+  }
+
+  // MARK: - Changes
+
+  /// The payload of the answer to a change; nil if it has none, or is in Atom.
+  ///
+  /// The status alone says nothing, because a login page has 200, too. So the answer has to be one that OData allows:
+  /// 204, or 200 or 201 with an object or without content (OData 4.01 Protocol §9.1, §11.4; V2 Operations).
+  ///
+  /// - Throws: `ODataError` for any other answer.
+  private func confirmed() throws(ODataError) -> ODataJSON? {
+    guard [.ok, .created, .noContent].contains(head.status) else {
+      throw ODataError(.invalidResponse, "unexpected status \(head.statusText): the service did not confirm the change")
+    }
+    guard !body.isEmpty else { return nil }
+    let subtype = head.fields[.contentType].flatMap { MediaType($0) }?.subtype ?? ""
+    let isXML = subtype == "xml" || subtype.hasSuffix("+xml") && subtype != "xhtml+xml"
+    if isXML, ODataErrorPayload(body: body) == nil { return nil }
+    guard let json = try? ODataJSON(body: body), case .object = json else {
+      throw .unconfirmed("the answer is not OData (\(subtype.isEmpty ? "without a type" : subtype.printable))")
+    }
+    return json
+  }
+
+  /// What the service says about a change.
+  ///
+  /// - Throws: `ODataError` if it did not confirm the change.
   var receipt: ODataReceipt {
-    let payload = try? json.unwrapped
+    get throws(ODataError) { receipt(try confirmed()) }
+  }
+
+  private func receipt(_ payload: ODataJSON?) -> ODataReceipt {
+    let payload = payload?.unwrapped
     let link = head.fields["OData-EntityId"] ?? head.fields[.location]
     return ODataReceipt(
       status: head.status,
       etag: (payload?["__metadata"]?["etag"] ?? payload?.annotation("etag"))?.text ?? head.fields[.eTag],
       location: link.map(ODataLink.init), messages: head.sapMessages)
+  }
+
+  /// Reads the result of a change.
+  ///
+  /// - Throws: `ODataError` if the service did not confirm the change; ``ODataError/Kind/resultNotRead`` with a receipt
+  ///   if it did.
+  func result<Value>(_ read: (ODataAnswer) throws -> Value) throws -> Value {
+    let payload = try confirmed()
+    do { return try read(self) } catch { throw ODataError(notReading: error, receipt(payload)) }
   }
 
   /// Throws the error that the response is.

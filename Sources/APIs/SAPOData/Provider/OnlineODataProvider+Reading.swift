@@ -9,7 +9,7 @@ extension OnlineODataProvider {
   @concurrent public func page<Value: Decodable & Sendable>(
     of type: Value.Type, in path: ODataPath, _ query: ODataQuery = ODataQuery()
   ) async throws -> ODataPage<Value> {
-    try await connection().send(ODataOperation(.get, path, query)).json.page(type)
+    try await connection().send(ODataOperation(.get, path, query)).page(type)
   }
 
   /// Returns the pages of a set, which are read as they are iterated: the service's links to next pages are followed,
@@ -91,14 +91,20 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
 
   /// Reads all pages, and returns their entities.
   ///
-  /// - Parameter limit: the maximum number of entities; more are an error, ``ODataError/Kind/tooManyPages``.
+  /// - Parameter limit: the maximum number of entities; more are an error, ``ODataError/Kind/tooManyPages``. So are
+  ///   more empty pages with a link to the next one.
   @concurrent public func collect(upTo limit: Int) async throws -> [ODataEntity<Value>] {
     var entities: [ODataEntity<Value>] = []
+    var emptyPages = 0
     for try await page in self {
       guard entities.count + page.entities.count <= limit else {
         throw ODataError(.tooManyPages, "there are more than \(limit) entities: filter, or iterate over the pages")
       }
       entities += page.entities
+      if page.entities.isEmpty, page.removed.isEmpty, page.nextLink != nil { emptyPages += 1 }
+      guard emptyPages <= limit else {
+        throw ODataError(.tooManyPages, "there are more than \(limit) empty pages: iterate over the pages, or filter")
+      }
     }
     return entities
   }
@@ -141,10 +147,10 @@ public struct ODataPages<Value: Decodable & Sendable>: AsyncSequence, Sendable {
       _ pages: ODataPages, _ link: ODataLink?, _ connection: ODataConnection
     ) async throws -> ODataPage<Value> {
       let operation = pages.operation
-      guard let link else { return try await connection.send(operation).json.page(Value.self) }
+      guard let link else { return try await connection.send(operation).page(Value.self) }
       let fields = operation.fields(connection.format)
       let request = try connection.makeRequest(.get, connection.root.url(link), fields)
-      return try await connection.send(request).json.page(Value.self)
+      return try await connection.send(request).page(Value.self)
     }
   }
 }

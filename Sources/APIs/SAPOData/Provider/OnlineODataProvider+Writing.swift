@@ -1,6 +1,9 @@
 import MartletSemantics
 
 // Changes. A service whose entities have tags wants `ifMatch`: the tag that was read, or `*` for any.
+//
+// A change has succeeded only if the service itself confirms it in a form that OData has. After a login page, a
+// redirect to another server, or an error with status 200, these methods throw.
 extension OnlineODataProvider {
   /// Creates an entity. Values that are nested in it are created with it, if the service has deep inserts.
   ///
@@ -15,13 +18,19 @@ extension OnlineODataProvider {
 
   /// Creates an entity, and returns it as the service has stored it. If the service answers without it, it is read by
   /// its location.
+  ///
+  /// - Throws: ``ODataError/Kind/resultNotRead`` if the entity was created and cannot be read. Do not create it again:
+  ///   the error's ``ODataError/receipt`` has its location.
   @concurrent public func create<Value: Decodable & Sendable>(
     _ value: some Encodable & Sendable, in path: ODataPath, returning type: Value.Type
   ) async throws -> ODataEntity<Value> {
     let connection = try connection()
     let answer = try await connection.send(.create(value, in: path, returnsEntity: true))
-    guard answer.body.isEmpty, let location = answer.receipt.location else { return try answer.entity(type) }
-    return try await connection.send(ODataOperation(.get, ODataPath(location))).entity(type)
+    let receipt = try answer.receipt
+    guard answer.body.isEmpty, let location = receipt.location else { return try answer.result { try $0.entity(type) } }
+    do { return try await connection.send(ODataOperation(.get, ODataPath(location))).entity(type) } catch {
+      throw ODataError(notReading: error, receipt)
+    }
   }
 
   /// Updates an entity.
@@ -64,7 +73,7 @@ extension OnlineODataProvider {
     _ name: String, _ parameters: KeyValuePairs<String, ODataLiteral> = [:], on path: ODataPath = .root,
     ifMatch tag: String? = nil, returning type: Value.Type
   ) async throws -> Value {
-    try await action(name, parameters, path, tag).json.result(type, of: name)
+    try await action(name, parameters, path, tag).result { try $0.json.result(type, of: name) }
   }
 
   /// Runs an action without a result, or ignores the result.

@@ -89,7 +89,8 @@ public final class OnlineODataProvider: Sendable {
   /// Fetches a CSRF token now, so that the first change need not. The session's `CSRFTokenObserver` keeps the token; it
   /// fetches one by itself, too. Does nothing if ``ServiceOptions/requiresToken`` is empty, or the service issues none.
   ///
-  /// - Throws: ``ODataError/Kind/tokenRequired`` if the service issues a token and the session has no such observer.
+  /// - Throws: ``ODataError/Kind/tokenRequired`` if the service issues a token and the session has no such observer;
+  ///   ``ODataError/Kind/invalidResponse`` if the answer is not the service's, but a login page.
   @concurrent public func acquireToken() async throws {
     let connection = try connection()
     let field = connection.options.requiresToken
@@ -97,14 +98,17 @@ public final class OnlineODataProvider: Sendable {
     let fields = [(field, "Fetch"), ("Cache-Control", "no-cache")]  // A token in a stored response is outdated.
     let answer = try await connection.send(ODataOperation(.get, .root, fields: fields))
     let token = (try? FieldName(field)).flatMap { answer.head.fields[$0] }
+    if token == nil, (try? answer.receipt) == nil {
+      throw ODataError(.invalidResponse, "the answer is not the service's, but perhaps a login page: sign in first")
+    }
     let hasObserver = connection.session.observers.contains { $0 is CSRFTokenObserver }
     if token != nil, !hasObserver { throw ODataError(.tokenRequired, ODataConnection.tokenRemedy) }
   }
 
   /// The session and the options, as they are now.
   func connection() throws(ODataError) -> ODataConnection {
-    let root = try ODataRoot(serviceRoot)
     let state = state.withLock { $0 }
+    let root = try ODataRoot(serviceRoot, followsLinksByPath: state.serviceOptions.followsLinksByPath)
     guard let session = state.session else {
       throw ODataError(.invalidRequest, "the provider has no session: set sapURLSession")
     }
@@ -131,6 +135,11 @@ public struct ServiceOptions: Sendable {
   public var requiresToken = "X-CSRF-Token"
   /// The format of batches; multipart by default. (Not in SAP's class.)
   public var batchFormat = BatchFormat.multipart
+  /// Whether of a service's link with another origin only path and query are used, with the origin of the service's
+  /// root. For a service behind a proxy that does not translate the URLs in responses, so that they begin with `http`
+  /// or an inner host. False by default: such a link is an error, ``ODataError/Kind/foreignLink``. (Not in SAP's
+  /// class.)
+  public var followsLinksByPath = false
   /// The limits of the client. (Not in SAP's class.)
   public var limits = Limits()
 

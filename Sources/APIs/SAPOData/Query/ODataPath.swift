@@ -8,7 +8,8 @@ import MartletSemantics
 /// // Orders(42)/Items(Order=42,Item='7')
 /// ```
 ///
-/// Names and keys are percent-encoded, a slash in a key too.
+/// Names and keys are percent-encoded, a slash in a key too. A name `.` or `..` would leave the service's root: a
+/// request for it fails with ``ODataError/Kind/invalidRequest``.
 public struct ODataPath: Sendable, Hashable, ExpressibleByStringLiteral {
   /// The encoded segments for each version, without a slash at the beginning.
   private var v2 = ""
@@ -54,7 +55,14 @@ public struct ODataPath: Sendable, Hashable, ExpressibleByStringLiteral {
     return copy
   }
 
-  func text(_ version: ODataVersion) -> String { version == .v2 ? v2 : v4 }
+  /// - Throws: `ODataError` if a segment is `.` or `..`.
+  func text(_ version: ODataVersion) throws(ODataError) -> String {
+    let text = version == .v2 ? v2 : v4
+    guard !text.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+      throw ODataError(.invalidRequest, "a name in the path is '.' or '..', which would leave the service's root")
+    }
+    return text
+  }
 }
 
 /// A link as a service wrote it: of an entity, a next page, or the changes since a read. It can be stored.
@@ -64,6 +72,13 @@ public struct ODataLink: Sendable, Hashable, Codable, RawRepresentable {
 
   /// Makes a link from a text that was stored.
   public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Makes a link of a response; a relative one is resolved.
+  init(resolving text: String, against base: URL?) {
+    let isRelative = URL(text: text).map { $0.scheme == nil } ?? false
+    let url = base.flatMap { isRelative ? URL(reference: text, relativeTo: $0) : nil }
+    rawValue = url?.absoluteString ?? text
+  }
 }
 
 /// The root of a service, and the URLs below it.
@@ -72,9 +87,11 @@ struct ODataRoot: Sendable {
   /// The query of the root, such as `sap-client=100`, which every request keeps.
   private let query: String?
   private let origin: Origin
+  private let followsLinksByPath: Bool
 
   /// - Throws: `ODataError` if the URL is not http or https.
-  init(_ root: URL) throws(ODataError) {
+  init(_ root: URL, followsLinksByPath: Bool = false) throws(ODataError) {
+    self.followsLinksByPath = followsLinksByPath
     guard let origin = Origin(root), let parts = URLComponents(url: root, resolvingAgainstBaseURL: true) else {
       throw ODataError(.invalidRequest, "the root of a service must be an http or https URL with a host")
     }
@@ -93,34 +110,52 @@ struct ODataRoot: Sendable {
       (address, queries) = (text[0], Array(text.dropFirst()))
     }
     let query = (queries + options).joined(separator: "&")
-    guard let url = URL(string: address + path.text(version) + (query.isEmpty ? "" : "?" + query)) else {
+    guard let url = URL(string: try address + path.text(version) + (query.isEmpty ? "" : "?" + query)) else {
       throw ODataError(.invalidRequest, "the path and the options make no URL: check custom options")
     }
     return url
   }
 
-  /// Returns the URL of a link, with the root's query if it lacks that.
+  /// Returns the URL of a link, with those options of the root's query that it lacks.
   ///
   /// - Throws: `ODataError` if it leads to another origin.
-  func url(_ link: ODataLink, from page: URL? = nil) throws(ODataError) -> URL {
+  func url(_ link: ODataLink) throws(ODataError) -> URL {
     // A relative link belongs to the service's root, and one that begins with a slash to the host.
-    guard let url = URL(string: link.rawValue, relativeTo: URL(string: base))?.absoluteURL else {
+    guard let base = URL(string: base), var url = URL(reference: link.rawValue, relativeTo: base) else {
       throw ODataError(.invalidResponse, "a link of the service is not a URL")
     }
+    if followsLinksByPath, Origin(url) != nil, Origin(url) != origin { url = moved(url, to: base) }
     guard Origin(url) == origin else {
       throw ODataError(
         .foreignLink,
         "a link of the service leads to another origin than \(origin): if a proxy is in between, let it translate the "
-          + "URLs in responses, or read by top and skip")
+          + "URLs in responses, or set serviceOptions.followsLinksByPath")
     }
-    guard let query, url.query(percentEncoded: true)?.contains(query) != true else { return url }
-    let separator = url.query(percentEncoded: true) == nil ? "?" : "&"
-    return URL(string: url.absoluteString.prefix { $0 != "#" } + separator + query) ?? url
+    let own = url.query(percentEncoded: true)
+    let names = Set((own ?? "").split(separator: "&").map(Self.name))
+    let missing = (query ?? "").split(separator: "&").filter { !names.contains(Self.name($0)) }
+    guard !missing.isEmpty else { return url }
+    let separator = own == nil ? "?" : "&"
+    let text = url.absoluteString.prefix { $0 != "#" } + separator + missing.joined(separator: "&")
+    return URL(string: String(text)) ?? url
+  }
+
+  /// The name of an option in a query.
+  private static func name(_ option: Substring) -> String {
+    PercentEncoding.form.decode(option.prefix { $0 != "=" })
+  }
+
+  /// Returns path and query of a link with the origin of the root.
+  private func moved(_ url: URL, to base: URL) -> URL {
+    guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true) else { return url }
+    parts.percentEncodedPath = url.path(percentEncoded: true)
+    parts.percentEncodedQuery = url.query(percentEncoded: true)
+    return parts.url ?? url
   }
 
   /// Returns the URL as a batch names it: relative to the root, without the root's query.
   func relative(_ path: ODataPath, _ options: [String], _ version: ODataVersion) throws(ODataError) -> String {
     if path.link != nil { return try url(path, options, version).absoluteString }
-    return path.text(version) + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
+    return try path.text(version) + (options.isEmpty ? "" : "?" + options.joined(separator: "&"))
   }
 }

@@ -33,19 +33,20 @@ public struct ODataDay: Sendable, Hashable, Comparable {
 
 /// A time of day without a date: `Edm.TimeOfDay` of V4, `Edm.Time` of V2.
 public struct ODataTime: Sendable, Hashable, Comparable {
-  /// The time since midnight: at least zero, less than 24 hours.
+  /// The time since midnight: at least zero, at most 24 hours, the end of the day. OData's own types end before that,
+  /// but back ends of SAP send `24:00:00` and `PT24H`.
   public let sinceMidnight: Duration
 
   /// Makes a time; nil outside of one day.
   public init?(sinceMidnight: Duration) {
-    guard sinceMidnight >= .zero, sinceMidnight < .seconds(86_400) else { return nil }
+    guard sinceMidnight >= .zero, sinceMidnight <= .seconds(86_400) else { return nil }
     self.sinceMidnight = sinceMidnight
   }
 
-  /// Makes a time; nil if there is no such time.
+  /// Makes a time; nil if there is no such time. 24:00:00 is the end of the day.
   public init?(hour: Int, minute: Int, second: Int = 0) {
-    guard (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second) else { return nil }
-    sinceMidnight = .seconds(hour * 3600 + minute * 60 + second)
+    guard (0...24).contains(hour), (0...59).contains(minute), (0...59).contains(second) else { return nil }
+    self.init(sinceMidnight: .seconds(hour * 3600 + minute * 60 + second))
   }
 
   public static func < (left: Self, right: Self) -> Bool { left.sinceMidnight < right.sinceMidnight }
@@ -123,8 +124,14 @@ enum ODataTimeText {
   private static let years: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
   /// Reads any of the forms of a date and time, or a day. Years outside of 0 to 9999 are refused, and so are offsets
-  /// of a day or more.
+  /// of a day or more. The time 24:00:00 is the beginning of the next day (ISO 8601).
   static func readDate(_ text: String) -> ODataDateTimeOffset? {
+    if text.utf8.dropFirst(10).starts(with: "T24:00".utf8) {
+      let isEndOfDay = text.dropFirst(13).prefix { !"Z+-".contains($0) }.allSatisfy { ":0.".contains($0) }
+      guard isEndOfDay, var day = readDate(text.prefix(11) + "00" + text.dropFirst(13)) else { return nil }
+      day.date += 86_400
+      return day.date.timeIntervalSince1970 * 1000 <= Double(years.upperBound) ? day : nil
+    }
     if text.hasPrefix("/Date("), text.hasSuffix(")/") {
       let inner = text.dropFirst(6).dropLast(2)
       let sign = inner.dropFirst().firstIndex { $0 == "+" || $0 == "-" }

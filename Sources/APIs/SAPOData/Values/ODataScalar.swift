@@ -28,9 +28,23 @@ protocol ODataScalar {
   func json(_ format: ODataFormat) -> ODataJSON
 }
 
+extension ODataJSON {
+  /// The text of a number as JSON has it, without a plus sign and zeros before it: `+1.5` and `0012.30` are numbers of
+  /// OData's grammar (4.01 ABNF, `decimalValue`). nil for anything else.
+  fileprivate var numberText: String? {
+    guard let text else { return nil }
+    let isNegative = text.hasPrefix("-")
+    let digits = isNegative || text.hasPrefix("+") ? text.dropFirst() : text[...]
+    let short = digits.drop { $0 == "0" }
+    let number = (isNegative ? "-" : "") + (short.first?.isNumber == true ? short : "0" + short)
+    guard digits.first?.isNumber == true, JSONSyntax.fault(in: number.utf8) == nil else { return nil }
+    return number
+  }
+}
+
 extension ODataScalar where Self: FixedWidthInteger {
   static func reading(_ json: ODataJSON) -> Self? {
-    guard let text = json.text else { return nil }
+    guard let text = json.numberText else { return nil }
     if let number = Self(text) { return number }
     // 7.0 is a whole number, too
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -67,9 +81,7 @@ extension Decimal: ODataScalar {
   static let digits = 38
 
   static func reading(_ json: ODataJSON) -> Decimal? {
-    guard let text = json.text, JSONSyntax.fault(in: text.utf8) == nil,
-      text.first?.isNumber == true || text.first == "-"
-    else { return nil }
+    guard let text = json.numberText else { return nil }
     let significant = text.prefix { $0 != "e" && $0 != "E" }.filter(\.isNumber).drop { $0 == "0" }
     return significant.count <= digits ? Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")) : nil
   }
@@ -83,8 +95,7 @@ extension Double: ODataScalar {
     case "INF"?, "Infinity"?: .infinity
     case "-INF"?, "-Infinity"?: -.infinity
     case "NaN"?: .nan
-    case let text?: Double(text).flatMap { $0.isFinite ? $0 : nil }
-    case nil: nil
+    default: json.numberText.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
     }
   }
 
@@ -125,7 +136,7 @@ extension UUID: ODataScalar {
 }
 
 extension URL: ODataScalar {
-  static func reading(_ json: ODataJSON) -> URL? { json.text.flatMap { URL(string: $0) } }
+  static func reading(_ json: ODataJSON) -> URL? { json.text.flatMap { URL(text: $0) } }
   func json(_ format: ODataFormat) -> ODataJSON { .string(absoluteString) }
 }
 

@@ -3,10 +3,10 @@ package enum MultipartReader {
   /// A part: its fields, and what follows the empty line after them.
   package typealias Part = (fields: HTTPFields, content: ArraySlice<UInt8>)
 
-  /// Splits a body at its delimiters. What stands before the first and after the last one is ignored. Lines may also
-  /// end without CR.
+  /// Splits a body at its delimiters. What stands before the first and after the closing one is ignored. Lines may also
+  /// end without CR. Without a closing delimiter, the last part ends with the body.
   ///
-  /// - Returns: nil if the closing delimiter is missing.
+  /// - Returns: nil if there is no delimiter.
   package static func parts(of body: ArraySlice<UInt8>, boundary: String) -> [Part]? {
     let delimiter = Array("--\(boundary)".utf8)
     let closing = delimiter + Array("--".utf8)
@@ -27,7 +27,8 @@ package enum MultipartReader {
       }
       index = end
     }
-    return nil
+    guard let start else { return nil }
+    return parts + [fields(in: body[start...])]
   }
 
   /// The line break before a delimiter belongs to the delimiter.
@@ -35,21 +36,25 @@ package enum MultipartReader {
     bytes.last == 10 ? bytes.dropLast(bytes.dropLast().last == 13 ? 2 : 1) : bytes
   }
 
-  /// Reads a response (RFC 9112 §4): its head, and its body, which ends with the bytes, or earlier if its length says
-  /// so.
+  /// Reads a response (RFC 9112 §4): its head, and its body, which ends with the bytes. Its length only decides whether
+  /// line breaks at the end belong to it: it may be wrong, as after a conversion of the text. Empty lines before the
+  /// status line are ignored (§2.2).
   ///
   /// - Returns: nil if there is no status line.
   package static func response(in bytes: ArraySlice<UInt8>) -> (head: ResponseHead, body: ArraySlice<UInt8>)? {
+    let bytes = bytes.drop { $0 == 10 || $0 == 13 }
     let lineEnd = bytes.firstIndex(of: 10) ?? bytes.endIndex
     let words = String(decoding: bytes[..<lineEnd], as: UTF8.self).split(separator: " ", maxSplits: 2)
     guard words.count >= 2, words[0].hasPrefix("HTTP/"), let status = Int(words[1].prefix { !$0.isWhitespace }),
       (100...599).contains(status)
     else { return nil }
     let (fields, content) = fields(in: bytes[lineEnd...].dropFirst())
-    let length = fields[.contentLength].flatMap { Int($0) } ?? content.count
+    let length = fields[.contentLength].flatMap { Int($0) } ?? 0
+    var body = content
+    while body.count > length, body.last == 10 || body.last == 13 { body.removeLast() }
     var head = ResponseHead(status: HTTPStatus(status), fields: fields)
     head.reason = words.count > 2 ? String(ASCII.trimmed(words[2].prefix { $0 != "\r" })) : ""
-    return (head, content.prefix(max(0, length)))
+    return (head, body)
   }
 
   /// Reads field lines up to the empty line. Lines that are none are ignored.

@@ -242,9 +242,59 @@ struct ServiceErrorTests {
     #expect(ResponseHead(status: .ok, fields: ["sap-message": "no JSON"]).sapMessages.isEmpty)
   }
 
-  @Test func aSuccessOrARedirectIsNoError() {
-    #expect(ODataServiceError(ResponseHead(status: .ok), body: Data(#"{"error":{"message":"x"}}"#.utf8)) == nil)
-    #expect(ODataServiceError(ResponseHead(status: .found), body: Data()) == nil)
+  @Test(
+    arguments: [
+      (200, #"{"error":{"code":"A/1"}}"#, "200 OK"), (200, #"{"error":{"message":"x"}}"#, "x"),
+      (201, "\u{FEFF} { \"odata.error\" : {\"message\":{\"value\":\"x\"}}}", "x"),
+      (200, #"{"error":{"message":"x"},"ID":1}"#, nil), (200, #"{"error":{}}"#, nil), (200, #"{"error":null}"#, nil),
+      (200, #"{"ID":1}"#, nil), (200, #"[{"error":{"message":"x"}}]"#, nil), (200, "", nil),
+      (302, #"{"error":{"message":"x"}}"#, nil), (302, "", nil),
+    ])
+  func aSuccessWhoseContentIsNothingButAnErrorIsOne(_ status: Int, _ body: String, _ message: String?) {
+    let error = ODataServiceError(ResponseHead(status: HTTPStatus(status)), body: Data(body.utf8))
+
+    #expect(error?.message == message)
+  }
+
+  @Test(
+    arguments: [
+      #"{"error":{"code":"A\u0007","message":"one\ntwo\u202E\u009B","details":[{"message":"\u001B[31mred"}]}}"#,
+      "<error><code>A\u{7F}</code><message>one\ntwo\u{202E}\u{9B}</message>"
+        + "<details><detail><message>\u{7F}[31mred</message></detail></details></error>",
+    ])
+  func textsOfAServiceAreShownInASafeForm(_ body: String) throws {
+    let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: Data(body.utf8)))
+
+    #expect(error.message == "one two\u{FFFD} ")
+    #expect(error.description == "one two\u{FFFD}  (400 Bad Request, A )")
+    #expect(error.details.map(\.message) == [" [31mred"])
+    let text = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: Data("a\u{7F}\u{202E}b".utf8)))
+    #expect(text.errorDescription == "a \u{FFFD}b")
+  }
+
+  /// With 100,000 details of 50 bytes each, at the place of V2 or V4, and in XML.
+  @Test(arguments: [
+    (#"{"error":{"code":"A","message":"Many","details":["#, #"{"code":"B","message":"#, "},", "]}}"),
+    (
+      #"{"error":{"code":"A","message":"Many","innererror":{"errordetails":["#, #"{"code":"B","message":"#, "},", "]}}}"
+    ),
+    (
+      "<error><code>A</code><message>Many</message><details>", "<detail><code>B</code><message>",
+      "</message></detail>", "</details></error>"
+    ),
+  ])
+  func ofManyDetailsTheFirstOnesAreRead(_ start: String, _ before: String, _ after: String, _ end: String) throws {
+    let isXML = start.hasPrefix("<")
+    let details = (0..<100_000).map { before + (isXML ? "number \($0)" : #""number \#($0)""#) + after }.joined()
+    let body = start + (isXML ? details : String(details.dropLast())) + end
+
+    let error = try #require(ODataServiceError(ResponseHead(status: .badRequest), body: Data(body.utf8)))
+
+    #expect(error.message == "Many")
+    #expect(error.code == "A")
+    #expect((1_000..<20_000).contains(error.details.count))
+    #expect(error.details.prefix(2).map(\.message) == ["number 0", "number 1"])
+    #expect(error.details.dropLast().allSatisfy { $0.code == "B" && $0.message.hasPrefix("number ") })
   }
 
   @Test func whatHoldsNoErrorDoesNotDecode() {

@@ -27,7 +27,8 @@ struct MultipartReaderTests {
       contents: ["--bc\r\n--b-"]),
     Case(testDescription: "a part without content", body: "--b\r\nA: 1\r\n\r\n--b--", contents: [""]),
     Case(testDescription: "no parts", body: "--b--", contents: []),
-    Case(testDescription: "no closing delimiter", body: "--b\r\n\r\none\r\n--b\r\n", contents: nil),
+    Case(testDescription: "no closing delimiter", body: "--b\r\n\r\none\r\n--b\r\n\r\ntw", contents: ["one", "tw"]),
+    Case(testDescription: "no delimiter", body: "--c\r\n\r\none\r\n--c--", contents: nil),
     Case(testDescription: "nothing", body: "", contents: nil),
   ]
 
@@ -52,7 +53,10 @@ struct MultipartReaderTests {
       ("HTTP/1.1 200 OK\r\nA: 1\r\n\r\nbody", 200, "body"), ("HTTP/1.1 204\r\n\r\n", 204, ""),
       ("HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno\r\n", 404, "no"),
       ("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort", 200, "short"),
-      ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", 200, ""),
+      ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", 200, "x"),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nlong\r\n", 200, "long"),
+      ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nx\r\n\r\n", 200, "x\r\n"),
+      ("\r\n\nHTTP/1.1 204\r\n\r\n\r\n", 204, ""),
     ])
   func responseInAPartIsRead(text: String, status: Int, body: String) {
     let response = MultipartReader.response(in: Array(text.utf8)[...])

@@ -66,14 +66,17 @@ package final class LogUpload: LogHandler, Sendable {
     var request = URLRequest(url: url)
     request.httpMethod = SAPURLSession.HTTPMethod.post
     request.setValue("text/plain;charset=utf-8", forHTTPHeaderField: SAPURLSession.HTTPHeader.contentType)
-    let (data, response): (Data, URLResponse)
-    do { (data, response) = try await session.upload(for: request, from: lines) } catch {
+    let (data, response, task): (Data, URLResponse, SAPURLSessionTask)
+    do { (data, response, task) = try await session.answer(to: request, uploading: lines) } catch {
       throw SAPcpmsLogUploaderError.networkError(error: error, httpStatuscode: nil, response: nil)
     }
     let head = response as? HTTPURLResponse
     if let login = head.flatMap({ SAPLoginRequiredError($0) }) { throw login }
     switch head?.statusCode {
-    case 204?: break
+    case 204?:
+      do { try task.checkConfirmation(response, data) } catch {
+        throw SAPcpmsLogUploaderError.networkError(error: error, httpStatuscode: 204, response: nil)
+      }
     case 400?: throw SAPcpmsLogUploaderError.damagedLogFiles
     case 403?: throw SAPcpmsLogUploaderError.configurationNotEnabled
     case let status:

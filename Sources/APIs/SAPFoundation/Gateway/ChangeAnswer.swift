@@ -1,0 +1,65 @@
+package import MartletSemantics
+import MartletURLSession
+
+/// Decides whether a successful response to a change is the service's own answer. All SAP modules ask it before they
+/// report that something was created, stored, deleted, registered or uploaded.
+///
+/// A status says nothing. When a session has ended, a login page arrives with status 200, or after a redirect that made
+/// a GET of the POST. What the change's own protocol requires of an answer comes on top: OData's payload, or 204.
+enum ChangeAnswer {
+  /// Returns why a response with a 2xx status does not confirm a change, for messages; nil if it may confirm it.
+  ///
+  /// - Parameters:
+  ///   - redirected: the request that was redirected, perhaps several times; nil without a redirect.
+  ///   - last: the request that the response belongs to; nil if it did not come over the network.
+  ///   - fields: the fields of the response.
+  ///   - body: its body.
+  static func objection(
+    redirected: RequestHead?, last: RequestHead?, fields: HTTPFields, body: Data
+  ) -> String? {
+    if let redirected, let last {
+      if Origin(redirected.url) != Origin(last.url) {
+        return "the request was redirected to another server, as to a login page"
+      }
+      if redirected.method != last.method {
+        return "the request was redirected and became \(last.method), as for a login page"
+      }
+    }
+    guard !body.isEmpty else { return nil }
+    let type = fields[.contentType].flatMap { MediaType($0) }
+    if let type, ["html", "xhtml+xml"].contains(type.subtype) {
+      return "the answer is a page (\(type.type)/\(type.subtype)), such as a login page"
+    }
+    if type == nil, ReadableText.isMarkup(body), ODataErrorPayload(body: body) == nil {
+      return "the answer is a page, such as a login page"
+    }
+    return ODataErrorPayload(ofSuccess: body).map { "the answer is an error: \($0.error.text ?? $0.error.code)" }
+  }
+}
+
+extension SAPURLSessionTask {
+  /// Returns why a successful response of this task does not confirm a change, for messages; nil if it may confirm it.
+  package func objection(to fields: HTTPFields, body: Data) -> String? {
+    let attempt = mutable.withLock { $0.attempt }
+    return ChangeAnswer.objection(
+      redirected: attempt.redirected?.head, last: attempt.request?.head, fields: fields, body: body)
+  }
+
+  /// - Throws: ``UnconfirmedChange`` if this successful response does not confirm the task's change.
+  func checkConfirmation(_ response: URLResponse, _ body: Data) throws(UnconfirmedChange) {
+    guard let response = response as? HTTPURLResponse else { return }
+    if let objection = objection(to: ReceivedHead.head(of: response).fields, body: body) {
+      throw UnconfirmedChange(objection: objection)
+    }
+  }
+}
+
+/// The error of a change whose response has a 2xx status, and does not come from the service.
+struct UnconfirmedChange: SAPError {
+  let objection: String
+
+  var description: String {
+    "The service did not confirm the change: \(objection). Sign in, check whether it was made, and repeat it if not."
+  }
+  var errorDescription: String? { description }
+}

@@ -20,13 +20,26 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
     case interval
   }
 
+  /// A page for the user, as a URL that may have characters that no URL has.
+  private struct Page: Decodable {
+    let url: URL
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      guard let url = URL(text: try container.decode(String.self)) else {
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "the page is not a URL")
+      }
+      self.url = url
+    }
+  }
+
   package init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     deviceCode = try members.decode(String.self, forKey: .deviceCode)
     userCode = try members.decode(String.self, forKey: .userCode)
-    page =
-      try members.decodeIfPresent(URL.self, forKey: .page) ?? members.decode(URL.self, forKey: .olderPage)  // drafts
-    completePage = try? members.decodeIfPresent(URL.self, forKey: .completePage)
+    let page = try members.decodeIfPresent(Page.self, forKey: .page) ?? members.decode(Page.self, forKey: .olderPage)
+    self.page = page.url  // drafts of the RFC have the older name
+    completePage = (try? members.decodeIfPresent(Page.self, forKey: .completePage))?.url
     seconds = try members.decode(TokenLifetime.self, forKey: .seconds).seconds ?? 1800
     interval = try members.decodeIfPresent(Double.self, forKey: .interval) ?? 5
   }

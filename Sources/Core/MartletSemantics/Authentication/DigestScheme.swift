@@ -52,9 +52,7 @@ package struct DigestChallenge: Sendable, Hashable {
     guard !domain.isEmpty else { return ["/"] }
     let origin = Origin(url)
     return domain.compactMap { reference in
-      guard let target = URL(string: reference, relativeTo: url)?.absoluteURL, Origin(target) == origin else {
-        return nil
-      }
+      guard let target = URL(reference: reference, relativeTo: url), Origin(target) == origin else { return nil }
       let path = target.path(percentEncoded: true)
       return path.isEmpty ? "/" : path
     }

@@ -96,7 +96,7 @@ package struct AuthorizationCodeRequest: Sendable {
   /// it must have the origin of one of the server's endpoints, which also keeps other servers out.
   private func isOwn(_ issuer: String) -> Bool {
     if let known = self.issuer { return issuer == known }
-    guard let origin = URL(string: issuer).flatMap({ Origin($0) }) else { return false }
+    guard let origin = URL(text: issuer).flatMap({ Origin($0) }) else { return false }
     return ([endpoint] + otherEndpoints).contains { Origin($0) == origin }
   }
 

@@ -60,8 +60,8 @@ final class LoopbackRedirect {
   func receive(_ request: AuthorizationCodeRequest) {
     isServed = true
     let port = LoopbackPort(listener: listener, running: running.read) { [url, answer] target in
-      guard let called = URL(string: target, relativeTo: url) else { return Self.page("Not found", "404 Not Found") }
-      switch request.answer(in: called.absoluteURL) {
+      guard let called = URL(reference: target, relativeTo: url) else { return Self.page("Not found", "404 Not Found") }
+      switch request.answer(in: called) {
       case .code(let code):
         answer.answer(.success(code))
         return Self.page("You are logged in", "200 OK")

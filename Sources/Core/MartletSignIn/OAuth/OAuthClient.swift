@@ -295,7 +295,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
     detail = refusal.description.map { text in
       secrets.reduce(text) { $0.replacing($1, with: "***") }.printable(upTo: 300)
     }
-    page = refusal.uri.flatMap { URL(string: $0.printable(upTo: 300)) }
+    page = refusal.uri.flatMap { URL(text: $0.printable(upTo: 300)) }
   }
 }
 

@@ -89,7 +89,7 @@ struct ReplayKey: Sendable {
     method = matching.method ? request.method : nil
     let request = request.redacted(redaction)
     let target = String(request.url.prefix { $0 != "#" })
-    let url = URL(string: target)
+    let url = URL(text: target)
     origin = matching.host ? url.flatMap { Origin($0)?.description } ?? target : nil
     let path = url?.path(percentEncoded: true) ?? target
     self.path = path.isEmpty ? "/" : path

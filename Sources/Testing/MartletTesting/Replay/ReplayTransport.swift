@@ -54,7 +54,7 @@ public final class ReplayTransport: Transport {
     redaction: Redaction = .standard, now: @escaping @Sendable () -> Date = { .now }
   ) {
     entries = har.log.entries
-      .filter { URL(string: $0.request.url).flatMap { Origin($0) } != nil }
+      .filter { URL(text: $0.request.url).flatMap { Origin($0) } != nil }
       .map { Recorded(entry: $0, key: ReplayKey($0.request, matching, redaction)) }
     recorded = har.log.entries.map(\.startedDateTime).max().flatMap { $0 == .distantPast ? nil : $0 }
     self.name = name

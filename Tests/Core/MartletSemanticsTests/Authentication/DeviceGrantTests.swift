@@ -26,6 +26,12 @@ import Testing
     #expect(answer.interval == 5 && answer.completePage == nil)
   }
 
+  @Test func pageKeepsItsEscapesBesideCharactersThatNoURLHas() throws {
+    let answer = try answer(
+      #"{"device_code": "d", "user_code": "u", "verification_uri": "https://a.example/x%20y|z", "expires_in": 60}"#)
+    #expect(answer.page.absoluteString == "https://a.example/x%20y%7Cz")
+  }
+
   @Test(arguments: [("60", 60.0), ("\"60\"", 60), ("0", 1800), ("-1", 1800), ("\"soon\"", 1800)])
   func lifetimeOfTheCodesIsHalfAnHourIfItIsUnknown(_ member: String, _ seconds: Double) throws {
     let answer = try answer(

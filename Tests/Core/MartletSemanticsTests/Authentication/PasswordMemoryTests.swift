@@ -51,6 +51,7 @@ struct PasswordMemoryTests {
     (#", domain="http://a.example/in http://b.example/""#, "http://a.example/in/x", true),
     (#", domain="http://a.example/in http://b.example/""#, "http://a.example/out", false),
     (#", domain="http://b.example/""#, "http://b.example/", false),
+    (#", domain="/a|b%20c""#, "http://a.example/a%7Cb%20c", true),
   ])
   func digestIsSentWithoutAChallengeInItsDomain(_ rest: String, _ text: String, isSent: Bool) throws {
     var memory = try Self.memory(try Self.digest(rest), at: "http://a.example/private/index.html")

@@ -91,6 +91,17 @@ struct ForeignArchiveTests {
     #expect(try await recorded.send(request, in: Call()).status == 200)
   }
 
+  @Test func urlOfAForeignArchiveKeepsItsEscapesBesideCharactersThatNoURLHas() async throws {
+    let text =
+      #"{"log": {"entries": [{"startedDateTime": "2024-01-01T00:00:00Z", "request": {"method": "GET", "#
+      + #""url": "https://a.example/x|y%20z"}, "response": {"status": 200}}]}}"#
+    let replay = ReplayTransport(try HAR(json: Data(text.utf8)))
+
+    let response = try await replay.send(HTTPRequest(.get, url("https://a.example/x%7Cy%20z")), in: Call())
+
+    #expect(response.status == 200)
+  }
+
   @Test func entriesOfOtherSchemesAreNotReportedAsUnused() throws {
     let text = #"{"log": {"entries": [{"request": {"url": "data:text/plain,a"}, "response": {}}]}}"#
     #expect(ReplayTransport(try HAR(json: Data(text.utf8))).unused.isEmpty)

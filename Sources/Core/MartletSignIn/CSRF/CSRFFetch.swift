@@ -49,8 +49,10 @@ struct CSRFFetch {
           if CSRFRule.endsSearch(status, after: request.method, isOtherForm: request.url != url) { requests = [] }
         }
       } catch {
-        call.emit(.note("the CSRF token could not be fetched: \(error.message)"))
-        return (nil, .transient)
+        call.emit(.note("the CSRF token could not be fetched by \(request.method): \(error.message)"))
+        // Some servers and firewalls end the connection instead of answering HEAD.
+        guard CSRFRule.triesGET(after: error, of: request.method) else { return (nil, .transient) }
+        failure = .transient
       }
     }
     call.emit(.note("\(url.redacted) returned no CSRF token"))

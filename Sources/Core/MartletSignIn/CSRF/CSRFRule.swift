@@ -38,6 +38,12 @@ enum CSRFRule {
     return method == .head ? isOtherForm && isUnknown : !isUnknown
   }
 
+  /// Whether GET is tried after a request of this method that failed: after a HEAD that was sent, and whose connection
+  /// ended instead of an answer.
+  static func triesGET(after error: HTTPError, of method: HTTPMethod) -> Bool {
+    method == .head && !error.isUnsent && !error.isTimeout && !error.isCancelled
+  }
+
   /// Whether a URL that returned this status without a token will not return one soon: the server has neither failed
   /// nor asked for a login.
   static func isFinal(_ status: HTTPStatus) -> Bool {

@@ -28,6 +28,20 @@ struct CSRFBasicTests {
     #expect(service.requests.last?.fields.contains(tokenField) == false)
   }
 
+  @Test(arguments: [Reply.hangUp, .reset, .raw("nonsense\r\n\r\n")])
+  func aTokenIsFetchedByGETIfTheConnectionOfHEADEnds(_ answer: Reply) async throws {
+    let server = try LoopbackServer { request in
+      if request.method == .head { return answer }
+      if request.fields[tokenField] == "Fetch" { return Reply.status(.ok).with(tokenField, "t1") }
+      return request.fields[tokenField] == "t1" ? .status(.created) : .csrfRequired()
+    }
+    let session = SAPURLSession.observed(by: CSRFTokenObserver(rootUrl: server.url("/service")))
+
+    #expect(await session.post(server.url("/service/Orders")).status == 201)
+
+    #expect(server.requests.filter { $0.method == .get }.map(\.path) == ["/service"])
+  }
+
   @Test func manyRequestsWaitForOneFetch() async throws {
     let service = try MobileServices()
     let gate = Gate()

@@ -75,6 +75,14 @@ open class SAPcpmsUserBlockedObserver: SAPURLSessionObserver {
     self.userBlockedHandler = userBlockedHandler
   }
 
+  /// Returns an observer with the same properties, to which no user is blocked yet. A subclass has to override it,
+  /// because the copy is of this class.
+  open override func copy() -> Any? {
+    SAPcpmsUserBlockedObserver(
+      blockedHTTPStatusCode: blockedHTTPStatusCode, blockedHTTPHeaderName: blockedHTTPHeaderName, errors: errors,
+      userBlockedHandler: userBlockedHandler)
+  }
+
   /// Fails the task if the response blocks the user.
   open override func sapURLSession(
     _ session: SAPURLSession, dataTask task: SAPURLSessionTask, didReceive response: URLResponse,

@@ -57,6 +57,13 @@ public final class Logger: Sendable {
     }
   }
 
+  /// Returns the logger of a class, whose name is that of its module and its own: `Shop.Cart`. (SAP does not publish
+  /// the name that its loggers of classes have.)
+  public static func shared(forClass type: AnyClass) -> Logger {
+    // The file of a private class is a part of its name.
+    shared(named: String(reflecting: type).split(separator: ".").filter { !$0.hasPrefix("(") }.joined(separator: "."))
+  }
+
   /// The lowest level that is logged: the logger's own, or that of its parent. The root's is `.warn` by default.
   public var logLevel: LogLevel {
     get { state.withLock { $0.level } ?? parent?.logLevel ?? .warning }

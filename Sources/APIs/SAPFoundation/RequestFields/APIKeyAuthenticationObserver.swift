@@ -50,6 +50,12 @@ open class APIKeyAuthenticationObserver: BuiltInObserver {
 
   private let keys: APIKeys
 
+  private init(_ keys: APIKeys) { self.keys = keys }
+
+  /// Returns an observer with the same key or discovery, because a key belongs to an app. A subclass has to override
+  /// it, because the copy is of this class.
+  open override func copy() -> Any? { APIKeyAuthenticationObserver(keys.copy()) }
+
   /// Makes an observer that gets the key from a discovery.
   ///
   /// - Parameters:
@@ -83,15 +89,19 @@ extension APIKeyAuthenticationObserver: InterceptingObserver {
 
 /// Adds the key to requests to its origin.
 private final class APIKeys: Interceptor {
+  private let backend: URL?
   private let field: FieldName
   private let key: @Sendable (String?) -> APIKeyCredential?
   private let origin: Locked<Origin?>
 
   init(_ backend: URL?, _ field: FieldName, _ key: @escaping @Sendable (String?) -> APIKeyCredential?) {
+    self.backend = backend
     self.field = field
     self.key = key
     origin = Locked(backend.flatMap { Origin($0) })
   }
+
+  func copy() -> APIKeys { APIKeys(backend, field, key) }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     let asked = call.askedURL.flatMap { Origin($0) }

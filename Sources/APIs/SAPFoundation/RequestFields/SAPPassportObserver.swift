@@ -13,12 +13,20 @@ import MartletSemantics
 /// error.
 open class SAPPassportObserver: BuiltInObserver {
   package let interceptor: any Interceptor
+  private let manager: Serialized<any SAPPassportManaging>
 
   /// Makes an observer.
   ///
   /// - Parameter passportManager: provides the passport; a ``MeteringPassportManager`` by default.
   public init(passportManager: any SAPPassportManaging = MeteringPassportManager()) {
-    interceptor = PassportInterceptor(manager: Serialized(passportManager))
+    manager = Serialized(passportManager)
+    interceptor = PassportInterceptor(manager: manager)
+  }
+
+  /// Returns an observer with a new ``MeteringPassportManager``; nil if this one has another manager, whose passports
+  /// may name the user. A subclass has to override it, because the copy is of this class.
+  open override func copy() -> Any? {
+    manager.call { $0 is MeteringPassportManager } ? SAPPassportObserver() : nil
   }
 }
 

@@ -36,6 +36,15 @@ import Testing
     }
   }
 
+  private final class Cart {}
+
+  @Test func aClassHasALoggerOfItsOwn() {
+    let logger = Logger.shared(forClass: Cart.self)
+
+    #expect(logger.name == "SAPFoundationTests.LoggerTests.Cart")
+    #expect(logger === Logger.shared(forClass: Cart.self))
+  }
+
   @Test func aHandlerMayWaitForAThreadThatChangesItsLogger() {
     let changing = Changing(logger)
     logger.add(handler: changing)

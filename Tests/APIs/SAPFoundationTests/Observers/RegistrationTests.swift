@@ -1,12 +1,63 @@
 import Foundation
 import MartletTesting
 import SAPFoundation
+import SAPFoundationTesting
 import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
+
+@Suite("Copies of observers for another user", .timeLimit(.minutes(5)))
+struct CopyTests {
+  private struct Manager: SAPPassportManaging {
+    func getPassport() throws -> Passport { Passport(component: "shop", user: "ANNA") }
+    func setPassport(_ passport: Passport) {}
+    func clearPassport() {}
+  }
+
+  @Test func anObserverWithoutAUsersDataCanBeCopied() throws {
+    let url = try #require(URL(string: "https://h/"))
+    let observers: [any SAPURLSessionObserving] = [
+      SAPcpmsObserver(applicationID: "app", deviceID: nil), CorrelationObserver(), LanguageObserver(),
+      CSRFTokenObserver(rootUrl: url), ApplicationVersionObserver(), NetworkActivityIndicatorObserver(),
+      SAPcpmsUserBlockedObserver { _ in }, SAPPassportObserver(), APIKeyAuthenticationObserver(apiKey: "key"),
+    ]
+
+    for observer in observers {
+      let copy = try #require(observer.copy() as? any SAPURLSessionObserving, "\(type(of: observer))")
+      #expect(type(of: copy) == type(of: observer))
+      #expect(copy !== observer)
+    }
+    #expect(SAPPassportObserver(passportManager: Manager()).copy() == nil)
+    #expect(BasicAuthenticationObserver().copy() == nil)
+  }
+
+  @Test func aCopyReportsTheBlockOfItsOwnUser() async throws {
+    let service = try MobileServices()
+    let told = Shared(0)
+    let observer = SAPcpmsUserBlockedObserver { _ in told.change { $0 += 1 } }
+    service.block()
+    await SAPURLSession.observed(by: observer).get(service.url)
+
+    let copy = try #require(observer.copy() as? SAPcpmsUserBlockedObserver)
+    await SAPURLSession.observed(by: copy).get(service.url)
+    await SAPURLSession.observed(by: observer).get(service.url)
+
+    #expect(told.value == 2)
+  }
+
+  @Test func aCopyHasTheKeyOfTheApp() async throws {
+    let server = try LoopbackServer { _ in .status(.ok) }
+    let observer = APIKeyAuthenticationObserver(apiKey: "key", backend: server.url("/"))
+    let copy = try #require(observer.copy() as? APIKeyAuthenticationObserver)
+
+    await SAPURLSession.observed(by: copy).get(server.url("/"))
+
+    #expect(server.requests.first?.fields["X-API-Key"] == "key")
+  }
+}
 
 @Suite("Registering", .timeLimit(.minutes(5)), .serialized)
 struct RegistrationTests {

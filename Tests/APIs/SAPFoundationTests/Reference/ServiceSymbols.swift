@@ -174,6 +174,7 @@ extension SymbolList {
     add("Logger.shared(named:)") {
       Logger.shared(named: "shop").error("none", error: SAPURLSessionError.invalidRequest)
     }
+    add("Logger.shared(forClass:)") { Logger.shared(forClass: NSObject.self).warn("none") }
     add("Logger.root") { Logger.root.logLevel = .debug }
   }
 

@@ -2,9 +2,10 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
-import SAPFoundation
 import SAPFoundationTesting
 import Testing
+
+@testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -167,6 +168,16 @@ struct LanguageObserverTests {
 
     #expect(service.requests.map { $0.fields[.acceptLanguage] } == ["de", "it"])
     #expect((observer.copy() as? LanguageObserver)?.language == "it")
+  }
+
+  @Test(arguments: [("de, fr;q=0.9", nil, "de, fr;q=0.9"), ("de", "it", "de"), (nil, "it", "it"), (nil, nil, "en")])
+  func aDeviceWithoutALanguageSendsTheFallback(_ device: String?, _ own: String?, _ expected: String) throws {
+    var request = URLRequest(url: try #require(URL(string: "https://h/")))
+    request.setValue(own, forHTTPHeaderField: "Accept-Language")
+
+    let sent = LanguageObserver.setting(device, in: request)
+
+    #expect(sent.value(forHTTPHeaderField: "Accept-Language") == expected)
   }
 
   @Test func whatIsNoLanguageFailsWithAReason() async throws {

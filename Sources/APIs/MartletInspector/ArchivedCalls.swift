@@ -46,7 +46,7 @@ struct ArchivedCalls {
   private static func call(
     _ id: UInt64, _ entries: [HAR.Entry], since began: Date, _ log: CallLog
   ) -> RecordedCall? {
-    guard let first = entries.first, let url = URL(string: first.request.url), let last = entries.last else {
+    guard let first = entries.first, let url = URL(text: first.request.url), let last = entries.last else {
       return nil
     }
     let attempts = entries.map { entry in

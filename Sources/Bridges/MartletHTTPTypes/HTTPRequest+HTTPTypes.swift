@@ -55,7 +55,7 @@ extension RequestHead {
         "the request has scheme \(request.scheme ?? "none") and authority \(request.authority == nil ? "none" : "one"): "
           + "set both, or a path alone for a session with a base URL")
     }
-    guard let url = URL(string: text), url.scheme?.lowercased() == request.scheme?.lowercased() else {
+    guard let url = URL(text: text), url.scheme?.lowercased() == request.scheme?.lowercased() else {
       throw .cannotConvert(
         "scheme, authority and path of the request are not a URL: percent-encode what is data in the path")
     }

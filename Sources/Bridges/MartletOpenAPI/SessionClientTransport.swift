@@ -70,7 +70,7 @@ public struct SessionClientTransport: ClientTransport {
     guard !text.beginsWithAuthority || base.beginsWithAuthority else {
       throw .badURL("the path begins with two slashes, which would be the beginning of a host: a parameter is empty")
     }
-    guard let url = URL(string: String(text)) else {
+    guard let url = URL(text: text) else {
       throw .badURL("the server's URL and the path of the operation are not a URL: check the OpenAPI document")
     }
     return url

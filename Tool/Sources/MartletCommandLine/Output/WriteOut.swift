@@ -137,7 +137,7 @@ struct WriteOut: Sendable {
     guard let response, response.status.class == .redirection, let location = response.fields[.location] else {
       return ""
     }
-    return URL(string: location, relativeTo: url)?.absoluteString ?? location
+    return URL(reference: location, relativeTo: url)?.absoluteString ?? location
   }
 
   private static func speed(_ attempt: TransferMetrics) -> String {

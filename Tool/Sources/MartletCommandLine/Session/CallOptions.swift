@@ -78,7 +78,7 @@ extension URL {
   /// A URL on the command line: complete, a path of the same server, or without a scheme.
   fileprivate init?(text: String, relativeTo base: URL) {
     if text.hasPrefix("/") {
-      guard let url = URL(string: text, relativeTo: base)?.absoluteURL else { return nil }
+      guard let url = URL(reference: text, relativeTo: base) else { return nil }
       self = url
     } else {
       guard let url = try? TargetURL.parse(text) else { return nil }

@@ -6,6 +6,8 @@ public import Martlet
 public typealias PoqNetworkSession = StandardNetworkSession
 /// The authenticator that does nothing, under Poq's name.
 public typealias PoqAuthenticator = PassiveAuthenticator
+/// The authenticator of an account, under Poq's name.
+public typealias PoqAccountAuthenticator = AccountAuthenticator
 /// The service's message under Poq's name.
 public typealias PoqMessage = ServiceMessage
 

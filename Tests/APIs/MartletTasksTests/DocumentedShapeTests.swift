@@ -56,6 +56,7 @@ import Testing
       #expect(Container.shared.authenticator() is PassiveAuthenticator)
     }
     #expect(PoqMessage.self == ServiceMessage.self)
+    #expect(PoqAccountAuthenticator.self == AccountAuthenticator.self)
   }
 
   @Test func mockOfTheSharedSessionAnswers() async throws {

@@ -59,6 +59,10 @@ struct BatchAnswerTests {
     Case(
       testDescription: "by the identifier in the response",
       body: whole(change("three", innerID: 3), change("two", innerID: 2))),
+    Case(
+      testDescription: "by MIME's form of identifiers",
+      body: whole(change("three", id: 3), change("two", id: 2)).replacing("-ID: 3", with: "-ID: <3>")
+        .replacing("-ID: 2", with: "-ID: <2>")),
     Case(testDescription: "one by identifier, the other in order", body: whole(change("three", id: 3), change("two"))),
     Case(testDescription: "the same identifier twice", body: whole(change("two", id: 3), change("three", id: 3))),
     Case(testDescription: "identifiers of another count", body: whole(change("two", id: 12), change("three", id: 13))),

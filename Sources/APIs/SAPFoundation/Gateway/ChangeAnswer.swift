@@ -30,7 +30,7 @@ enum ChangeAnswer {
     if let type, ["html", "xhtml+xml"].contains(type.subtype) {
       return "the answer is a page (\(type.type)/\(type.subtype)), such as a login page"
     }
-    if type == nil, ReadableText.isMarkup(body), ODataErrorPayload(body: body) == nil {
+    if ReadableText.isMarkup(body), !["xml", "atom+xml"].contains(type?.subtype ?? "") {
       return "the answer is a page, such as a login page"
     }
     return ODataErrorPayload(ofSuccess: body).map { "the answer is an error: \($0.error.text ?? $0.error.code)" }

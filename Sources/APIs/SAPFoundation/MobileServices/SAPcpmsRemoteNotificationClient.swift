@@ -196,7 +196,7 @@ public struct SAPcpmsRemoteNotificationParameters: Sendable, Hashable {
 public enum SAPcpmsRemoteNotificationError: SAPError, Sendable {
   /// The token is empty.
   case emptyDeviceToken
-  /// The request failed with the session's error.
+  /// The request failed with the session's error, or its response does not come from the service, as a login page.
   case networkCommunicationFailed(error: (any Error)?, httpStatuscode: Int?, response: String?)
   /// The parameters cannot be sent, or there are no settings.
   case invalidArguments(error: (any Error)?)

@@ -31,7 +31,9 @@ extension ODataBatch {
   private func assign(_ parts: [MultipartReader.Part], to set: ArraySlice<Entry>, _ answers: inout ODataBatchAnswers) {
     let received = parts.map { (part: $0, answer: Self.answer($0)) }
     let ids = received.map { part, answer in
-      (part.fields["Content-ID"] ?? (try? answer.get())?.head.fields["Content-ID"]).flatMap { Int($0) }
+      (part.fields["Content-ID"] ?? (try? answer.get())?.head.fields["Content-ID"]).flatMap {
+        Int($0.trimmingCharacters(in: CharacterSet(charactersIn: "<>")))  // MIME's own form (RFC 2045 §7)
+      }
     }
     let counts = Dictionary(ids.compactMap { id in id.map { ($0, 1) } }, uniquingKeysWith: +)
     let known = Set(set.map(\.id))

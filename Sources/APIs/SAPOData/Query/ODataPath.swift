@@ -65,7 +65,8 @@ public struct ODataPath: Sendable, Hashable, ExpressibleByStringLiteral {
   }
 }
 
-/// A link as a service wrote it: of an entity, a next page, or the changes since a read. It can be stored.
+/// A link of a service: of an entity, a next page, or the changes since a read. It can be stored, because a relative
+/// link to a page is resolved when the response is read. Otherwise it is as the service wrote it.
 public struct ODataLink: Sendable, Hashable, Codable, RawRepresentable {
   /// The URL, absolute or relative.
   public let rawValue: String

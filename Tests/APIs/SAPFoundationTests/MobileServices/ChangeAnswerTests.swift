@@ -36,7 +36,8 @@ struct ChangeAnswerTests {
     "A page or an error confirms nothing",
     arguments: [
       ("text/html", "<html>", false), ("TEXT/HTML; charset=utf-8", "x", false), ("application/xhtml+xml", "x", false),
-      (nil, " <!doctype html>", false), ("application/json", #"{"error":"invalid_token"}"#, false),
+      (nil, " <!doctype html>", false), ("text/plain", "<html>", false), ("application/xml", "<ok/>", true),
+      ("application/json", #"{"error":"invalid_token"}"#, false),
       ("text/plain", #"{"error":{"message":"no"}}"#, false), ("text/html", "", true), (nil, "", true),
       ("application/json", "{}", true), ("application/json", #"{"error":null}"#, true),
       ("application/json", #"{"error":"a","color":"red"}"#, true), ("text/plain", "OK", true),

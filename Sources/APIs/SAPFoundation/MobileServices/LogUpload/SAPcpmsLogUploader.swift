@@ -179,7 +179,7 @@ public enum SAPcpmsLogUploaderError: SAPError, Sendable {
   case damagedLogFiles
   /// There are files, which have no lines.
   case emptyLogFiles
-  /// The request failed: with the session's error, or with another status than 204.
+  /// The request failed: with the session's error, with another status than 204, or with 204 of another server.
   case networkError(error: (any Error)?, httpStatuscode: Int?, response: String?)
   /// Another upload is running.
   case uploadAlreadyInProgress

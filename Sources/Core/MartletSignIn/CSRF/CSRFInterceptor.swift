@@ -12,10 +12,10 @@ import Synchronization
 /// ```
 ///
 /// - **Fetching.** A token is fetched through the same session, by `HEAD` with the field `X-CSRF-Token: Fetch`, then by
-///   `GET` if that response has no token, or the connection ended instead of it. If the server does not know the URL, the URL is also tried with the slash at
-///   its end added or removed. One fetch at a time runs for a URL, and all requests that need the token wait for it.
-///   Cancelling a request does not cancel the fetch. Requests that the fetch itself depends on are sent without a token
-///   (see ``Martlet/CallContext``).
+///   `GET` if that response has no token, or the connection ended instead of it. If the server does not know the URL,
+///   the URL is also tried with the slash at its end added or removed. One fetch at a time runs for a URL, and all
+///   requests that need the token wait for it. Cancelling a request does not cancel the fetch. Requests that the fetch
+///   itself depends on are sent without a token (see ``Martlet/CallContext``).
 /// - **Cookies.** A token is valid only together with the session cookie of the same response, so the session has to
 ///   store cookies. Servers open a new session for every request without a cookie, and the cookies of such a response
 ///   must not replace the token's. So only two kinds of responses replace them: responses to requests that sent these

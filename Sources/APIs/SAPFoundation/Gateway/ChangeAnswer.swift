@@ -1,5 +1,4 @@
-package import MartletSemantics
-import MartletURLSession
+import MartletSemantics
 
 /// Decides whether a successful response to a change is the service's own answer. All SAP modules ask it before they
 /// report that something was created, stored, deleted, registered or uploaded.
@@ -34,23 +33,6 @@ enum ChangeAnswer {
       return "the answer is a page, such as a login page"
     }
     return ODataErrorPayload(ofSuccess: body).map { "the answer is an error: \($0.error.text ?? $0.error.code)" }
-  }
-}
-
-extension SAPURLSessionTask {
-  /// Returns why a successful response of this task does not confirm a change, for messages; nil if it may confirm it.
-  package func objection(to fields: HTTPFields, body: Data) -> String? {
-    let attempt = mutable.withLock { $0.attempt }
-    return ChangeAnswer.objection(
-      redirected: attempt.redirected?.head, last: attempt.request?.head, fields: fields, body: body)
-  }
-
-  /// - Throws: ``UnconfirmedChange`` if this successful response does not confirm the task's change.
-  func checkConfirmation(_ response: URLResponse, _ body: Data) throws(UnconfirmedChange) {
-    guard let response = response as? HTTPURLResponse else { return }
-    if let objection = objection(to: ReceivedHead.head(of: response).fields, body: body) {
-      throw UnconfirmedChange(objection: objection)
-    }
   }
 }
 

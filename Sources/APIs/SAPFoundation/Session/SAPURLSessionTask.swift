@@ -1,5 +1,6 @@
 public import MartletEngine
-import MartletSemantics
+package import MartletSemantics
+import MartletURLSession
 
 /// A task of a session: one request, which is sent as often as necessary to get its response.
 ///
@@ -275,5 +276,24 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
       .invalidRequest,
       "the resume data are for \(resumption.url.redacted), but the request is for \(url.redacted): pass the request of "
         + "the download that was stopped", phase: .preparing)
+  }
+}
+
+// MARK: - Changes
+
+extension SAPURLSessionTask {
+  /// Returns why a successful response of this task does not confirm a change, for messages; nil if it may confirm it.
+  package func objection(to fields: HTTPFields, body: Data) -> String? {
+    let attempt = mutable.withLock { $0.attempt }
+    return ChangeAnswer.objection(
+      redirected: attempt.redirected?.head, last: attempt.request?.head, fields: fields, body: body)
+  }
+
+  /// - Throws: ``UnconfirmedChange`` if this successful response does not confirm the task's change.
+  func checkConfirmation(_ response: URLResponse, _ body: Data) throws(UnconfirmedChange) {
+    guard let response = response as? HTTPURLResponse else { return }
+    if let objection = objection(to: ReceivedHead.head(of: response).fields, body: body) {
+      throw UnconfirmedChange(objection: objection)
+    }
   }
 }

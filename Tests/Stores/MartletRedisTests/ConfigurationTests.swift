@@ -9,6 +9,8 @@ import Testing
     ("redis://cache:7000/3", .host("cache", port: 7000), "", "", 3),
     ("redis://:secret@cache/1", .host("cache", port: 6379), "", "secret", 1),
     ("redis://anna:a%40b@10.0.0.1:6380", .host("10.0.0.1", port: 6380), "anna", "a@b", 0),
+    ("redis://:a|%20b%25@cache", .host("cache", port: 6379), "", "a| b%", 0),
+    ("unix:///tmp/a b%20c?db=1", .socket(path: "/tmp/a b c"), "", "", 1),
     ("redis://[::1]:6380/2", .host("::1", port: 6380), "", "", 2),
     ("unix:///run/redis/socket", .socket(path: "/run/redis/socket"), "", "", 0),
     ("unix:///run/redis/socket?db=4", .socket(path: "/run/redis/socket"), "", "", 4),

@@ -46,7 +46,9 @@ public struct RedisConfiguration: Sendable {
   ///   password signs in with an empty one.
   /// - Throws: ``RedisError`` of kind `.invalidURL`; it does not contain the URL, which may contain a password.
   public init(_ url: String) throws(RedisError) {
-    guard let parts = URLComponents(string: url), let scheme = parts.scheme?.lowercased() else {
+    guard let parts = URL(text: url).flatMap({ URLComponents(url: $0, resolvingAgainstBaseURL: false) }),
+      let scheme = parts.scheme?.lowercased()
+    else {
       throw RedisError(
         .invalidURL, "the URL of the Redis server cannot be parsed: use redis://user:password@host:port/0")
     }

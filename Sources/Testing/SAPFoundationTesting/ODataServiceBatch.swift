@@ -89,9 +89,10 @@ extension ODataServiceState {
     return target + path.drop { $0 != "/" }
   }
 
+  /// Returns the parts of a request; nil if it is cut off, because half of a batch must not be executed.
   private static func parts(_ fields: HTTPFields, _ body: ArraySlice<UInt8>) -> [MultipartReader.Part]? {
     guard let type = fields[.contentType].flatMap({ MediaType($0) }), type.type == "multipart",
-      let boundary = type.parameters["boundary"]
+      let boundary = type.parameters["boundary"], String(decoding: body, as: UTF8.self).contains("--\(boundary)--")
     else { return nil }
     return MultipartReader.parts(of: body, boundary: boundary)
   }

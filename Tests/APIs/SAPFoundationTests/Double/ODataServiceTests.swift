@@ -67,6 +67,12 @@ struct ODataServiceTests {
     }
   }
 
+  @Test func aBatchThatIsCutOffIsNotExecuted() async throws {
+    let text = "--b\r\n" + part("GET Orders HTTP/1.1")
+    let (answer, head) = try await post("/odata/$batch", text, type: "multipart/mixed; boundary=b")
+    #expect(head.status == 400 && answer.contains("no batch"), "\(answer)")
+  }
+
   @Test func aBatchWithinABatchIsRefused() async throws {
     let answer = try await batch(part("POST $batch HTTP/1.1"))
     #expect(answer.contains("HTTP/1.1 400") && answer.contains("A batch cannot contain a batch"), "\(answer)")

@@ -30,8 +30,8 @@ package enum SpareDescriptors {
     deinit { group.leave() }
   }
 
-  /// The transports. The references to them are not weak: each retain and release of an object that has a weak reference
-  /// takes longer, and every request has some of a transport's thread.
+  /// The transports. The references to them are not weak: each retain and release of an object that has a weak
+  /// reference takes longer, and every request has some of a transport's thread.
   private static let transports = Mutex<(last: Int, list: [Int: GiveUp])>((0, [:]))
 
   /// Adds a transport. Returns the number with which ``remove(_:)`` is called at its end.

@@ -223,11 +223,8 @@ struct CachingTransport: Transport, DeadlineAware {
     return try await process(response, to: sent, at: requestTime, for: flight)
   }
 
-  // `@inline(never)`: a call keeps the frame of `fetch` while it waits, and the variables of these functions must not
-  // enlarge it.
-
   /// Processes the response to a request by the rules.
-  @inline(never)
+  @inline(never)  // Its variables would take space in the frame of `fetch`, which a call keeps while it waits.
   private func process(
     _ response: HTTPResponse, to sent: OriginRequest, at requestTime: Date, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
@@ -246,7 +243,7 @@ struct CachingTransport: Transport, DeadlineAware {
   }
 
   /// Returns the stored response that the request validates instead of an error, if the rules allow that.
-  @inline(never)
+  @inline(never)  // as for `process`
   private func stale(
     _ sent: OriginRequest, insteadOf error: any Error, to flight: InFlightRequest
   ) async throws -> HTTPResponse {
@@ -260,7 +257,6 @@ struct CachingTransport: Transport, DeadlineAware {
 
   /// Applies the decision of the rules to the cache, and returns the response to the caller's request. An update
   /// changes the stored response that the request was sent for.
-  @inline(__always)
   private func apply(
     _ update: CacheUpdate, of response: HTTPResponse, to sent: OriginRequest, for flight: InFlightRequest
   ) async throws -> HTTPResponse {
@@ -379,16 +375,6 @@ struct CachingTransport: Transport, DeadlineAware {
       case .store(let stored) = flight.update(after: response, to: OriginRequest(request), sentAt: requestTime)
     else { return response }
     return await store(response, as: stored, for: flight)
-  }
-}
-
-extension HTTPRequest {
-  /// Returns the request with these fields.
-  fileprivate func with(_ fields: HTTPFields) -> HTTPRequest {
-    guard fields != self.fields else { return self }
-    var request = self
-    request.fields = fields
-    return request
   }
 }
 

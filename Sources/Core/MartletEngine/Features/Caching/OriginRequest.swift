@@ -35,3 +35,13 @@ final class OriginRequest: Sendable {
   /// The stored responses whose entity tags the request carries.
   var offered: [CacheEntry] { if case .offering(let entries) = basis { entries } else { [] } }
 }
+
+extension HTTPRequest {
+  /// Returns the request with these fields.
+  func with(_ fields: HTTPFields) -> HTTPRequest {
+    guard fields != self.fields else { return self }
+    var request = self
+    request.fields = fields
+    return request
+  }
+}

@@ -15,6 +15,23 @@ struct ConnectionContractTests {
     #expect(wrong == 0)
   }
 
+  /// Until the server's SETTINGS arrive, a client does not know how many streams it may open. Hypercorn ends a connection
+  /// with more than its 20, and the transport does not repeat a POST after that.
+  @Test(arguments: ContractRow.rows())
+  func fortyRequestsAtOnceOverANewConnectionSucceed(row: ContractRow) async throws {
+    let get = HTTPRequest(.get, try row.url("/hello"))
+    let post = HTTPRequest(.post, try row.url("/sink"), body: .data(Data("body".utf8)))
+    for _ in 0..<5 {
+      let session = try row.session()
+      let statuses = try await withThrowingTaskGroup(of: HTTPStatus.self) { group in
+        for number in 0..<40 { group.addTask { try await session.status(number.isMultiple(of: 2) ? get : post) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(statuses == Array(repeating: .ok, count: 40))
+    }
+  }
+
   @Test(arguments: ContractRow.limited)
   func noRequestIsLostWhenAServerEndsConnections(row: ContractRow) async throws {
     let log = Ports()

@@ -49,8 +49,8 @@ extension ContractServer {
     return [try RealProcess("node", arguments, port: port)]
   }
 
-  /// Closes idle connections without GOAWAY. Its limit of requests cannot be reached: over HTTP/2 it then fails the
-  /// open streams.
+  /// Closes idle connections without GOAWAY, and a connection with more than 20 streams at once. Its limit of requests
+  /// cannot be reached: over HTTP/2 it then fails the open streams.
   static let hypercorn = ContractServer(
     name: "Hypercorn", package: "hypercorn",
     lacks: [
@@ -61,7 +61,8 @@ extension ContractServer {
   ) { port, setting in
     let keys = setting.keys
     let settings = setting.folder.appending(path: "hypercorn.toml")
-    try Data("keep_alive_max_requests = 1000000\nkeep_alive_timeout = 1\n".utf8).write(to: settings)
+    let lines = ["keep_alive_max_requests = 1000000", "keep_alive_timeout = 1", "h2_max_concurrent_streams = 20"]
+    try Data(lines.joined(separator: "\n").utf8).write(to: settings)
     let folder = URL(filePath: ServerProgram.path("app.py")).deletingLastPathComponent().path
     let arguments = [
       "PYTHONPATH=\(folder)", "PYTHONDONTWRITEBYTECODE=1", "BODY=\(setting.pattern.file.path)", try Python.path(),

@@ -3,6 +3,9 @@ import MartletSemantics
 import MartletTesting
 
 extension ParityScenario {
+  /// The clock of a session that is too slow: the time is over when the server has the request.
+  private static let clock = ManualClock()
+
   static let table: [ParityScenario] = [
     .init(
       name: "a success", outcome: .answer(.ok, #""Shoes""#), traffic: ["GET /item"],
@@ -83,8 +86,12 @@ extension ParityScenario {
       name: "cancelled in the middle of the body", isCancelled: true, outcome: .failure("cancelled"),
       traffic: ["GET /item"], respond: { _, _ in .repeating(Data("Shoes".utf8), length: 10 << 20).stalled(after: 3) }),
     .init(
-      name: "too slow", deadline: .seconds(8), outcome: .failure("deadlineExceeded"), traffic: ["GET /item"],
-      respond: { _, _ in .never }),
+      name: "too slow", deadline: .seconds(8), configure: { $0.clock = clock }, outcome: .failure("deadlineExceeded"),
+      traffic: ["GET /item"],
+      respond: { _, _ in
+        clock.advance(by: .seconds(8))
+        return .never
+      }),
     .init(
       name: "a connection that breaks", method: .post, body: [:], outcome: .failure("connectionLost"),
       traffic: ["POST /item {}"], respond: { _, _ in .json(#""Shoes""#).truncated(after: 3) }),

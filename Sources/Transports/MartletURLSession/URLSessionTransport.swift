@@ -13,6 +13,9 @@ import MartletSemantics
 /// | no metrics | there is no ``Martlet/Event/metrics(_:)`` |
 /// | a failed TLS handshake has no code of its own | the error has the kind `.other` |
 ///
+/// URLSession does not report whether it has sent a request. If a request is cancelled while it waits for a connection,
+/// the error has no phase, and the request counts towards a rate limit like one that was sent.
+///
 /// On all platforms Foundation joins the lines of a repeated field into one. Lines of `Set-Cookie` are split again at
 /// each comma before a cookie's name and `=`, which is wrong for some values with a comma. The order of fields and the
 /// trailers are lost, and bodies are decompressed regardless of `Accept-Encoding`.
@@ -74,7 +77,13 @@ public struct URLSessionTransport: Transport {
       throw HTTPError(
         .invalidRequest, "URLSession does not support these settings of the connection: \(names)", phase: .preparing)
     }
-    let outgoing = try await OutgoingRequest(request)
+    let outgoing: OutgoingRequest
+    do {
+      outgoing = try await OutgoingRequest(request)
+      try Task.checkCancellation()
+    } catch {
+      throw HTTPError(beforeSending: error)
+    }
     let body = URLSessionBody(outgoing, options: request.options, on: owner, in: call)
     let head = try await body.head()
     var response = HTTPResponse(to: request, networkHead: head, from: body)

@@ -27,6 +27,10 @@ public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {
 /// If the store fails, the cookies are only in memory, and the log says so. The next change of a cookie tries the store
 /// again. Stored cookies that could not be read before are then added, and content that cannot be decoded is replaced.
 ///
+/// A store is for one process: it has no transactions, so the cookies of the process that writes last replace those of
+/// others. Only a sign-out reaches all processes. Processes that share cookies need the default configuration, whose
+/// cookies are in a database.
+///
 /// SAP's is a subclass of `HTTPCookieStorage`, which is not possible on Linux. This class has the same methods, and is
 /// assigned to a configuration in the same way. It is the same on Apple's platforms.
 public final class SAPHTTPCookieStorage: Sendable {

@@ -5,7 +5,8 @@ import MartletSemantics
 /// synchronous methods for ``SAPHTTPCookieStorage``.
 ///
 /// A queue writes the copies one after another. Each copy has the state at the time of writing, so the last copy has
-/// the last change.
+/// the last change. A ``CodableStoring`` has no transactions. Therefore the copy of one process replaces that of
+/// another. Only the mark of a sign-out is compared, before and after each copy.
 final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
   private struct State {
     var cookies = CookieSnapshot()
@@ -138,25 +139,33 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     do {
       try compareSignOut(in: storage)
       try readAgain(from: storage)
-      let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
-      if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
+      // Another process may have signed out since: it stores its mark first, and then removes the cookies.
+      repeat { try writeCookies(to: storage) } while try compareSignOut(in: storage)
     } catch { SessionLog.keep(.warning, "SAPHTTPCookieStorage", "the cookies could not be stored: \(error)") }
+  }
+
+  private func writeCookies(to storage: any CodableStoring) throws {
+    let kept = state.withLock { Self.kept($0.cookies.sites, $0.options) }
+    if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
   }
 
   /// Stores the mark of a sign-out of this process, or adopts that of another one. The cookies here then belong to the
   /// user who has signed out there, also those of a response that arrived since, and must not be stored again.
-  private func compareSignOut(in storage: any CodableStoring) throws {
+  ///
+  /// - Returns: whether it adopted a mark.
+  @discardableResult private func compareSignOut(in storage: any CodableStoring) throws -> Bool {
     let stored = try Self.signOut(in: storage)
-    let due = state.withLock { state -> String? in
-      if state.isSignOutDue { return state.signOut }
-      guard let stored, state.signOut != stored else { return nil }
+    let (due, isAdopted) = state.withLock { state -> (String?, Bool) in
+      if state.isSignOutDue { return (state.signOut, false) }
+      guard let stored, state.signOut != stored else { return (nil, false) }
       state.signOut = stored
       if state.unreadBefore == nil { state.cookies.replace(by: [:]) }
-      return nil
+      return (nil, true)
     }
-    guard let due else { return }
+    guard let due else { return isAdopted }
     try storage.put(due, for: Self.signOutKey)
     state.withLock { if $0.signOut == due { $0.isSignOutDue = false } }
+    return false
   }
 
   private static func signOut(in storage: any CodableStoring) throws -> String? {

@@ -161,6 +161,37 @@ struct CookieStorageTests {
     #expect(Self.texts(of: SAPHTTPCookieStorage(persistentStorage: backing)) == ["c=new"])
   }
 
+  /// The second process signs out after the first one has compared the mark, and before it stores its cookies.
+  @Test func aSignOutWhileAnotherProcessStoresCookiesLasts() throws {
+    let backing = InterruptedStore()
+    let first = SAPHTTPCookieStorage(persistentStorage: backing)
+    let second = SAPHTTPCookieStorage(persistentStorage: backing.values)
+    backing.interruption = { second.removeCookies(since: .distantPast) }
+
+    first.setCookie(try cookie("a", "late", expires: Date(timeIntervalSinceNow: 3600)))
+
+    #expect(Self.texts(of: first) == [])
+    #expect(Self.texts(of: SAPHTTPCookieStorage(persistentStorage: backing.values)) == [])
+  }
+
+  /// Another process uses the store before the first value is stored.
+  private final class InterruptedStore: CodableStoring {
+    let values = CodableStorage()
+    var interruption: (() -> Void)?
+
+    func get<T: Codable>(_ type: T.Type, for key: String) throws -> T? { try values.get(type, for: key) }
+
+    func put<T: Codable>(_ value: T, for key: String) throws {
+      if let interruption {
+        self.interruption = nil
+        interruption()
+      }
+      try values.put(value, for: key)
+    }
+
+    func remove(for key: String) throws { try values.remove(for: key) }
+  }
+
   @Test func aStoreThatCannotBeReadIsDoneWithout() throws {
     let data = MemoryDataStore()
     data.put(data: Data("no property list".utf8), for: "SAPHTTPCookieStorage")

@@ -71,7 +71,11 @@ package final class FrameServer: Sendable {
     case goAwayAlways
     /// The same with ENHANCE_YOUR_CALM (§7).
     case calm
-    /// The same with HTTP_1_1_REQUIRED (§7). Over HTTP/1.1, each request is answered with `1.1`.
+    /// GOAWAY with a lower stream number and ENHANCE_YOUR_CALM (§7), as of Tomcat after a long body that it did not
+    /// read.
+    case calmLater
+    /// GOAWAY with a last stream of 0 and HTTP_1_1_REQUIRED (§7) for each request. Over HTTP/1.1, each request is
+    /// answered with `1.1`.
     case http11
   }
 
@@ -132,10 +136,11 @@ package final class FrameServer: Sendable {
       settings = frame(SETTINGS, 0, 0, b"xxx")
       half = headers(stream, STATUS_200) + frame(DATA, 0, stream, b"half")
       whole = headers(stream, STATUS_200) + frame(DATA, END_STREAM, stream, b"whole")
-      def goaway(last): return frame(GOAWAY, 0, 0, struct.pack(">II", last, 0))
+      def goaway(last, code=0): return frame(GOAWAY, 0, 0, struct.pack(">II", last, code))
       return {
         "idleData": (idle, True), "badSettings": (settings, True), "end": (b"", True),
         "refused": (frame(RESET, 0, stream, struct.pack(">I", 7)), False), "goAway": (goaway(stream - 2), False),
+        "calmLater": (goaway(stream - 2, 11), False),
         "cutByIdleData": (half + idle, True), "cutBySettings": (half + settings, True), "cut": (half, True),
         "cutByGoAway": (half + goaway(stream - 2), False),
         "noStreams": (answer(stream, b"last") + frame(SETTINGS, 0, 0, struct.pack(">HI", 3, 0)), False),

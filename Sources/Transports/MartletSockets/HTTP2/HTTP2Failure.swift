@@ -74,14 +74,16 @@ extension HTTP2Failure {
 
   /// The failure of a stream that is above the last one of a GOAWAY. A response that has begun contradicts it: it is
   /// incomplete, and no other response may continue it.
-  static func goneAway(_ code: HTTP2ErrorCode, peer: String, hasHead: Bool) -> HTTP2Failure {
+  static func goneAway(_ goAway: HTTP2Session.GoAway, peer: String, hasHead: Bool) -> HTTP2Failure {
+    let code = goAway.code
     let reason = code == .noError ? "" : " (\(code))"
     guard hasHead else {
       var failure = refused("\(peer): the server closes the connection, and has not processed the request\(reason)")
       if code == .http11Required { failure.cause = .http11Required }
-      if code == .enhanceYourCalm {
+      if code == .enhanceYourCalm, goAway.lastStream == 0 {
+        // The server refuses a new connection, so another one at once would be one more than it wants. A server that
+        // has processed requests on the connection may accept the next one on another.
         failure.cause = .enhanceYourCalm
-        // Another connection at once would be one more than the server wants.
         failure.error.replacements = RetryRule.replacementLimit
       }
       return failure

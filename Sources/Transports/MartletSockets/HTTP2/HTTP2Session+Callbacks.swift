@@ -190,7 +190,7 @@ extension HTTP2Session {
     self.goAway = goAway
     let refused = streams.values.filter { $0.id > goAway.lastStream || !$0.isSent }.sorted { $0.id < $1.id }
     for stream in refused {
-      stream.fail(.goneAway(goAway.code, peer: peer, hasHead: stream.hasHead))
+      stream.fail(.goneAway(goAway, peer: peer, hasHead: stream.hasHead))
       if !stream.isSent { submitReset(stream.id, .cancel) }
     }
     hasNewCapacity = true

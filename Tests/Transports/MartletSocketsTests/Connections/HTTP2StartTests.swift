@@ -77,6 +77,15 @@ struct HTTP2StartTests {
     #expect(await opened(transport) == connections)
   }
 
+  /// The server has processed a request on the connection, so it has nothing against another connection.
+  @Test func aRequestIsSentOnceMoreAfterAServerHadEnoughOfAConnection() async throws {
+    let server = try FrameServer(.calmLater)
+    let transport = SocketTransport(.trusting(server.authority))
+    let session = session(transport)
+    for number in ["1", "3"] { #expect(try await text(session, HTTPRequest(.post, server.url)) == number) }
+    #expect(await opened(transport) == 2)
+  }
+
   /// RFC 9113 §7; curl 22923.
   @Test func aGoAwayThatRequiresHTTP1IsFollowedByHTTP1() async throws {
     let server = try FrameServer(.http11)

@@ -78,7 +78,8 @@ public struct Reply: Answer {
 }
 
 extension Reply {
-  /// A file, read while it is sent.
+  /// A file, read while it is sent. The body of a file that is made when it is read, as those of `/proc` are, has no
+  /// length: it is chunked.
   ///
   /// - Parameters:
   ///   - url: the file.
@@ -87,7 +88,7 @@ extension Reply {
   public static func file(_ url: URL, type: String? = nil) throws(LoopbackServerError) -> Reply {
     let file = try OpenFile(path: url.path)
     let type = type ?? MediaTypes.type(ofName: url.lastPathComponent)
-    return Reply(fields: [.contentType: type], .file(file, 0..<file.size))
+    return Reply(fields: [.contentType: type], file.content)
   }
 
   /// A body that is generated while it is sent.

@@ -25,13 +25,20 @@ enum ReplyContent: Sendable {
   }
 }
 
+extension ReplyContent: CustomStringConvertible, CustomReflectable {
+  /// The length, because the bytes may be secrets.
+  var description: String { length.map { "\($0) bytes" } ?? "bytes of unknown length" }
+
+  var customMirror: Mirror { Mirror(self, children: ["content": description]) }
+}
+
 /// Reads a reply's bytes in pieces.
 struct ReplyPieces {
   private let content: ReplyContent
   private var offset: Int64 = 0
   private var generated = Data()
   /// The number of bytes that are read from a file at a time.
-  private static let pieceSize: Int64 = 256 << 10
+  static let pieceSize: Int64 = 256 << 10
 
   init(_ content: ReplyContent) { self.content = content }
 
@@ -66,6 +73,9 @@ final class OpenFile: Sendable {
   /// The modification time, since 1970.
   let modified: (seconds: Int64, nanoseconds: Int64)
   let inode: UInt64
+  /// Whether it is made when it is read, as those of `/proc` and `/sys` are: its size, 0 or that of a page, is not that
+  /// of its content.
+  let isMade: Bool
   private let descriptor: Int32
 
   init(path: String) throws(LoopbackServerError) {
@@ -81,7 +91,24 @@ final class OpenFile: Sendable {
     size = Int64(status.st_size)
     modified = SystemCalls.modificationTime(of: status)
     inode = UInt64(status.st_ino)
+    isMade = status.st_size == 0 || status.st_blocks == 0 ? Self.hasOtherSize(descriptor, than: status.st_size) : false
     self.descriptor = descriptor
+  }
+
+  /// Whether the beginning of a file shows that its size is wrong.
+  private static func hasOtherSize(_ descriptor: Int32, than size: off_t) -> Bool {
+    var beginning = [UInt8](repeating: 0, count: size == 0 ? 1 : Int(min(size, 64 << 10)))
+    let count = pread(descriptor, &beginning, beginning.count, 0)
+    return size == 0 ? count > 0 : count < beginning.count
+  }
+
+  /// The whole content.
+  var content: ReplyContent {
+    guard isMade else { return .file(self, 0..<size) }
+    return .generated(length: nil) { offset in
+      let piece = try self.read(at: offset, count: ReplyPieces.pieceSize)
+      return piece.isEmpty ? nil : piece
+    }
   }
 
   /// Reads at most `count` bytes at the offset; none at the end of the file.

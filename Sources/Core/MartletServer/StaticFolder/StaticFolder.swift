@@ -13,6 +13,9 @@ public import MartletSemantics
 /// `ETag` from the file's inode, size and modification time; conditional requests (RFC 9110 §13) and single ranges
 /// (§14) are supported. A path that ends with a slash means the `index.html` there; folders are not listed. Files
 /// outside the folder are never served, neither through `..`, however it is encoded, nor through symbolic links.
+///
+/// A file that is made when it is read, as those of `/proc` are, is sent whole, with neither a length nor an `ETag`. It
+/// must not be stored.
 public struct StaticFolder: Sendable {
   /// The freshness lifetime, as `Cache-Control: max-age`. One hour by default; nil sends no `Cache-Control`.
   public var maxAge: Duration? = .seconds(3600)
@@ -37,6 +40,10 @@ public struct StaticFolder: Sendable {
       return .status(.methodNotAllowed, fields: [.allow: "GET, HEAD"])
     }
     guard let file = file(at: request.path) else { return .text("no such file\n", status: .notFound) }
+    if file.content.isMade {  // Neither its size nor its time says whether it has changed.
+      let type = MediaTypes.type(ofName: file.name)
+      return Reply(fields: [.contentType: type, .cacheControl: "no-store"], file.content.content)
+    }
     let current = Validators(tag: file.tag, modified: file.content.modified.seconds)
     switch Preconditions.evaluate(request.fields, method: request.method, against: current) {
     case .fail: return .status(.preconditionFailed)

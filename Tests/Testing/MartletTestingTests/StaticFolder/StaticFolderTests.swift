@@ -1,3 +1,4 @@
+import Martlet
 import MartletSemantics
 import MartletTesting
 import Testing
@@ -27,6 +28,26 @@ struct StaticFolderTests {
     client = try ConnectedServer { served.reply(to: $0) }
     folder = temporary
   }
+
+  #if os(Linux)
+  /// Their size is 0, or that of a page.
+  @Test(arguments: [("/proc", "/self/stat"), ("/proc", "/cpuinfo"), ("/sys/kernel", "/uevent_seqnum")])
+  func aFileThatIsMadeWhenItIsReadIsServedWhole(root: String, path: String) async throws {
+    let folder = StaticFolder(URL(filePath: root))
+    let server = try LoopbackServer { request in
+      request.path == "/file" ? try .file(URL(filePath: root + path)) : folder.reply(to: request)
+    }
+    for target in [path, "/file"] {
+      let request = HTTPRequest(.get, server.url(target), fields: [.range: "bytes=0-0"])
+      let (data, response) = try await HTTPSession().data(for: request)
+
+      #expect(response.status == .ok)
+      #expect(!data.isEmpty && data.last == 0x0A)
+      #expect(!response.fields.contains(.contentLength) && !response.fields.contains(.eTag))
+      if target == path { #expect(response.fields[.cacheControl] == "no-store") }
+    }
+  }
+  #endif
 
   @Test func aFileHasValidatorsAndFreshness() throws {
     try client.get("/a.txt")

@@ -96,6 +96,11 @@ public struct SentRequest: Sendable {
   }
 }
 
+extension SentRequest: CustomReflectable {
+  /// A mirror without the bytes of the body.
+  public var customMirror: Mirror { Mirror(self, children: ["request": request, "body": "\(body)"]) }
+}
+
 extension HTTPFields {
   fileprivate func describing(_ type: MediaType) -> HTTPFields {
     var fields = self

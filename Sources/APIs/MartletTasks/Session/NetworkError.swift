@@ -52,6 +52,13 @@ public struct ServiceMessage: Sendable, Hashable {
   }
 }
 
+extension ServiceMessage: CustomReflectable {
+  /// A mirror without the bytes of the body.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["statusCode": statusCode, "text": text, "code": code as Any, "data": "\(data)"])
+  }
+}
+
 /// The members that services use; a member of an unexpected type is ignored. Every member is read once, so that the
 /// time for a deeply nested body is linear.
 private struct MessageMembers: Decodable {

@@ -89,6 +89,13 @@ public struct NetworkEnvironment: Sendable {
   func isOrigin(of request: HTTPRequest) -> Bool { origin.map { $0 == request.origin } ?? false }
 }
 
+extension NetworkEnvironment: CustomReflectable {
+  /// A mirror without secrets: without user information and query of the URL, and only with headers that may be shown.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["baseURL": baseURL?.redacted as Any, "headers": headers, "signer": signer as Any])
+  }
+}
+
 /// Signs requests, for example with an HMAC of some of their parts.
 public protocol RequestSigner: Sendable {
   /// Returns the request with its signature. Called before every attempt, so that a retry gets a new one; the request

@@ -47,3 +47,10 @@ public struct NetworkResponse<Value: Sendable>: Sendable {
     NetworkResponse<Other>(result: Result { try transform(value) }, data: data, response: response)
   }
 }
+
+extension NetworkResponse: CustomReflectable {
+  /// A mirror without the bytes of the body.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["result": "\(result)", "data": "\(data)", "response": response as Any])
+  }
+}

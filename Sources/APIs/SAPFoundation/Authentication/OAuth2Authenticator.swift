@@ -176,13 +176,16 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
 }
 
 /// Sends token requests (RFC 6749 §3.2).
-private struct TokenEndpoint: Sendable {
+private struct TokenEndpoint: Sendable, CustomReflectable {
   let url: URL
   /// The requested scopes, which are granted unless the response has others (§5.1).
   let scopes: Set<String>
   let session: SAPURLSession
   /// Adds the client's authentication to the request.
   let identify: @Sendable (URLRequest) throws -> URLRequest
+
+  /// Without user information and query of the URL.
+  var customMirror: Mirror { Mirror(self, children: ["url": url.redacted]) }
 
   /// - Parameter old: the token to renew. Its scopes and refresh token stay valid unless the response has others (§5.1,
   ///   §6).
@@ -247,6 +250,17 @@ public struct OAuth2ServerError: Error, Sendable, Hashable {
 
   init(_ refusal: OAuthError) {
     self.init(error: refusal.code, errorDescription: refusal.detail, errorURI: refusal.page)
+  }
+}
+
+extension OAuth2ServerError: CustomReflectable {
+  /// A mirror without the query of the page.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "error": error, "errorDescription": errorDescription as Any, "errorURI": errorURI?.redacted as Any,
+      ])
   }
 }
 

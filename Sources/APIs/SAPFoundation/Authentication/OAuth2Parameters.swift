@@ -151,13 +151,20 @@ extension OAuth2AuthenticationParameters: CustomStringConvertible, CustomReflect
   /// The client's identifier.
   public var description: String { "OAuth 2 for the client \(clientID)" }
 
-  /// A mirror without the secret.
+  /// A mirror without the secret, and without user information and queries of the URLs.
   public var customMirror: Mirror {
     Mirror(
       self,
       children: [
-        "authorizationEndpointURL": authorizationEndpointURL, "tokenEndpointURL": tokenEndpointURL,
-        "redirectURL": redirectURL, "clientID": clientID,
+        "authorizationEndpointURL": authorizationEndpointURL.redacted, "tokenEndpointURL": tokenEndpointURL.redacted,
+        "redirectURL": redirectURL.redacted, "clientID": clientID,
       ])
+  }
+}
+
+extension OAuth2ClientCredentialsAuthenticationParameters: CustomReflectable {
+  /// A mirror without user information and query of the URL.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["tokenEndpointURL": tokenEndpointURL.redacted, "requestingScopes": requestingScopes])
   }
 }

@@ -47,6 +47,19 @@ public struct OTPParameters: Sendable, Hashable {
   }
 }
 
+extension OTPParameters: CustomReflectable {
+  /// A mirror without user information and queries of the URLs.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "authorizationEndpointURL": authorizationEndpointURL.redacted,
+        "finishEndpointURL": finishEndpointURL.redacted, "challengeHeaderName": challengeHeaderName,
+        "challengeHeaderValue": challengeHeaderValue,
+      ])
+  }
+}
+
 /// The error of a login with a one-time password.
 public enum OTPError: Error, Sendable {
   /// The page could not be shown.

@@ -47,6 +47,19 @@ public struct SAMLAuthenticationParameters: Sendable, Hashable {
   }
 }
 
+extension SAMLAuthenticationParameters: CustomReflectable {
+  /// A mirror without user information and queries of the URLs.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "authorizationEndpointURL": authorizationEndpointURL.redacted,
+        "finishEndpointURL": finishEndpointURL.redacted, "challengeHeaderName": challengeHeaderName,
+        "challengeHeaderValue": challengeHeaderValue,
+      ])
+  }
+}
+
 /// The error of a login with SAML.
 public enum SAMLError: Error, Sendable {
   /// The page could not be shown.

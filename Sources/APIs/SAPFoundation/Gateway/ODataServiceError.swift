@@ -55,7 +55,7 @@ public struct ODataServiceError: Error, Sendable, Hashable {
   }
 }
 
-extension ODataServiceError: LocalizedError, CustomStringConvertible {
+extension ODataServiceError: LocalizedError, CustomStringConvertible, CustomReflectable {
   /// The service's text.
   public var errorDescription: String? { message }
 
@@ -64,6 +64,16 @@ extension ODataServiceError: LocalizedError, CustomStringConvertible {
 
   /// Text, status and code.
   public var description: String { "\(message) (\(failureReason ?? ""))" }
+
+  /// A mirror without the bytes of the body.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "status": status, "code": code, "message": message, "language": language as Any, "details": details,
+        "payload": payload as Any, "data": "\(data)",
+      ])
+  }
 }
 
 extension ODataErrorPayload {

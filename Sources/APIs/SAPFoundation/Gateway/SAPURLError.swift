@@ -87,6 +87,16 @@ extension SAPURLError {
   }
 }
 
+extension SAPURLError: CustomStringConvertible, CustomReflectable {
+  /// The error's text, status and code: Foundation's responses would show their URL and all fields.
+  public var description: String {
+    [errorDescription, failureReason].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}
+
 extension SAPURLError: LocalizedError {
   /// The service's text if there is one.
   public var errorDescription: String? {

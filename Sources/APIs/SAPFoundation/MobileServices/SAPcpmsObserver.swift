@@ -76,3 +76,17 @@ public final class SAPcpmsObserver: SAPURLSessionObserving {
 }
 
 extension SAPcpmsObserver: InterceptingObserver {}
+
+extension SAPcpmsObserver.Audience: CustomStringConvertible, CustomReflectable {
+  /// The servers, without user information and queries of the URLs.
+  public var description: String {
+    switch self {
+    case .asked: "asked"
+    case .backends(let urls, let subdomains):
+      "\(urls.map(\.redacted).joined(separator: ", ")), subdomains \(subdomains)"
+    }
+  }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["audience": description]) }
+}

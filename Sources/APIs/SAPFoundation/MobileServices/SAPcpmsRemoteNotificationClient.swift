@@ -132,6 +132,13 @@ extension OnboardingSession {
   }
 }
 
+extension SAPcpmsRemoteNotificationClient: CustomReflectable {
+  /// A mirror without user information and queries of the URLs.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["url": url.redacted, "feedbackURL": feedbackURL?.redacted as Any])
+  }
+}
+
 /// Describes a device, so that an administrator can send a notification to some devices only.
 public struct SAPcpmsRemoteNotificationParameters: Sendable, Hashable {
   /// A capability of a device. (SAP publishes the name; the properties are those of its SDK for Android.)
@@ -217,4 +224,9 @@ public enum SAPcpmsRemoteNotificationError: SAPError, Sendable {
 
   /// The description.
   public var errorDescription: String? { description }
+}
+
+extension SAPcpmsRemoteNotificationError: CustomReflectable {
+  /// A mirror with the description only: the response may contain secrets.
+  public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
 }

@@ -241,3 +241,8 @@ public enum SAPcpmsSettingsError: SAPError, Sendable, Hashable {
   /// The description.
   public var errorDescription: String? { description }
 }
+
+extension SAPcpmsSettings: CustomReflectable {
+  /// A mirror without user information and queries of the URLs.
+  public var customMirror: Mirror { Mirror(self, children: ["urls": urls.mapValues(\.redacted)]) }
+}

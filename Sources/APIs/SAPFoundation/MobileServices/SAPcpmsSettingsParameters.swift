@@ -98,9 +98,12 @@ public struct SAPcpmsSettingsParameters: Codable, Sendable, Hashable {
   }
 }
 
-extension SAPcpmsSettingsParameters: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The application and the backend, without the device.
-  public var description: String { "\(applicationID) at \(backendURL.absoluteString)" }
+extension SAPcpmsSettingsParameters: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The application and the backend, without the device, and without user information and query of the URL.
+  public var description: String { "\(applicationID) at \(backendURL.redacted)" }
+
+  /// The description alone.
+  public var customMirror: Mirror { Mirror(self, children: ["settings": description]) }
 
   /// The description.
   public var debugDescription: String { "SAPcpmsSettingsParameters: \(description)" }
@@ -188,5 +191,12 @@ open class SAPcpmsDestinations {
       return Dictionary(list.map { ($0.name, $0.path) }) { first, _ in first }
     }
     return try JSONDecoder().decode([String: String].self, from: data)
+  }
+}
+
+extension SAPcpmsDestinations: CustomReflectable {
+  /// A mirror without user information and queries of the URLs.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["url": url.redacted, "remoteURL": remoteURL?.redacted as Any])
   }
 }

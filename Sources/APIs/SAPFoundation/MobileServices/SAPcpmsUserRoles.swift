@@ -105,6 +105,11 @@ open class SAPcpmsUserRoles {
   }
 }
 
+extension SAPcpmsUserRoles: CustomReflectable {
+  /// A mirror without user information and query of the URL.
+  public var customMirror: Mirror { Mirror(self, children: ["url": url.redacted]) }
+}
+
 /// The error of loading a user.
 public enum SAPcpmsUserRolesError: SAPError, Sendable, Hashable {
   /// See ``SAPcpmsMalformedType``.

@@ -177,3 +177,8 @@ extension SAPCookieStorageConfigured where Self: SAPURLSession.Configuration {
     }
   }
 }
+
+extension SAPURLSession.Configuration: CustomReflectable {
+  /// A mirror without children: additional fields and proxies may contain secrets.
+  public var customMirror: Mirror { Mirror(self, children: [:], ancestorRepresentation: .suppressed) }
+}

@@ -176,7 +176,7 @@ extension SAPURLSession {
   ///
   /// They can be iterated once. The session's task is cancelled when the sequence and its iterators are released, or
   /// when the Swift task that iterates is cancelled.
-  public struct AsyncBytes: AsyncSequence, Sendable {
+  public struct AsyncBytes: AsyncSequence, Sendable, CustomReflectable {
     public typealias Element = UInt8
 
     private let reader: StreamReader
@@ -185,6 +185,9 @@ extension SAPURLSession {
 
     /// The task that receives the bytes.
     public var task: SAPURLSessionTask { reader.task }
+
+    /// A mirror with the task only.
+    public var customMirror: Mirror { Mirror(self, children: ["task": task]) }
 
     public func makeAsyncIterator() -> Iterator { Iterator(reader: reader) }
 
@@ -324,7 +327,7 @@ extension SAPURLSession {
   /// exactly once; a response without a body publishes empty data. Cancelling the subscription cancels the task. (SAP's
   /// publisher may complete with neither a value nor an error, and does not cancel the task of a cancelled
   /// subscription.)
-  public final class DataTaskPublisher: Publisher, Sendable {
+  public final class DataTaskPublisher: Publisher, Sendable, CustomReflectable {
     public typealias Output = (data: Data, response: URLResponse)
     public typealias Failure = any Error
 
@@ -338,6 +341,9 @@ extension SAPURLSession {
       self.session = session
       self.request = request
     }
+
+    /// A mirror with the method and the URL of the request, without user information and query.
+    public var customMirror: Mirror { Mirror(self, children: ["request": request.summary]) }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == any Error {
       TaskPublisher<Output, any Error> { [session, request] in

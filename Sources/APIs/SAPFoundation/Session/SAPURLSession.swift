@@ -315,3 +315,8 @@ extension SAPURLSession {
     set { SessionLog.sink = newValue }
   }
 }
+
+extension SAPURLSession: CustomReflectable {
+  /// A mirror without the configuration, whose fields may be secrets, and without the session's own state.
+  public var customMirror: Mirror { Mirror(self, children: ["sessionDescription": sessionDescription as Any]) }
+}

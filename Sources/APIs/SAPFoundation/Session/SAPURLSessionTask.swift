@@ -297,3 +297,16 @@ extension SAPURLSessionTask {
     }
   }
 }
+
+extension SAPURLSessionTask: CustomReflectable {
+  /// A mirror with the method and the URL of the request, without user information and query: the fields and the body
+  /// may be secrets.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["taskID": taskID, "request": originalRequest?.summary as Any])
+  }
+}
+
+extension URLRequest {
+  /// Method and URL without secrets.
+  var summary: String { "\(httpMethod ?? "GET") \(url?.redacted ?? "")" }
+}

@@ -51,10 +51,13 @@ open class CompositeStorage: CodableStorage, CompositeCodableStoring {
 }
 
 /// The values in memory or in a persistent store.
-private final class CompositeDataStore: DataStoring {
+private final class CompositeDataStore: DataStoring, CustomReflectable {
   private let lock = NSRecursiveLock()
   private var memory: [String: Data] = [:]
   private var store: (any DataStoring)?
+
+  /// Without the values, which may be secrets.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
 
   var persistent: (any DataStoring)? { lock.withLock { store } }
 

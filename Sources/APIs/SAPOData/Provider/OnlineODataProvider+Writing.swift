@@ -174,6 +174,20 @@ extension OnlineODataProvider {
   case stream(length: Int64?, @Sendable () -> InputStream?)
 }
 
+extension ODataContent: CustomStringConvertible, CustomReflectable {
+  /// The number of bytes, or the file.
+  public var description: String {
+    switch self {
+    case .data(let data): "\(data)"
+    case .file(let url): "the file \(url.path)"
+    case .stream(let length, _): length.map { "a stream of \($0) bytes" } ?? "a stream"
+    }
+  }
+
+  /// The description alone, because the bytes may be secrets.
+  public var customMirror: Mirror { Mirror(self, children: ["content": description]) }
+}
+
 /// The bytes of media as they arrive. They can be iterated once; a slow reader makes the server wait, and leaving the
 /// loop ends the transfer.
 public struct ODataMedia: AsyncSequence, Sendable {

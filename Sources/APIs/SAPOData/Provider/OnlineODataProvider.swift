@@ -198,3 +198,10 @@ public struct StringList: Sendable, Hashable, ExpressibleByArrayLiteral {
   /// Whether the list has this text; upper and lower case count the same.
   public func contains(_ text: String) -> Bool { elements.contains { $0.lowercased() == text.lowercased() } }
 }
+
+extension OnlineODataProvider: CustomReflectable {
+  /// A mirror without user information and query of the URL.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["serviceName": serviceName, "serviceRoot": serviceRoot.redacted])
+  }
+}

@@ -82,6 +82,13 @@ public struct ODataLink: Sendable, Hashable, Codable, RawRepresentable {
   }
 }
 
+extension ODataLink: CustomReflectable {
+  /// A mirror without user information and query of the URL.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["rawValue": Redaction.strict.redacted(reference: rawValue)])
+  }
+}
+
 /// The root of a service, and the URLs below it.
 struct ODataRoot: Sendable {
   private let base: String

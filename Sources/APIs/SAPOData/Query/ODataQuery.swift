@@ -146,6 +146,14 @@ public struct ODataQuery: Sendable {
   }
 }
 
+extension ODataQuery: CustomReflectable {
+  /// A mirror with the options as V4 sends them, without the values of options with secret names.
+  public var customMirror: Mirror {
+    let options = (try? encoded(.v4))?.joined(separator: "&") ?? "invalid in OData V4"
+    return Mirror(self, children: ["options": Redaction.standard.redacted(reference: "?" + options)])
+  }
+}
+
 /// An order of entities by a property.
 public struct ODataOrder: Sendable, Hashable {
   fileprivate let text: String

@@ -9,7 +9,7 @@ public import MartletWebSocket
 /// sends with ``sendFrame(_:_:isFinal:isCompressed:)`` and ``send(bytes:)``.
 public final class LoopbackWebSocket {
   /// A frame that the client sent, without its mask.
-  public struct Frame: Sendable, Hashable {
+  public struct Frame: Sendable, Hashable, CustomReflectable {
     /// The opcode (RFC 6455 §5.2).
     public var opcode: UInt8
     /// The payload.
@@ -20,6 +20,15 @@ public final class LoopbackWebSocket {
     public var isCompressed: Bool
     /// The masking key.
     public var mask: UInt32
+
+    /// A mirror without the bytes of the payload.
+    public var customMirror: Mirror {
+      Mirror(
+        self,
+        children: [
+          "opcode": opcode, "payload": "\(payload)", "isFinal": isFinal, "isCompressed": isCompressed, "mask": mask,
+        ])
+    }
   }
 
   private let buffer: WireBuffer

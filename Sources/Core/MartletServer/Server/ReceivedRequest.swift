@@ -45,12 +45,25 @@ public struct ReceivedRequest: Sendable, Hashable {
   }
 }
 
+extension ReceivedRequest: CustomReflectable {
+  /// A mirror without secrets: without the parameters of the target that have secret names, and without the bytes of
+  /// the body.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "method": method, "target": Redaction.standard.redacted(reference: target), "version": version,
+        "fields": fields, "connection": connection, "body": "\(body)", "trailers": trailers,
+      ])
+  }
+}
+
 /// The request that a responder answers, with access to its body and connection.
 ///
 /// It has all properties of ``ReceivedRequest``: `request.path`, `request.fields`. It is confined to the connection's
 /// thread; keep ``received`` instead.
 @dynamicMemberLookup
-public final class LoopbackRequest {
+public final class LoopbackRequest: CustomReflectable {
   /// The request as a value that can be kept.
   public let received: ReceivedRequest
   private let bodyReader: BodyReader
@@ -61,6 +74,9 @@ public final class LoopbackRequest {
     bodyReader = body
     self.socket = socket
   }
+
+  /// A mirror with ``received`` only.
+  public var customMirror: Mirror { Mirror(self, children: ["received": received]) }
 
   /// A property of ``received``.
   public subscript<Value>(dynamicMember path: KeyPath<ReceivedRequest, Value>) -> Value { received[keyPath: path] }

@@ -343,3 +343,8 @@ private final class CSRFProtectedPaths: Sendable {
     }
   }
 }
+
+extension CSRFInterceptor: CustomReflectable {
+  /// A mirror without children: the URL may contain secrets.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

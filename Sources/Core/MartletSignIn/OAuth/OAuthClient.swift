@@ -283,7 +283,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   public let code: String
   /// The server's explanation, for developers; nil if there is none. Secrets of the request are omitted.
   public let detail: String?
-  /// A page about the error; nil if there is none.
+  /// A page about the error; nil if there is none. Secrets of the request are omitted.
   public let page: URL?
 
   /// The code, and the server's explanation.
@@ -291,11 +291,12 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// - Parameter secrets: the sent secrets, which must not be in the error.
   package init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
-    code = refusal.code.printable(upTo: 300)
-    detail = refusal.description.map { text in
+    func shown(_ text: String) -> String {
       secrets.reduce(text) { $0.replacing($1, with: "***") }.printable(upTo: 300)
     }
-    page = refusal.uri.flatMap { URL(text: $0.printable(upTo: 300)) }
+    code = refusal.code.printable(upTo: 300)
+    detail = refusal.description.map(shown)
+    page = refusal.uri.flatMap { URL(text: shown($0)) }
   }
 }
 

@@ -211,3 +211,8 @@ public enum SAPcpmsLogUploaderError: SAPError, Sendable {
   /// The description.
   public var errorDescription: String? { description }
 }
+
+extension SAPcpmsLogUploaderError: CustomReflectable {
+  /// A mirror with the description only: the response may contain secrets.
+  public var customMirror: Mirror { Mirror(self, children: ["error": description]) }
+}

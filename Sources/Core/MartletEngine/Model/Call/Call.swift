@@ -237,6 +237,13 @@ protocol CallRunner: AnyObject, Sendable {
   var decoder: JSONDecoder { get }
 }
 
+extension Call: CustomReflectable {
+  /// A mirror with number, label and URL, without the query of the URL.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["id": id, "label": label as Any, "askedURL": askedURL?.redacted as Any])
+  }
+}
+
 /// A value that an interceptor or a transport keeps for each call, for example whether it has already sent the request
 /// again, or an identifier common to all attempts.
 ///

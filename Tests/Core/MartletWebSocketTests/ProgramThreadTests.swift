@@ -108,6 +108,85 @@ struct ProgramThreadTests {
     #expect(threads.onTransport == [])
   }
 
+  private final class Tokens: ProxyTokens {
+    let threads: Threads
+    let scheme = "Negotiate"
+
+    init(_ threads: Threads) { self.threads = threads }
+
+    func token(for host: String) async throws -> String {
+      threads.note("proxy token")
+      return "YQ=="
+    }
+  }
+
+  private struct Item: Decodable {
+    static let threads = CodingUserInfoKey(rawValue: "threads")
+
+    init(from decoder: any Decoder) throws {
+      let threads = Self.threads.flatMap { decoder.userInfo[$0] } as? Threads
+      threads?.note("decoder of \(try decoder.singleValueContainer().decode(String.self))")
+    }
+  }
+
+  /// A proxy that requires a token, and the servers behind it, which require another token or a password.
+  private static func proxy() throws -> LoopbackServer {
+    try LoopbackServer { request in
+      guard request.fields.contains(.proxyAuthorization) else {
+        return .status(.proxyAuthenticationRequired, fields: [.proxyAuthenticate: "Negotiate"])
+      }
+      let scheme = request.fields[.authorization]?.prefix { $0 != " " }
+      return switch request.path {
+      case "/token" where scheme != "Bearer": .status(.unauthorized, fields: [.wwwAuthenticate: "Bearer"])
+      case "/password" where scheme != "Basic": .status(.unauthorized, fields: [.wwwAuthenticate: "Basic realm=r"])
+      case "/events": .data(Data("data: a\n\n".utf8), type: "text/event-stream")
+      case "/lines": .data(Data("\"line\"\n\"line\"\n".utf8), type: "application/jsonl")
+      default: .json("\"\(request.path.dropFirst())\"").with(.setCookie, "a=b")
+      }
+    }
+  }
+
+  private static func session(_ threads: Threads, through proxy: LoopbackServer) -> HTTPSession {
+    var connection = ConnectionConfiguration()
+    connection.proxy = .http("127.0.0.1", port: proxy.port).authenticated(by: Tokens(threads))
+    var configuration = SessionConfiguration()
+    configuration.listeners = [Watcher(threads: threads)]
+    configuration.cookies = CookieJar(now: {
+      threads.note("clock")
+      return .now
+    })
+    configuration.credentials = [
+      TokenSource(for: .matching { $0.host == "token.example" }) { _ in
+        threads.note("token")
+        return AccessToken("a")
+      },
+      PasswordSource(for: .any) { _ in
+        threads.note("password")
+        return Credential(user: "a", password: "b")
+      },
+    ]
+    return HTTPSession(transport: SocketTransport(connection), configuration: configuration)
+  }
+
+  @Test func noSourceOfCredentialsAndNoDecoderRunsOnTheTransportsThread() async throws {
+    let (server, threads) = (try Self.proxy(), Threads())
+    let session = Self.session(threads, through: server)
+    let decoder = JSONDecoder()
+    if let key = Item.threads { decoder.userInfo[key] = threads }
+    func request(_ url: String) -> HTTPRequest { HTTPRequest(.get, URL(string: "http://\(url)") ?? server.url) }
+
+    _ = try await session.value(of: Item.self, for: request("token.example/token"), decoder: decoder)
+    _ = try await session.value(of: Item.self, for: request("password.example/password"), decoder: decoder)
+    for try await _ in session.pages(of: Item.self, for: request("a.example/page"), decoder: decoder) {}
+    let (body, _) = try await session.bytes(for: request("a.example/lines"))
+    for try await _ in body.values(of: Item.self, decoder: decoder) {}
+    for try await _ in session.events(for: request("a.example/events")) { break }
+
+    let decoders = ["token", "password", "page", "line"].map { "decoder of \($0)" }
+    #expect(threads.codes.isSuperset(of: ["proxy token", "token", "password", "clock"] + decoders))
+    #expect(threads.onTransport == [])
+  }
+
   /// A WebSocket, and the answers to other requests of its session.
   struct Bed: CustomTestStringConvertible, Sendable {
     let testDescription: String

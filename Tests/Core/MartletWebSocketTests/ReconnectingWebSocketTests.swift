@@ -324,6 +324,14 @@ struct ReconnectingWebSocketTests {
     #expect(openings.value == 1)
   }
 
+  @Test func theCodeWithWhichTheServerAnswersACloseIsKept() async throws {
+    let server = try LoopbackServer { _ in .webSocket { while try $0.receive() != nil {} } }
+    let room = HTTPSession(transport: SocketTransport()).reconnectingWebSocket(for: HTTPRequest(.get, server.url("/")))
+    try await room.send(.string("hello"))
+    await room.close(WebSocket.CloseCode(rawValue: 4000), reason: "bye")
+    #expect(room.closeCode?.rawValue == 4000)
+  }
+
   @Test func aLossIsAStateWithItsDelayAndError() async throws {
     let room = socket { number in
       .webSocket { socket in

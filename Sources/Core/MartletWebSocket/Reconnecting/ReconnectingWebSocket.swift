@@ -147,12 +147,18 @@ public final class ReconnectingWebSocket: Sendable {
   public var states: AsyncStream<State> { latest.values }
 
   /// The code with which the server closed the last connection: see ``WebSocket/closeCode``. nil before that.
-  public var closeCode: WebSocket.CloseCode? { content.withLock { $0.closeFrame }.map(WebSocket.CloseCode.init(of:)) }
+  public var closeCode: WebSocket.CloseCode? { closeFrame.map(WebSocket.CloseCode.init(of:)) }
 
   /// The reason that the server gave for closing the last connection; nil if there is none.
   public var closeReason: String? {
-    guard let reason = content.withLock({ $0.closeFrame })?.reason, !reason.isEmpty else { return nil }
+    guard let reason = closeFrame?.reason, !reason.isEmpty else { return nil }
     return reason
+  }
+
+  /// The server's last Close frame. A connection that this program has closed stays the current one.
+  private var closeFrame: CloseFrame? {
+    let (socket, earlier) = content.withLock { ($0.socket, $0.closeFrame) }
+    return socket?.channel.closeFrame ?? earlier
   }
 
   // MARK: - Messages

@@ -219,7 +219,7 @@ let package = Package(
     .executableTarget(
       name: "sockets-program",
       dependencies: [
-        "MartletSockets", "MartletEngine", "MartletSemantics",
+        "MartletSockets", "MartletEngine", "MartletSemantics", "CallDoubles",
         .target(name: "CCrypto", condition: .when(platforms: [.linux])),
       ]),
     .testTarget(
@@ -274,7 +274,8 @@ let package = Package(
         "sqlite-writer",
       ],
       exclude: ["Fixtures"]),
-    .executableTarget(name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics"]),
+    .executableTarget(
+      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CallDoubles"]),
     .testTarget(
       name: "MartletImagesTests",
       dependencies: [

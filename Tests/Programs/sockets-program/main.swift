@@ -1,4 +1,5 @@
 import CCrypto
+import CallDoubles
 import Glibc
 import MartletEngine
 import MartletSemantics
@@ -12,6 +13,7 @@ import Synchronization
 //     end sockets-program signals AUTHORITY URL...        sends a body to each, and prints how SIGPIPE is handled
 //     sockets-program descriptors COUNT URL           sends so many requests at once with few descriptors, then with
 //     none sockets-program idle COUNT URL             keeps COUNT idle connections, and needs their descriptors
+//     sockets-program spare AUTHORITY URL FOLDER      connects and uses files without a descriptor that is free
 //     sockets-program release AUTHORITY URL...        uses transports, releases them, and prints what is left of
 //     them
 let arguments = Array(CommandLine.arguments.dropFirst())
@@ -175,6 +177,16 @@ case "idle":
   let body = RequestBody.file(URL(filePath: "/etc/hostname"))
   let response = try? await other.send(HTTPRequest(.put, url, body: body), in: Call())
   print(started, connected, response?.status.code ?? 0)
+case "spare":
+  let (keeper, folder) = (DescriptorKeeper(), URL(filePath: arguments[3]))
+  keeper.takeAll()
+  let served = await sendAtOnce(1, makeTransport(arguments[1]), makeURL(arguments[2]))
+  keeper.takeAll()
+  let isRead = (try? Netrc.file(folder.appending(path: "netrc"))) != nil
+  keeper.takeAll()
+  let new = folder.appending(path: "new")
+  let isMoved = (try? FileReplacement.move(new, to: folder.appending(path: "old"))) != nil
+  print(served, isRead, isMoved)
 case "release":
   let before = countResources()
   for url in arguments[2...].map(makeURL) + arguments[2...].map(makeURL) {

@@ -1,3 +1,4 @@
+import CallDoubles
 import MartletEngine
 import MartletSQLite
 import MartletSemantics
@@ -17,6 +18,7 @@ import Darwin
 ///     sqlite-writer entries FILE        entries whose bodies have 300,000 bytes of the same value, for ever
 ///     sqlite-writer value FILE KEY TEXT one value
 ///     sqlite-writer full FOLDER         opens the folder's stores while no file can grow, then while files can
+///     sqlite-writer descriptors FOLDER  uses new and existing stores without a descriptor that is free
 ///     sqlite-writer fill FILE BYTES     stores more responses than fit into files of this size
 @main
 struct SQLiteWriter {
@@ -30,6 +32,9 @@ struct SQLiteWriter {
     case "entries": try await writeEntries(SQLiteCacheStore(at: file))
     case "value": try await SQLiteKeyValueStore(at: file).set(Data(arguments[4].utf8), for: arguments[3])
     case "full": try await useFullDisk(file)
+    #if os(Linux)
+    case "descriptors": await useSpareDescriptors(file)
+    #endif
     case "fill": try await fill(file, limit: UInt64(arguments[3]) ?? 0)
     default: return
     }
@@ -58,6 +63,22 @@ struct SQLiteWriter {
       await report("new") { try await new.set(Data("1".utf8), for: "a") }
     }
   }
+
+  #if os(Linux)
+  private static func useSpareDescriptors(_ folder: URL) async {
+    let keeper = DescriptorKeeper(step: 3)
+    for name in ["first", "second"] {
+      keeper.takeAll()
+      await report(name) {
+        let values = try SQLiteKeyValueStore(at: folder.appending(path: "values.sqlite"))
+        let old = try await values.value(for: "a").map { String(decoding: $0, as: UTF8.self) } ?? "none"
+        keeper.takeAll()
+        try await values.set(Data(name.utf8), for: "a")
+        return old
+      }
+    }
+  }
+  #endif
 
   private static func fill(_ file: URL, limit: UInt64) async throws {
     limitFiles(to: limit)

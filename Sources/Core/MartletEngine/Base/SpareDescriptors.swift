@@ -1,4 +1,5 @@
 import Dispatch
+package import MartletSemantics
 import Synchronization
 
 #if canImport(Glibc)
@@ -66,8 +67,26 @@ package enum SpareDescriptors {
     errno = 0
     let result = call()
     guard hasFailed(result), errno == EMFILE || errno == ENFILE else { return result }
-    _ = beginRelease().wait(timeout: .now() + .milliseconds(100))
+    waitForRelease()
     return call()
+  }
+
+  /// The same for work whose error tells that no descriptor was left.
+  package static func repeating<Result>(
+    _ work: () throws -> Result, if lacksDescriptor: (any Error) -> Bool
+  ) rethrows -> Result {
+    do { return try work() } catch {
+      guard lacksDescriptor(error) else { throw error }
+      waitForRelease()
+      return try work()
+    }
+  }
+
+  private static func waitForRelease() { _ = beginRelease().wait(timeout: .now() + .milliseconds(100)) }
+
+  /// Reads a whole file.
+  package static func contents(of file: URL) throws -> Data {
+    try retrying({ Result { try Data(contentsOf: file) } }, if: { (try? $0.get()) == nil }).get()
   }
 
   private static func beginRelease() -> DispatchGroup {

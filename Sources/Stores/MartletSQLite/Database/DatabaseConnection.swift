@@ -40,11 +40,7 @@ final class DatabaseConnection: @unchecked Sendable {
     identity = file.identity
     isExclusive = exclusively
     var opened: OpaquePointer?
-    let code = SpareDescriptors.retrying(
-      {
-        sqlite3_close_v2(opened)
-        return sqlite3_open_v2(file.path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
-      }, if: { $0 != SQLITE_OK })
+    let code = sqlite3_open_v2(file.path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
       defer { sqlite3_close_v2(opened) }
       throw SQLiteFailure(of: opened, code: code)

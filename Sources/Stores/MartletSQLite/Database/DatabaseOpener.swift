@@ -67,6 +67,15 @@ final class DatabaseOpener: Sendable {
   }
 
   private func connectForReading() throws -> DatabaseConnection {
+    try Self.withSpareDescriptors(connectForReadingOnce)
+  }
+
+  /// The journal and the shared memory have descriptors of their own, which SQLite makes when it first needs them.
+  private static func withSpareDescriptors<R>(_ work: () throws -> R) throws -> R {
+    try SpareDescriptors.repeating(work) { ($0 as? SQLiteFailure)?.lacksDescriptor == true }
+  }
+
+  private func connectForReadingOnce() throws -> DatabaseConnection {
     var connection: DatabaseConnection
     do { connection = try DatabaseConnection(opening: file) } catch let failure as SQLiteFailure where failure.isFull {
       connection = try DatabaseConnection(opening: file, exclusively: true)
@@ -76,7 +85,9 @@ final class DatabaseOpener: Sendable {
   }
 
   private func connect() throws -> DatabaseConnection {
-    do { return try connectForWriting() } catch let failure as SQLiteFailure where failure.isFull {
+    do { return try Self.withSpareDescriptors(connectForWriting) } catch let failure as SQLiteFailure
+      where failure.isFull
+    {
       // The stored data can still be read.
       if let connection = try? connectForReading(), (try? schema.isCurrent(on: connection)) == true {
         current.withLock { $0 = connection.identity }

@@ -67,6 +67,9 @@ struct SQLiteFailure: Error {
   /// Whether the file was removed or replaced, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
 
+  /// Whether the process or the system had no descriptor for the file, its journal or their shared memory.
+  var lacksDescriptor: Bool { systemError == EMFILE || systemError == ENFILE }
+
   /// Whether the disk, a quota or a limit of the process is exhausted.
   var isFull: Bool {
     switch primary {

@@ -56,7 +56,7 @@ struct ClientIdentity: ~Copyable {
   }
 
   private static func content(of url: URL) throws(HTTPError) -> Data {
-    do { return try Data(contentsOf: url) } catch {
+    do { return try SpareDescriptors.contents(of: url) } catch {
       var failure = Self.error("the client certificate in '\(url.path)' cannot be read")
       failure.underlying = error
       throw failure

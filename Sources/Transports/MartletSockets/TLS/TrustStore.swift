@@ -57,7 +57,7 @@ final class TrustStore: @unchecked Sendable {
     let origin = file.variable.map { " (named by \($0))" } ?? ""
     let what = "the certificate authorities in '\(file.path)'\(origin) cannot be read"
     let data: Data
-    do { data = try Data(contentsOf: URL(filePath: file.path)) } catch {
+    do { data = try SpareDescriptors.contents(of: URL(filePath: file.path)) } catch {
       throw HTTPError(.tlsFailed, what, phase: .preparing, underlying: error)
     }
     var reader = PEMReader(data)

@@ -99,6 +99,14 @@ struct FullDiskTests {
     try await SQLiteCacheStore(at: folder.file("cache.sqlite")).save(entry("/"), bytes(300_000))
   }
 
+  #if os(Linux)
+  /// A limit of descriptors is no limit of the disk: idle connections of a transport give way to the file, its journal
+  /// and their shared memory.
+  @Test func aStoreTakesTheDescriptorsThatOthersCanSpare() throws {
+    #expect(try run("descriptors", folder.url.path) == ["first none", "second first"])
+  }
+  #endif
+
   /// Runs the program of the tests, and returns the lines that it printed.
   private func run(_ arguments: String...) throws -> [String] {
     let process = try ChildProcess(try builtProgram("sqlite-writer"), arguments, output: .readWithErrors)

@@ -58,6 +58,20 @@ struct ProcessTests {
     #expect(process.exitCode() == 0)
   }
 
+  /// Each step that makes a descriptor finds none: the transport's thread, look-ups, sockets, files of authorities.
+  @Test func eachStepAsksForTheDescriptorThatItNeeds() throws {
+    let (nginx, folder) = (try Nginx.shared.get(), try TemporaryFolder())
+    let netrc = try folder.write(Data("machine a.example login b password c".utf8), to: "netrc")
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: netrc.path)
+    try folder.write(Data("old".utf8), to: "old")
+    try folder.write(Data("new".utf8), to: "new")
+    let authority = nginx.authority.certificate.path
+    let process = try run("spare", authority, nginx.tls("/hello.txt").absoluteString, folder.url.path)
+    #expect(String(decoding: process.readToEnd(), as: UTF8.self) == "1 true true\n")
+    #expect(process.exitCode() == 0)
+    #expect(try String(contentsOf: folder.file("old"), encoding: .utf8) == "new")
+  }
+
   @Test func transportThatNobodyHoldsClosesItsConnectionsAndEndsItsThread() throws {
     let nginx = try Nginx.shared.get()
     let urls = [nginx.plain("/long.txt"), nginx.tls("/zeros.bin"), nginx.tls("/hello.txt")].map(\.absoluteString)

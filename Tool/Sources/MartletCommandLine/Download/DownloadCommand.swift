@@ -34,7 +34,9 @@ struct DownloadCommand {
 
   /// Downloads, and reports the file's name on standard error, except with `--quiet`.
   func run() async throws {
-    let saved = (try? Data(contentsOf: state)).flatMap { try? JSONDecoder().decode(DownloadResumption.self, from: $0) }
+    let saved = (try? SpareDescriptors.contents(of: state)).flatMap {
+      try? JSONDecoder().decode(DownloadResumption.self, from: $0)
+    }
     progress.begin()
     let response: HTTPResponse
     do {

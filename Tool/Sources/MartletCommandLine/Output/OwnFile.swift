@@ -39,7 +39,7 @@ struct OwnFile: Sendable {
     guard stat(url.path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else { throw UsageError("'\(path)' is not a regular file: name another") }
     guard !overwrites, status.st_size > 0 else { return }
-    guard let data = try? Data(contentsOf: url) else {
+    guard let data = try? SpareDescriptors.contents(of: url) else {
       throw UsageError("'\(path)' exists and cannot be read: name another file")
     }
     if let fault = content.fault(in: data) { throw refusal(fault) }

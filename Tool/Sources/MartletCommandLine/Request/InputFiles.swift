@@ -92,7 +92,8 @@ struct InputFiles: Sendable {
   }
 
   private func reader(_ path: String) throws(UsageError) -> Reader {
-    let descriptor = open(path == "-" ? "/dev/fd/\(input)" : url(path).path, O_RDONLY | O_CLOEXEC)
+    let file = path == "-" ? "/dev/fd/\(input)" : url(path).path
+    let descriptor = SpareDescriptors.making { open(file, O_RDONLY | O_CLOEXEC) }
     guard descriptor >= 0 else { throw UsageError("'\(path)' cannot be read: \(String(cString: strerror(errno)))") }
     return Reader(descriptor: descriptor, name: "'\(path)'", isOwned: true)
   }

@@ -1,4 +1,5 @@
 import Glibc
+import MartletEngine
 import Synchronization
 
 /// Asks for a password on the terminal, which does not show the typed characters.
@@ -13,7 +14,7 @@ struct PasswordPrompt {
 
   /// Returns nil if there is no terminal.
   static func password(_ prompt: String) -> String? {
-    let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+    let terminal = SpareDescriptors.making { open("/dev/tty", O_RDWR | O_CLOEXEC) }
     guard terminal >= 0 else { return nil }
     defer { close(terminal) }
     var settings = termios()

@@ -16,7 +16,7 @@ struct InspectCommand {
       throw UsageError("name one archive: martlet inspect api.har")
     }
     do {
-      archive = try HAR(json: Data(contentsOf: surroundings.file(path)))
+      archive = try HAR(json: SpareDescriptors.contents(of: surroundings.file(path)))
     } catch is DecodingError {
       throw UsageError("'\(path)' is not an HTTP Archive (HAR)")
     } catch {

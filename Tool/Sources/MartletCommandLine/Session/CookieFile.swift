@@ -34,7 +34,9 @@ struct CookieFile: Sendable {
 
   private static func read(_ file: OwnFile, into jar: CookieJar) async throws -> [FileProblem] {
     guard FileManager.default.fileExists(atPath: file.url.path) else { return [] }
-    guard let data = try? Data(contentsOf: file.url) else { throw UsageError("'\(file.path)' cannot be read") }
+    guard let data = try? SpareDescriptors.contents(of: file.url) else {
+      throw UsageError("'\(file.path)' cannot be read")
+    }
     return try await jar.importNetscape(String(decoding: data, as: UTF8.self))
   }
 

@@ -47,7 +47,7 @@ struct FileLock {
   /// Returns nil if another run has the lock.
   private static func attempt(for file: URL) throws(HTTPError) -> FileLock? {
     let path = place(for: file)
-    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    let descriptor = SpareDescriptors.making { open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else {
       throw HTTPError(
         .file, "'\(file.path)' cannot be written: \(String(cString: strerror(errno)))", phase: .receiving)

@@ -45,7 +45,7 @@ struct StoredSession: Sendable, Codable {
     guard status.st_mode & 0o077 == 0 else {
       throw UsageError("'\(file.path)' has passwords, and others can read it: chmod 600 '\(file.path)'")
     }
-    guard let session = try? JSONDecoder().decode(StoredSession.self, from: Data(contentsOf: file)) else {
+    guard let session = try? JSONDecoder().decode(StoredSession.self, from: SpareDescriptors.contents(of: file)) else {
       throw UsageError("'\(file.path)' is not a martlet session: name another one, or remove it")
     }
     guard session.origin.map({ $0 == "\(origin)" }) ?? true else {

@@ -27,7 +27,8 @@ extension Netrc {
       throw HTTPError(.file, "'\(path)' is accessible to others than its owner: chmod 600 '\(path)'", phase: .preparing)
     }
     do {
-      return try Netrc(parsing: String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self))
+      let content = try SpareDescriptors.contents(of: URL(filePath: path))
+      return try Netrc(parsing: String(decoding: content, as: UTF8.self))
     } catch {
       let reason = (error as? FileProblem).map { "is not a valid netrc file: \($0)" } ?? "cannot be read"
       throw HTTPError(.file, "'\(path)' \(reason)", phase: .preparing, underlying: error)

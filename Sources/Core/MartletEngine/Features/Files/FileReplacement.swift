@@ -40,7 +40,7 @@ package struct FileReplacement: Sendable {
   /// - Throws: ``HTTPError`` of kind `.file`.
   package static func move(_ file: URL, to destination: URL) throws(HTTPError) {
     let replacement = try FileReplacement(of: destination, .standard, phase: .receiving)
-    let descriptor = open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let descriptor = SpareDescriptors.making { open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     guard descriptor >= 0 else { throw .file(file.path, "cannot be opened", code: errno, phase: .receiving) }
     defer { close(descriptor) }
     try replacement.take(file.path, descriptor)
@@ -80,7 +80,7 @@ package struct FileReplacement: Sendable {
 
   /// Writes the content of a file into the old one. Returns false, with `errno`, if that is not possible.
   private func overwrite(_ old: FileStatus, from descriptor: Int32) -> Bool {
-    let target = open(url.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    let target = SpareDescriptors.making { open(url.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     guard target >= 0 else { return false }
     defer {
       let code = errno

@@ -74,7 +74,7 @@ package final class SpecialFile: Sendable {
   }
 
   private static func opened(_ path: String) -> (descriptor: Int32, code: Int32) {
-    let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    let descriptor = SpareDescriptors.making { open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
     return (descriptor, descriptor >= 0 ? 0 : errno)
   }
 

@@ -1,10 +1,12 @@
 import SAPFoundation
 
 // A program with a SAPURLSession, for tests that need a separate process. The session has the default configuration, or
-// a cache in a folder. It is made when a command first needs it. The program ends directly after the last command.
+// an empty dictionary of proxies, or a cache in a folder. It is made when a command first needs it. The program ends
+// directly after the last command.
 //
-//     sap-program default|ephemeral|FOLDER COMMAND...
+//     sap-program default|ephemeral|direct|FOLDER COMMAND...
 //     sap-program logs MESSAGE [SERVICE]     logs a message, and uploads all messages to Mobile Services
+//     sap-program full-logs FOLDER           writes lines to the folder, while no file can grow, and afterwards
 //
 //     URL                 requests it, and prints status and text, or the code of the error
 //     clear               calls the documented lines that clear the session's configuration
@@ -28,6 +30,34 @@ if kind == "logs" {
     print("uploaded")
   }
   exit(0)
+}
+
+if kind == "full-logs" {
+  let files = LogFiles(in: URL(filePath: arguments.dropFirst().first ?? ""))
+  try files.prepare()
+  files.limits = .init(fileSize: 100, fileCount: 3)
+  for number in 1...25 { files.append("before \(number)\n") }
+  limitFiles(to: 0)
+  for number in 1...900 { files.append("lost \(number)\n") }
+  files.complete()
+  files.append("lost, too\n")
+  limitFiles(to: .max)
+  files.append("after\n")
+  exit(0)
+}
+
+/// Sets the maximum size of the files of this process, like a full disk.
+func limitFiles(to size: rlim_t) {
+  #if os(Linux)
+  let fileSize = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+  #else
+  let fileSize = RLIMIT_FSIZE
+  #endif
+  signal(SIGXFSZ, SIG_IGN)
+  var limit = rlimit()
+  getrlimit(fileSize, &limit)
+  limit.rlim_cur = min(size, limit.rlim_max)
+  setrlimit(fileSize, &limit)
 }
 
 /// Answers challenges with the credential that was named, otherwise as the session does.
@@ -68,8 +98,12 @@ struct SessionSink: LogSink {
 let delegate = Delegate()
 
 @MainActor func makeSession() -> SAPURLSession {
-  let configuration: URLSessionConfiguration = kind == "ephemeral" ? .ephemeral : .default
-  if !["default", "ephemeral"].contains(kind) {
+  let configuration: URLSessionConfiguration = ["ephemeral", "direct"].contains(kind) ? .ephemeral : .default
+  if kind == "direct" {
+    configuration.connectionProxyDictionary = [:]
+    configuration.waitsForConnectivity = false
+    configuration.httpCookieStorage = SAPHTTPCookieStorage()
+  } else if !["default", "ephemeral"].contains(kind) {
     configuration.urlCache = URLCache(memoryCapacity: 0, diskCapacity: 10 << 20, directory: URL(filePath: kind))
   }
   return SAPURLSession(configuration: configuration, delegate: delegate)

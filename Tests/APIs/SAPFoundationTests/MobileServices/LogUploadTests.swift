@@ -285,6 +285,17 @@ struct LogUploadTests {
   }
 
   #if os(Linux)
+  @Test func aFullDiskRemovesNoLinesThatWereWritten() async throws {
+    let program = SAPProgram(folder: try TemporaryFolder())
+    #expect(try await program.run("full-logs", folder.url.path) == "")
+
+    let lines = try upload.files.completed().map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+    // The first line that is written again begins the fourth file, which removes the first one with ten lines.
+    #expect(lines.hasPrefix("before 11\n") && lines.contains("before 25\n"))
+    #expect(lines.hasSuffix("after\n") && !lines.contains("lost"))
+    #expect(try names.count == 3)
+  }
+
   @Test func aProgramUploadsWhatItsEarlierRunLogged() async throws {
     let service = try MobileServices(.init(protectsAgainstCSRF: false))
     let program = SAPProgram(folder: folder)

@@ -12,10 +12,12 @@ struct SAPProgram {
   /// Runs the program, and returns what it prints.
   func run(_ arguments: String...) async throws -> String { try await run(arguments) }
 
-  func run(_ arguments: [String]) async throws -> String {
+  /// - Parameter environment: further variables, such as `http_proxy=http://127.0.0.1:1`.
+  func run(_ arguments: [String], environment: [String] = []) async throws -> String {
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "sap-program").path
-    let arguments = ["XDG_DATA_HOME=\(data.path)", "XDG_CACHE_HOME=\(cache.path)", program] + arguments
+    let folders = ["XDG_DATA_HOME=\(data.path)", "XDG_CACHE_HOME=\(cache.path)"]
+    let arguments = folders + environment + [program] + arguments
     return try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
         continuation.resume(

@@ -48,11 +48,12 @@ package final class LogFiles: Sendable {
     removeExpired()
   }
 
-  /// Appends a line. If the disk is full, or the folder was removed, the line is lost: a log must not stop the app.
+  /// Appends a line. If the disk is full, or the folder was removed, the line is lost: a log must not stop the app. The
+  /// lines that were written before stay.
   package func append(_ line: String) {
     let (data, limit, date) = (Data(line.utf8), limits.fileSize, now())
-    let hasBegunFile = writer.call { $0.append(data, limit: limit, at: date) }
-    if hasBegunFile { removeExpired() }
+    let hasGrown = writer.call { $0.append(data, limit: limit, at: date) }
+    if hasGrown { removeExpired() }
   }
 
   /// Completes the file that is being written. Later lines go to another one.
@@ -82,7 +83,8 @@ package final class LogFiles: Sendable {
   package func removeExpired() {
     writer.call { _ in
       let (limits, uploading) = state.withLock { ($0.limits, $0.uploading) }
-      let others = files().filter { !uploading.contains($0) }
+      // Files without lines replace none with lines: those of programs that have met a full disk.
+      let others = files().filter { !uploading.contains($0) && !isEmpty($0) }
       let surplus = others.count - max(1, limits.fileCount)
       let complete = others.filter { isComplete($0) }
       for (index, file) in complete.enumerated() where index < surplus || isExpired(file, limits) {
@@ -102,6 +104,10 @@ package final class LogFiles: Sendable {
     return flock(handle.fileDescriptor, LOCK_SH | LOCK_NB) == 0
   }
 
+  private func isEmpty(_ file: URL) -> Bool {
+    (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) == 0
+  }
+
   /// A file is as old as its last line.
   private func isExpired(_ file: URL, _ limits: Limits) -> Bool {
     guard limits.days > 0,
@@ -114,27 +120,35 @@ package final class LogFiles: Sendable {
 /// Writes lines to the current file, which it holds locked.
 private final class LogFileWriter {
   private let folder: URL
-  private var current: FileHandle?
+  private var current: (handle: FileHandle, url: URL)?
+  /// The number of bytes in the current file.
   private var size = 0
   private var lastNumber = 0
 
   init(_ folder: URL) { self.folder = folder }
 
-  /// Returns whether it has begun a file.
+  /// Returns whether there is a further file with lines. A file that was begun without a line is none: a full disk
+  /// would otherwise remove an earlier file for each line that it refuses.
   func append(_ data: Data, limit: Int, at date: Date) -> Bool {
     if size > 0, size + data.count > limit { complete() }
-    let begins = current == nil
-    if begins { begin(at: date) }
-    if (try? current?.write(contentsOf: data)) == nil { complete() }
-    size += data.count
-    return begins
+    if current == nil { begin(at: date) }
+    guard let file = current else { return false }
+    do { try file.handle.write(contentsOf: data) } catch {
+      // A part of the line may have been written.
+      do { try file.handle.truncate(atOffset: UInt64(size)) } catch { complete() }
+      return false
+    }
+    defer { size += data.count }
+    return size == 0
   }
 
   func complete() {
     guard let ended = current.take() else { return }
+    if size == 0 { try? FileManager.default.removeItem(at: ended.url) }
+    size = 0
     // A child process may have the file for a moment, and the lock with it, so closing alone may not end that.
-    flock(ended.fileDescriptor, LOCK_UN)
-    try? ended.close()
+    flock(ended.handle.fileDescriptor, LOCK_UN)
+    try? ended.handle.close()
   }
 
   private func begin(at date: Date) {
@@ -144,12 +158,14 @@ private final class LogFileWriter {
     let name = "\(time)-\(lastNumber.digits(6))-\(UInt32.random(in: 0 ... .max)).log"
     let file = folder.appending(path: name)
     let unlocked = file.appendingPathExtension("new")
-    size = 0
     guard
       FileManager.default.createFile(atPath: unlocked.path, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = try? FileHandle(forWritingTo: unlocked), flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0,
       (try? FileManager.default.moveItem(at: unlocked, to: file)) != nil  // Others see it only with its lock.
-    else { return }
-    current = handle
+    else {
+      try? FileManager.default.removeItem(at: unlocked)
+      return
+    }
+    current = (handle, file)
   }
 }

@@ -34,22 +34,27 @@ struct SettingKey: Hashable {
 
   static let cookieStorage = SettingKey(name: "cookieStorage")
   static let waitsForConnectivity = SettingKey(name: "waitsForConnectivity")
+  /// Marks a dictionary that was made for settings: the app has assigned none, not even an empty one.
+  static let ownDictionary = SettingKey(name: "ownDictionary")
 }
 
 extension URLSessionConfiguration {
   subscript(setting key: SettingKey) -> Any? {
     get { connectionProxyDictionary?[key] }
     set {
-      var values = connectionProxyDictionary ?? [:]
+      var values = connectionProxyDictionary ?? [SettingKey.ownDictionary: true]
       values[key] = newValue
-      connectionProxyDictionary = values.isEmpty ? nil : values
+      let isUnused = values.count == 1 && values[SettingKey.ownDictionary] != nil
+      connectionProxyDictionary = isUnused ? nil : values
     }
   }
 
-  /// `connectionProxyDictionary` without this module's settings; nil if it has no other entries.
+  /// `connectionProxyDictionary` without this module's settings; nil if the app has assigned none. An empty one is one
+  /// without proxies.
   var foundationProxies: [AnyHashable: Any]? {
-    let values = connectionProxyDictionary?.filter { !($0.key.base is SettingKey) }
-    return values?.isEmpty == true ? nil : values
+    guard let dictionary = connectionProxyDictionary else { return nil }
+    let values = dictionary.filter { !($0.key.base is SettingKey) }
+    return values.isEmpty && dictionary[SettingKey.ownDictionary] != nil ? nil : values
   }
 }
 

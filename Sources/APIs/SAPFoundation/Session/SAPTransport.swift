@@ -93,8 +93,9 @@ extension SAPTransport {
     return IdentifiedTransport(settings)
   }
 
-  /// Returns the proxy of a `connectionProxyDictionary`; nil if it has none, so that the environment decides. One proxy
-  /// is used for all URLs: that for https, otherwise that for http, otherwise SOCKS.
+  /// Returns the proxy of a `connectionProxyDictionary`; nil without a dictionary, so that the environment decides. One
+  /// proxy is used for all URLs: that for https, otherwise that for http, otherwise SOCKS. A dictionary without any of
+  /// these, such as an empty one, means that no proxy is used.
   private static func proxy(_ dictionary: [AnyHashable: Any]?) -> Proxy? {
     guard let dictionary else { return nil }
     func server(_ name: String) -> (host: String, port: Int)? {

@@ -103,6 +103,19 @@ struct SecureConnectionTests {
     #expect(direct.text == "direct")
   }
 
+  #if os(Linux)
+  /// An empty dictionary is one without proxies: the environment's is not used, whatever other settings there are.
+  @Test func anEmptyDictionaryMeansNoProxy() async throws {
+    let plain = try LoopbackServer { _ in .text("direct") }
+    let program = SAPProgram(folder: try TemporaryFolder())
+    let environment = ["http_proxy=http://127.0.0.1:1"]
+    let url = plain.url("/").absoluteString
+
+    #expect(try await program.run(["direct", url], environment: environment) == "200 direct\n")
+    #expect(try await program.run(["ephemeral", url], environment: environment).hasPrefix("0 "))
+  }
+  #endif
+
   @Test func whatURLSessionIgnoresIsSaidInTheLog() async throws {
     final class Nothing: URLProtocol {}
     let log = LogCollector.shared

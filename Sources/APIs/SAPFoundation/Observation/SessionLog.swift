@@ -63,17 +63,21 @@ package enum SessionLog {
     return false
   }
 
-  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`. If a key
-  /// does not end, the rest of the line is replaced.
+  /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`, also if
+  /// the parentheses are percent-encoded. If a key does not end, the rest of the line is replaced.
   package static func withoutKeys(_ line: String) -> String {
-    guard line.utf8.contains(UInt8(ascii: "(")) else { return line }
+    guard line.utf8.contains(UInt8(ascii: "(")) || line.contains("%28") else { return line }
     var shown = ""
     var rest = line[...]
     while let slash = rest.firstIndex(of: "/") {
-      let name = rest[rest.index(after: slash)...].prefix { !$0.isWhitespace && !"/?()".contains($0) }
-      shown += rest[..<name.endIndex]
-      rest = rest[name.endIndex...]
-      guard !name.isEmpty, rest.first == "(" else { continue }
+      var end = rest.index(after: slash)
+      while end < rest.endIndex, !rest[end].isWhitespace, !"/?()".contains(rest[end]), !rest[end...].hasPrefix("%28") {
+        end = rest.index(after: end)
+      }
+      let isNamed = end > rest.index(after: slash)
+      shown += rest[..<end]
+      rest = rest[end...]
+      guard isNamed, mark(at: rest.startIndex, of: rest)?.character == "(" else { continue }
       shown += "(***)"
       rest = rest[endOfKey(in: rest)...]
     }
@@ -81,23 +85,37 @@ package enum SessionLog {
   }
 
   /// Returns the index after the parentheses at the beginning of a text. Parentheses within quotes belong to a value
-  /// (OData 4.01 URL conventions §4.3.1); a quote may be percent-encoded.
+  /// (OData 4.01 URL conventions §4.3.1).
   private static func endOfKey(in text: Substring) -> Substring.Index {
     var depth = 0
     var isQuoted = false
     var index = text.startIndex
     while index < text.endIndex {
-      if text[index] == "'" || text[index...].hasPrefix("%27") {
-        isQuoted.toggle()
-      } else if !isQuoted, text[index] == "(" {
-        depth += 1
-      } else if !isQuoted, text[index] == ")" {
-        depth -= 1
-        if depth == 0 { return text.index(after: index) }
+      guard let (character, next) = mark(at: index, of: text) else {
+        index = text.index(after: index)
+        continue
       }
-      index = text.index(after: index)
+      index = next
+      if character == "'" {
+        isQuoted.toggle()
+      } else if !isQuoted {
+        depth += character == "(" ? 1 : -1
+        if depth == 0 { return index }
+      }
     }
     return text.endIndex
+  }
+
+  /// Returns the quote or the parenthesis at an index, which may be percent-encoded, and the index after it; nil if
+  /// there is another character.
+  private static func mark(at index: Substring.Index, of text: Substring) -> (
+    character: Character, end: Substring.Index
+  )? {
+    for (character, code) in [("'" as Character, "%27"), ("(", "%28"), (")", "%29")] {
+      if index < text.endIndex, text[index] == character { return (character, text.index(after: index)) }
+      if text[index...].hasPrefix(code) { return (character, text.index(index, offsetBy: code.count)) }
+    }
+    return nil
   }
 }
 

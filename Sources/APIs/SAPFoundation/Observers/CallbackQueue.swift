@@ -1,14 +1,15 @@
 /// Runs callbacks on a delegate queue, one after another, in the order in which they were added.
 ///
 /// An `OperationQueue` takes longer to begin an operation than most callbacks take. Therefore one operation runs all
-/// callbacks that were added before it began. If a callback suspends the queue, the following ones wait.
+/// callbacks that were added before it began. If a callback suspends the queue, the following ones wait. The operation
+/// cannot be cancelled: an app that cancels those of its queue still gets the results of its tasks.
 package final class CallbackQueue: Sendable {
   package typealias Callback = @Sendable () -> Void
 
   private struct State {
     var waiting: [Callback] = []
     /// The operation that will run them; nil if none was added.
-    var operation: Operation?
+    var operation: CallbackOperation?
   }
 
   private let queue: OperationQueue
@@ -24,11 +25,10 @@ package final class CallbackQueue: Sendable {
     if let operation { queue.addOperation(operation) }
   }
 
-  /// Returns a new operation to be added to the queue; nil if an earlier one has not begun yet. An operation that the
-  /// app has cancelled (`cancelAllOperations`) does not run.
-  private func addOperation(to state: inout State) -> Operation? {
-    if let operation = state.operation, !operation.isCancelled { return nil }
-    let operation = BlockOperation { [self] in runWaiting() }
+  /// Returns a new operation to be added to the queue; nil if an earlier one has not begun yet.
+  private func addOperation(to state: inout State) -> CallbackOperation? {
+    guard state.operation == nil else { return nil }
+    let operation = CallbackOperation { [self] in runWaiting() }
     state.operation = operation
     return operation
   }
@@ -51,4 +51,17 @@ package final class CallbackQueue: Sendable {
     }
     if let operation { queue.addOperation(operation) }
   }
+}
+
+/// An operation that `cancelAllOperations()` does not cancel.
+///
+/// SAFETY: its property is a constant, and its superclass is safe to use from any thread.
+private final class CallbackOperation: Operation, @unchecked Sendable {
+  private let work: @Sendable () -> Void
+
+  init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+
+  override func main() { work() }
+
+  override func cancel() {}
 }

@@ -11,21 +11,22 @@ import MartletSemantics
 ///   removal is also noticed if it happened before the first session of a run. Foundation's file is that of the
 ///   program's folder; in another folder there is no mark yet, which is not a removal.
 /// - Another cookie has a list of the permanent cookies that were adopted, so that the next run does not adopt them
-///   again over newer ones of a server. It has hashes, no values.
+///   again over newer ones of a server. It has hashes and expiry dates, no values.
+/// - A cookie that expires is not removed by the app: the session's own, which a server may have renewed, stays.
 struct SharedCookies {
   /// What has changed since the last look.
   struct Changes {
     /// Whether all cookies were removed, before those below were set.
     var areRemoved = false
     var added: [HTTPCookie] = []
-    /// The fingerprints of cookies that were removed or replaced.
+    /// The fingerprints of cookies that were removed or replaced before they expired.
     var removed: Set<String> = []
   }
 
   private let storage: HTTPCookieStorage
   private var last: [HTTPCookie] = []
-  /// The fingerprints of the adopted cookies.
-  private var known: Set<String> = []
+  /// The adopted cookies: the expiry date by the fingerprint; `.some(nil)` if they have none, or if it is not known.
+  private var known: [String: Date?] = [:]
   /// Whether this run has looked before.
   private var isOpen = false
   /// Whether the storage had the mark at the last look, of this or of an earlier run. It has none if its policy is to
@@ -36,26 +37,26 @@ struct SharedCookies {
   init(_ storage: HTTPCookieStorage, isMarked: Bool) { (self.storage, self.isMarked) = (storage, isMarked) }
 
   /// Returns the changes since the last look; nil if there are none.
-  mutating func changes() -> Changes? {
+  mutating func changes(at now: Date = .now) -> Changes? {
     let cookies = storage.cookies ?? []
     if isOpen, cookies.elementsEqual(last, by: ===) { return nil }
     var changes = Changes()
     let hasMark = cookies.contains { Self.isOwn($0, named: Self.markName) }
     if !hasMark {
       changes.areRemoved = isMarked
-      if isMarked { known = [] }
+      if isMarked { known = [:] }
     } else if !isOpen {
-      let list = cookies.first { Self.isOwn($0, named: Self.listName) }?.value ?? ""
-      known = Set(list.split(separator: "-").map(String.init))
+      known = Self.list(in: cookies.first { Self.isOwn($0, named: Self.listName) }?.value ?? "")
     }
     let current = Dictionary(
       cookies.filter { $0.domain != Self.domain }.map { (Self.fingerprint(of: $0), $0) }, uniquingKeysWith: { $1 })
-    changes.added = current.filter { !known.contains($0.key) }.map(\.value)
-    changes.removed = known.subtracting(current.keys)
-    known = Set(current.keys)
+    changes.added = current.filter { known[$0.key] == nil }.map(\.value)
+    let missing = known.filter { current[$0.key] == nil }
+    changes.removed = Set(missing.filter { $0.value.map { $0 > now } ?? true }.keys)
+    known = current.mapValues { $0.isSessionOnly ? nil : $0.expiresDate }
     isOpen = true
     if !hasMark { set(Self.markName, "1") }
-    setList(current.values.filter { !$0.isSessionOnly }.map(Self.fingerprint).sorted())
+    setList(current.values.filter { !$0.isSessionOnly })
     last = storage.cookies ?? []
     isMarked = last.contains { Self.isOwn($0, named: Self.markName) }
     return changes
@@ -64,7 +65,7 @@ struct SharedCookies {
   /// Removes all cookies of the storage.
   mutating func removeAll() {
     storage.removeCookies(since: .distantPast)
-    (known, isMarked) = ([], false)
+    (known, isMarked) = ([:], false)
   }
 
   /// Returns a text that two cookies share only if they have the same name, domain, path and value.
@@ -99,8 +100,23 @@ struct SharedCookies {
     if let cookie { storage.setCookie(cookie) }
   }
 
-  private func setList(_ fingerprints: [String]) {
-    let value = fingerprints.joined(separator: "-")
+  /// Reads the list: fingerprints and, after a dot, the seconds of the expiry dates, which earlier versions did not
+  /// write.
+  private static func list(in value: String) -> [String: Date?] {
+    let entries = value.split(separator: "-").map { $0.split(separator: ".") }
+    return Dictionary(
+      entries.map { parts in
+        let seconds = parts.count > 1 ? Double(parts[1]) : nil
+        return (String(parts[0]), seconds.map { Date(timeIntervalSince1970: $0) })
+      }, uniquingKeysWith: { $1 })
+  }
+
+  private func setList(_ cookies: [HTTPCookie]) {
+    let entries = cookies.map { cookie in
+      let seconds = cookie.expiresDate.flatMap { Int64(exactly: $0.timeIntervalSince1970.rounded(.down)) }
+      return Self.fingerprint(of: cookie) + (seconds.map { ".\($0)" } ?? "")
+    }
+    let value = entries.sorted().joined(separator: "-")
     let old = storage.cookies?.first { Self.isOwn($0, named: Self.listName) }
     guard (old?.value ?? "") != value else { return }
     if value.isEmpty { old.map(storage.deleteCookie) } else { set(Self.listName, value) }

@@ -37,8 +37,9 @@ extension HTTPSession {
         of: response, agreement, ratioLimit: withOptions(request).options.decompressionRatioLimit, options, in: call)
     else { throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets") }
     channel.start()
+    // A closed WebSocket keeps no connection, and no call, whose listeners may hold the WebSocket.
     var opening = response
-    (opening.stream, opening.messages) = (nil, nil)  // A closed WebSocket keeps no connection.
+    (opening.stream, opening.messages, opening.body) = (nil, nil, ResponseBody(Data()))
     return WebSocket(
       channel, response: opening, negotiatedProtocol: agreement.subprotocol,
       messageLimit: options.messageLimit)

@@ -60,34 +60,39 @@ extension Event.Message {
 /// Reports the messages of a WebSocket as events of the call that opened it, and ends the call with the WebSocket.
 ///
 /// A channel reports a message when its last piece is sent or has arrived. Messages of both directions may be reported
-/// at the same time.
+/// at the same time. A WebSocket that has ended no longer holds the call, whose listeners may hold the WebSocket.
 package final class MessageReporter: Sendable {
-  private let call: Call
+  /// Where the events go.
+  private struct Receivers: Sendable {
+    let call: Call
+    /// Receives the WebSocket's events in addition to the call's listeners.
+    let tap: (@Sendable (Event) -> Void)?
+  }
+
+  /// nil once the WebSocket has ended.
+  private let receivers: Mutex<Receivers?>
+  /// Whether anything listens to the call, at least to its end: reporting runs code of the program.
+  package let hasListeners: Bool
   private let isListening: Bool
-  /// Receives the WebSocket's events in addition to the call's listeners.
-  private let tap: (@Sendable (Event) -> Void)?
   /// The messages that have begun.
   private let sent = Mutex<Event.Message?>(nil)
   private let received = Mutex<Event.Message?>(nil)
-  private let hasEnded = Atomic(false)
 
   package init(_ call: Call) {
-    self.call = call
-    tap = call.messageTap
+    let tap = call.messageTap
+    receivers = Mutex(Receivers(call: call, tap: tap))
+    hasListeners = tap != nil || !call.events.isEmpty
     isListening = tap != nil || call.events.contains(.message)
   }
 
-  /// Whether anything listens to the call, at least to its end: reporting runs code of the program.
-  package var hasListeners: Bool { tap != nil || !call.events.isEmpty }
-
   /// A piece of a message is about to be sent.
   package func sent(_ piece: MessagePiece) {
-    if isListening, !isOver { report(piece, .sent, in: sent) }
+    if isListening { report(piece, .sent, in: sent) }
   }
 
   /// A piece of a message has arrived.
   package func received(_ piece: MessagePiece) {
-    if isListening, !isOver { report(piece, .received, in: received) }
+    if isListening { report(piece, .received, in: received) }
   }
 
   private func report(
@@ -105,7 +110,7 @@ package final class MessageReporter: Sendable {
 
   /// One side closes the WebSocket.
   package func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
-    guard isListening, !isOver else { return }
+    guard isListening else { return }
     let reason = Data(frame.reason.utf8)
     emit(
       .message(Event.Message(direction, .close(code: frame.code.map(Int.init)), payload: reason, count: reason.count)))
@@ -115,16 +120,15 @@ package final class MessageReporter: Sendable {
   ///
   /// - Parameter error: why; nil if either side closed it in order.
   package func ended(_ error: HTTPError?) {
-    hasEnded.store(true, ordering: .relaxed)
-    tap?(.finished(error))
-    call.end(error)
+    guard let last = receivers.withLock({ $0.take() }) else { return }
+    last.tap?(.finished(error))
+    last.call.end(error)
   }
 
-  private var isOver: Bool { hasEnded.load(ordering: .relaxed) }
-
   private func emit(_ event: Event) {
-    tap?(event)
-    call.emit(event)
+    guard let current = receivers.withLock({ $0 }) else { return }
+    current.tap?(event)
+    current.call.emit(event)
   }
 }
 

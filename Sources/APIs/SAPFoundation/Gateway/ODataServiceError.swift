@@ -158,20 +158,11 @@ enum ReadableText {
 
   /// Returns plain text unchanged. For an HTML page, returns its title and first heading. Only the first 64 KiB count.
   static func of(_ body: Data) -> String {
-    let start = beginning(of: body)
+    let start = body.prefixOfText(sizeLimit)
     let text = String(data: start, encoding: .utf8) ?? String(data: start, encoding: .isoLatin1) ?? ""
     let readable = isMarkup(body) ? headline(of: text) : text
     let line = readable.printable.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return line.count > lengthLimit ? line.prefix(lengthLimit) + "…" : line
-  }
-
-  /// Returns the bytes up to the limit, without the parts of a character of UTF-8 that it cuts: they would make the
-  /// text invalid.
-  private static func beginning(of body: Data) -> Data {
-    guard body.count > sizeLimit else { return body }
-    let limit = body.startIndex + sizeLimit
-    let end = (0...3).map { limit - $0 }.first { body[$0] & 0xC0 != 0x80 } ?? limit
-    return body[..<end]
   }
 
   static func isMarkup(_ body: Data) -> Bool {
@@ -210,5 +201,16 @@ enum ReadableText {
   private static func unescaped(_ text: String) -> String {
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&amp;", "&")]
       .reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+  }
+}
+
+extension Data {
+  /// Returns the first bytes of a text in UTF-8, without the parts of a character that the limit cuts: they would make
+  /// the text invalid.
+  package func prefixOfText(_ limit: Int) -> Data {
+    guard count > limit else { return self }
+    let limit = startIndex + limit
+    let end = (0...3).map { limit - $0 }.first { $0 >= startIndex && self[$0] & 0xC0 != 0x80 } ?? limit
+    return self[..<end]
   }
 }

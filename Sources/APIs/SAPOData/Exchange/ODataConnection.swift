@@ -104,6 +104,6 @@ struct ODataTracing: Sendable {
     guard type?.subtype == "json" else { return "\(mark)(\(data.count) bytes)" }
     var shown = Redaction.standard.redacted(data, type: type)
     if isPretty, let json = try? ODataJSON(shown) { shown = Data(json.json(indentation: 0).utf8) }
-    return mark + String(decoding: shown.prefix(Self.lengthLimit), as: UTF8.self)
+    return mark + String(decoding: shown.prefixOfText(Self.lengthLimit), as: UTF8.self)
   }
 }

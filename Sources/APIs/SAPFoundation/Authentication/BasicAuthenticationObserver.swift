@@ -27,7 +27,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserver {
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
   ) {
-    credentials = BasicCredentials(Serialized(credentialStore), Handed(value: credentialDiscovery))
+    credentials = BasicCredentials(UserData(credentialStore), Handed(value: credentialDiscovery))
   }
 
   /// Answers a Basic or Digest challenge, and leaves all others to the next observer.
@@ -62,9 +62,9 @@ private final class BasicCredentials: Sendable {
   private let discovery: Handed<(any BasicCredentialDiscovery)?>
   /// The credentials that answered challenges.
   private let given: Locked<Set<BasicCredential>>
-  private var store: Serialized<any BasicCredentialStoring> { servers.store }
+  private var store: UserData<any BasicCredentialStoring> { servers.store }
 
-  init(_ store: Serialized<any BasicCredentialStoring>, _ discovery: Handed<(any BasicCredentialDiscovery)?>) {
+  init(_ store: UserData<any BasicCredentialStoring>, _ discovery: Handed<(any BasicCredentialDiscovery)?>) {
     let given = Locked<Set<BasicCredential>>([])
     servers = Servers("password", in: store, delete: { try $0.delete(for: $1) }) { store in
       store.clear()
@@ -75,8 +75,8 @@ private final class BasicCredentials: Sendable {
 
   /// Returns the entry of the challenging server; nil if the user has signed out since, or if two credentials were
   /// already refused: then the second is deleted.
-  func entry(for challenge: URLAuthenticationChallenge, _ url: URL, _ origin: Origin, begun: UInt64) -> Entry? {
-    guard !servers.signOut.isAfter(begun) else { return nil }
+  func entry(for challenge: URLAuthenticationChallenge, _ url: URL, _ origin: Origin, begun: Beginning) -> Entry? {
+    guard !store.hasSignedOut(since: begun) else { return nil }
     let entry = servers.entry(for: origin, url)
     guard challenge.previousFailureCount < 2 else {
       if let refused = challenge.proposedCredential { delete(BasicCredential(refused), entry) }
@@ -86,37 +86,36 @@ private final class BasicCredentials: Sendable {
   }
 
   func credential(
-    for challenge: Handed<URLAuthenticationChallenge>, _ entry: Entry, by call: Call, begun: UInt64
+    for challenge: Handed<URLAuthenticationChallenge>, _ entry: Entry, by call: Call, begun: Beginning
   ) async throws -> URLCredential? {
     let credential: BasicCredential?
     if challenge.value.previousFailureCount > 0,
       let refused = challenge.value.proposedCredential.map(BasicCredential.init)
     {
       credential = try await entry.renewal.value(insteadOf: { $0.value == refused }, by: call) { [self] _ in
-        try store.call { try $0.delete(for: entry.url) }
+        try store.access { try $0.delete(for: entry.url) }
         return try await discover(entry.url, challenge, begun: begun)
       }.version?.value
     } else {
       credential = try await entry.renewal.value(where: { _ in true }, by: call) { [self] _ in
-        if let stored = try store.call({ try $0.credential(for: entry.url) }) { return stored }
+        if let stored = try store.access({ try $0.credential(for: entry.url) }) { return stored }
         return try await discover(entry.url, challenge, begun: begun)
       }.version?.value
     }
     guard let credential else { return nil }
-    _ = given.withLock { $0.insert(credential) }
+    try store.store(since: begun) { _ in _ = given.withLock { $0.insert(credential) } }
     return URLCredential(user: credential.username, password: credential.password, persistence: .none)
   }
 
   /// Gets a credential from the user, and stores it.
   private func discover(
-    _ url: URL, _ challenge: Handed<URLAuthenticationChallenge>, begun: UInt64
+    _ url: URL, _ challenge: Handed<URLAuthenticationChallenge>, begun: Beginning
   ) async throws -> BasicCredential? {
     guard let discovery = discovery.value else { return nil }
-    let credential = try await firstResult {
+    let credential = try await firstResult(of: begun) {
       discovery.provideBasicCredential(for: url, challenge: challenge.value, completionHandler: $0)
     }
-    try store.call { store in
-      try servers.signOut.check(begun)
+    try store.store(since: begun) { store in
       if let credential { try store.store(credential: credential, for: url) }
     }
     return credential
@@ -124,7 +123,7 @@ private final class BasicCredentials: Sendable {
 
   /// Deletes a refused credential, unless it was replaced in the meantime.
   private func delete(_ refused: BasicCredential, _ entry: Entry) {
-    let isStored = store.call { store in
+    let isStored = store.access { store in
       guard (try? store.credential(for: entry.url)) == refused else { return false }
       try? store.delete(for: entry.url)
       return true

@@ -154,6 +154,12 @@ final class SessionCredentials: Sendable {
     let storage: URLCredentialStorage?
     let space: URLProtectionSpace
 
+    /// Stores the credential in the storage, if it has one.
+    func store() {
+      storage?.set(credential, for: space)
+      if storage === URLCredentialStorage.shared { KeptCredentials.store(credential, for: space) }
+    }
+
     /// Removes the credential from the storage.
     func remove() {
       storage?.remove(credential, for: space)
@@ -172,47 +178,48 @@ final class SessionCredentials: Sendable {
     }
   }
 
-  private let entries = Locked<[Key: Entry]>([:])
-  private let signOut = SignOutMark()
+  private let entries = UserData<[Key: Entry]>([:])
 
   /// Whether the user has signed out since a task began.
-  func hasSignedOut(since begun: UInt64) -> Bool { signOut.isAfter(begun) }
+  func hasSignedOut(since begun: Beginning) -> Bool { entries.hasSignedOut(since: begun) }
 
-  subscript(key: Key) -> URLCredential? { entries.withLock { $0[key]?.credential } }
+  subscript(key: Key) -> URLCredential? { entries.access { $0[key]?.credential } }
 
   /// Stores a credential for the time given by its persistence; a `.permanent` one in the storage, too.
+  ///
+  /// The storage is not called under the lock: it notifies the app, which may sign out at once.
   ///
   /// - Parameter begun: when the challenged task began.
   /// - Throws: ``HTTPError/signedOut``, even for a credential that is not stored.
   func store(
     _ credential: URLCredential, for key: Key, _ space: URLProtectionSpace, in storage: URLCredentialStorage?,
-    begun: UInt64
+    begun: Beginning
   ) throws {
-    try entries.withLock { entries in
-      try signOut.check(begun)
-      guard credential.persistence != .none else { return }
-      let storage = credential.persistence == .permanent ? storage : nil
-      storage?.set(credential, for: space)
-      if storage === URLCredentialStorage.shared { KeptCredentials.store(credential, for: space) }
-      entries[key] = Entry(credential: credential, storage: storage, space: space)
-    }
+    let storage = credential.persistence == .permanent ? storage : nil
+    let entry = Entry(credential: credential, storage: storage, space: space)
+    try entries.store(since: begun) { if credential.persistence != .none { $0[key] = entry } }
+    entry.store()
+    guard hasSignedOut(since: begun) else { return }
+    // The sign-out may have removed the credential from the storage before it was there.
+    entry.remove()
+    throw HTTPError.signedOut
   }
 
   /// Removes a credential that a server has refused, unless it was replaced in the meantime.
   func remove(_ refused: URLCredential, for key: Key) {
-    entries.withLock { entries in
-      guard let old = entries[key], old.credential === refused else { return }
-      entries[key] = nil
-      old.remove()
+    let old = entries.access { entries -> Entry? in
+      guard entries[key]?.credential === refused else { return nil }
+      return entries.removeValue(forKey: key)
     }
+    old?.remove()
   }
 
   /// Removes all credentials, because the user signs out.
   func removeAll() {
-    signOut.set()
-    entries.withLock { entries in
-      for old in entries.values { old.remove() }
-      entries = [:]
+    let former = entries.signOut { entries in
+      defer { entries = [:] }
+      return entries
     }
+    for old in former.values { old.remove() }
   }
 }

@@ -33,8 +33,7 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
     let renewal: Renewal<Value>
   }
 
-  let signOut = SignOutMark()
-  let store: Serialized<Store>
+  let store: UserData<Store>
   private let name: String
   private let delete: @Sendable (Store, URL) throws -> Void
   private let clear: @Sendable (Store) -> Void
@@ -46,7 +45,7 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   ///   - delete: deletes the credential of a URL from the store.
   ///   - clear: deletes all others.
   init(
-    _ name: String, in store: Serialized<Store>, delete: @escaping @Sendable (Store, URL) throws -> Void,
+    _ name: String, in store: UserData<Store>, delete: @escaping @Sendable (Store, URL) throws -> Void,
     clear: @escaping @Sendable (Store) -> Void
   ) {
     (self.name, self.store, self.delete, self.clear) = (name, store, delete, clear)
@@ -65,13 +64,13 @@ final class CredentialsByOrigin<Value: Sendable, Store>: CredentialKeeper {
   }
 
   func removeCredentials() {
-    signOut.set()
-    let entries = entries.withLock { Array($0.values) }
-    store.call { store in
+    let former = store.signOut { store in
+      let entries = self.entries.withLock { Array($0.values) }
       for entry in entries { SessionLog.failure(deleting: name) { try delete(store, entry.url) } }
       clear(store)
+      return entries
     }
-    for entry in entries { entry.renewal.forget() }
+    for entry in former { entry.renewal.forget() }
   }
 }
 
@@ -102,11 +101,17 @@ extension SAPURLSessionTask {
 }
 
 /// Calls a function that takes a completion handler, and returns the handler's first result.
+///
+/// - Parameter login: the beginning of the work for which an authenticator of the app is called; nil, the default, for
+///   all other functions.
 func firstResult<Value: Sendable>(
+  of login: Beginning? = nil,
   _ function: (_ completionHandler: @escaping @Sendable (Value?, (any Error)?) -> Void) -> Void
 ) async throws -> Value? {
   let result = OneShot<Value?>()
-  function { value, error in result.answer(error.map { .failure($0) } ?? .success(value)) }
+  Beginning.$ofLogin.withValue(login ?? Beginning.ofLogin) {
+    function { value, error in result.answer(error.map { .failure($0) } ?? .success(value)) }
+  }
   return try await result.wait()
 }
 

@@ -41,7 +41,8 @@ final class LoginChallenge: Sendable {
         logins.begin(cancel)
         defer { logins.end() }
         try task.session.signOut.check(task.begun)
-        let _: Void? = try await firstResult { done in authenticate(task.session) { done(nil, $0) } }
+        let begun = task.session.cookieStorage?.beginning(of: task.begun) ?? task.begun
+        let _: Void? = try await firstResult(of: begun) { done in authenticate(task.session) { done(nil, $0) } }
       },
       rejection: { rejection })
     logins.setInterceptor(interceptor)

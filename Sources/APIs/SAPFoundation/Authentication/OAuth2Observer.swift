@@ -99,13 +99,13 @@ private final class OAuth2Interceptor: Interceptor {
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard let asked = call.askedURL, let backend = backend(orFirst: asked), backend.origin == request.origin
     else { return .send(request) }
-    try tokens.readStore(for: backend.url, begun: call.id) { backend.source.use($0?.accessTokenOfEngine) }
+    try tokens.readStore(for: backend.url, begun: Beginning(call.id)) { backend.source.use($0?.accessTokenOfEngine) }
     return try await backend.interceptor.prepare(request, in: call)
   }
 
   func review(_ outcome: Outcome, of attempt: Attempt, in call: Call) async throws -> Verdict {
     guard let backend = backend.withLock({ $0 }), backend.origin == Origin(attempt.sent.url),
-      !tokens.signOut.isAfter(call.id)
+      !tokens.kept.store.hasSignedOut(since: Beginning(call.id))
     else { return .accept }
     return try await backend.interceptor.review(outcome, of: attempt, in: call)
   }
@@ -146,19 +146,17 @@ final class OAuth2KeptTokens: CredentialKeeper {
   }
 
   /// Lock order: the store's lock is taken before that of `state`.
-  let store: Serialized<any OAuth2TokenStore>
+  let store: UserData<any OAuth2TokenStore>
   let state = Locked(State())
-  let signOut = SignOutMark()
 
-  init(_ store: Handed<any OAuth2TokenStore>) { self.store = Serialized(store.value) }
+  init(_ store: Handed<any OAuth2TokenStore>) { self.store = UserData(store.value) }
 
   func setBackend(_ url: URL, _ source: TokenSource) { state.withLock { ($0.url, $0.source) = (url, source) } }
 
   /// Removes the token because the user signs out. A token that is being obtained is discarded.
   func removeCredentials() {
     let url = state.withLock { $0.url }
-    let (cancel, source) = store.call { store in
-      signOut.set()
+    let (cancel, source) = store.signOut { store in
       if let url { SessionLog.failure(deleting: "OAuth 2 token") { try store.deleteToken(for: url) } }
       store.clear()
       // A token that the store could not delete is not used again.
@@ -177,9 +175,8 @@ final class OAuth2KeptTokens: CredentialKeeper {
 final class OAuth2Tokens: Sendable {
   let kept: OAuth2KeptTokens
   private let authenticator: Handed<any OAuth2Authentication>
-  private var store: Serialized<any OAuth2TokenStore> { kept.store }
+  private var store: UserData<any OAuth2TokenStore> { kept.store }
   private var state: Locked<OAuth2KeptTokens.State> { kept.state }
-  var signOut: SignOutMark { kept.signOut }
 
   init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
     self.authenticator = authenticator
@@ -190,9 +187,8 @@ final class OAuth2Tokens: Sendable {
   /// effect.
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began.
-  func readStore(for url: URL, begun: UInt64, onChange: (OAuth2Token?) -> Void) throws {
-    try store.call { store in
-      try signOut.check(begun)
+  func readStore(for url: URL, begun: Beginning, onChange: (OAuth2Token?) -> Void) throws {
+    try store.store(since: begun) { store in
       guard let stored = try? Optional.some(store.token(for: url)) else { return }
       let hasChanged = state.withLock { state in
         guard stored != state.stored else { return false }
@@ -205,46 +201,48 @@ final class OAuth2Tokens: Sendable {
 
   /// Returns the next token: refreshed or newly obtained.
   func next(for url: URL) async throws -> OAuth2Token {
-    let begun = Call.lastPosition
+    let begun = Beginning.current
     let token: OAuth2Token
-    if let renewed = try await refreshed(state.withLock { $0.current }) {
+    let renewed = try await refreshed(state.withLock { $0.current }, begun: begun)
+    if let renewed {
       token = renewed
     } else {
-      try signOut.check(begun)
-      token = try await obtained()
+      guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
+      token = try await obtained(begun: begun)
     }
-    let isStored = try store.call { store in
-      try use(token, isStored: false, begun: begun)
+    let isStored = try store.store(since: begun) { store in
+      guard renewed == nil || !wasDeleted(from: store, for: url) else { throw HTTPError.signedOut }
+      state.withLock { $0.current = token }
       guard (try? store.store(token: token, for: url)) != nil else { return false }
-      try use(token, isStored: true, begun: begun)
+      state.withLock { $0.stored = token }
       return true
     }
     if !isStored { SessionLog.write(.warning, "OAuth2Observer", "the token could not be stored") }
     return token
   }
 
-  /// Uses a new token, unless the user has signed out since it was requested.
-  private func use(_ token: OAuth2Token, isStored: Bool, begun: UInt64) throws {
-    try state.withLock { state in
-      try signOut.check(begun)
-      state.current = token
-      if isStored { state.stored = token }
+  /// Whether other code, such as another process in which the user has signed out, has deleted the stored token.
+  private func wasDeleted(from store: any OAuth2TokenStore, for url: URL) -> Bool {
+    guard state.withLock({ $0.stored }) != nil, let stored = try? Optional.some(store.token(for: url)) else {
+      return false
     }
+    return stored == nil
   }
 
   /// Returns the refreshed token; nil if a new one has to be obtained.
   ///
   /// - Throws: the error of a server that cannot be reached, because a login would fail as well.
-  private func refreshed(_ old: OAuth2Token?) async throws -> OAuth2Token? {
+  private func refreshed(_ old: OAuth2Token?, begun: Beginning) async throws -> OAuth2Token? {
     guard let old, old.refreshToken != nil else { return nil }
-    do { return try await token { authenticator.value.refresh(token: old, completionHandler: $0) } } catch {
+    do { return try await token(since: begun) { authenticator.value.refresh(token: old, completionHandler: $0) } } catch
+    {
       if let cause = (error as? URLError)?.underlyingHTTPError, cause.isUnreachable { throw error }
       SessionLog.write(.warning, "OAuth2Observer", "the token could not be refreshed; a new one is obtained")
       return nil
     }
   }
 
-  private func obtained() async throws -> OAuth2Token {
+  private func obtained(begun: Beginning) async throws -> OAuth2Token {
     state.withLock { [authenticator] state in
       state.authentications += 1
       state.cancel = { authenticator.value.cancelAuthentication() }
@@ -255,14 +253,17 @@ final class OAuth2Tokens: Sendable {
         if state.authentications == 0 { state.cancel = nil }
       }
     }
-    return try await token { authenticator.value.authenticate(completionHandler: $0) }
+    return try await token(since: begun) { authenticator.value.authenticate(completionHandler: $0) }
   }
 
   /// Returns the token that an authenticator's function completes with.
   private func token(
+    since begun: Beginning,
     _ function: (@escaping @Sendable (OAuth2Token?, (any Error)?) -> Void) -> Void
   ) async throws -> OAuth2Token {
-    let token = try await firstResult { done in function { token, error in done(token, token == nil ? error : nil) } }
+    let token = try await firstResult(of: begun) { done in
+      function { token, error in done(token, token == nil ? error : nil) }
+    }
     guard let token else { throw URLError(.userAuthenticationRequired) }
     return token
   }

@@ -17,7 +17,7 @@ public protocol OTPAuthentication {
   /// It is called on any thread, for one request at a time. Call the handler once, on any thread. Requests of the
   /// session do not wait for this login if they are made within the call or in a `Task` that begins there. Requests
   /// made on another thread may wait for it, unless they are made in the call's `CallContext`. ``OAuth2Authentication``
-  /// says how long.
+  /// says how long. Requests and cookies of such code are refused once the user has signed out.
   func authenticate(session: SAPURLSession, completionHandler: @escaping @Sendable ((any Error)?) -> Void)
 
   /// Closes the page, because the user has signed out in the meantime. Call the handler with ``OTPError/cancelled``.

@@ -82,10 +82,11 @@ public final class SAMLAuthenticator: SAMLAuthentication, Sendable {
     guard let storage = session.cookieStorage else {
       return completionHandler(SAMLError.invalidArgument(detail: "the session has no cookies to log in with"))
     }
+    let beginning = storage.beginning()
     let known = storage.cookies(for: parameters.authorizationEndpointURL) ?? []
     authenticate(cookies: known) { cookies, error in
-      for cookie in cookies ?? [] { storage.setCookie(cookie) }
-      completionHandler(error)
+      for cookie in cookies ?? [] { storage.setCookie(cookie, since: beginning) }
+      completionHandler(error ?? (storage.hasSignedOut(since: beginning) ? SAMLError.cancelled : nil))
     }
   }
 

@@ -33,7 +33,7 @@ open class UserIdentityObserver: BuiltInObserver {
     userIdentityDiscovery: any UserIdentityObtaining, identityStore: any UserIdentityStoring = UserIdentityStorage(),
     password: String = ""
   ) {
-    identities = UserIdentities(Handed(value: userIdentityDiscovery), Serialized(identityStore))
+    identities = UserIdentities(Handed(value: userIdentityDiscovery), UserData(identityStore))
     self.password = password
   }
 
@@ -68,11 +68,11 @@ extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
 private final class UserIdentities: Interceptor {
   private let discovery: Handed<any UserIdentityObtaining>
   let servers: CredentialsByOrigin<Data, any UserIdentityStoring>
-  private var store: Serialized<any UserIdentityStoring> { servers.store }
+  private var store: UserData<any UserIdentityStoring> { servers.store }
   /// Whether a call has replaced a refused certificate.
   private let hasRenewed = CallLocal(false)
 
-  init(_ discovery: Handed<any UserIdentityObtaining>, _ store: Serialized<any UserIdentityStoring>) {
+  init(_ discovery: Handed<any UserIdentityObtaining>, _ store: UserData<any UserIdentityStoring>) {
     self.discovery = discovery
     servers = CredentialsByOrigin(
       "certificate", in: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })
@@ -82,10 +82,10 @@ private final class UserIdentities: Interceptor {
     for url: URL, at origin: Origin, for task: SAPURLSessionTask, by call: Call
   ) async throws -> RenewedValue<Data>? {
     let begun = task.begun
-    try servers.signOut.check(begun)
+    guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
     let renewal = servers.entry(for: origin, url).renewal
     return try await renewal.value(where: { _ in true }, by: call) { [self] _ in
-      if let stored = try store.call({ try $0.identity(for: url) }) { return stored }
+      if let stored = try store.access({ try $0.identity(for: url) }) { return stored }
       return try await obtain(for: url, begun: begun)
     }.version
   }
@@ -94,19 +94,19 @@ private final class UserIdentities: Interceptor {
     guard let task = call[SAPURLSessionTask.ofCall] else { return .accept }
     let begun = task.begun
     guard case .failure(let error) = outcome, Self.isRefusal(error),
-      !servers.signOut.isAfter(begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
+      !store.hasSignedOut(since: begun), let origin = Origin(attempt.sent.url), let entry = servers[origin]
     else { return .accept }
     let number = call[IdentifiedTransport.certificateInUse]?.number
     guard !call[hasRenewed] else {
       if let number, entry.renewal.current.number == number {
-        store.call { try? $0.delete(for: entry.url) }
+        store.access { try? $0.delete(for: entry.url) }
         entry.renewal.use(nil)
       }
       return .accept
     }
     call[hasRenewed] = true
     let version = try await entry.renewal.value(insteadOf: { $0.number == number }, by: call) { [self] _ in
-      try store.call { try $0.delete(for: entry.url) }
+      try store.access { try $0.delete(for: entry.url) }
       return try await obtain(for: entry.url, begun: begun)
     }.version
     guard version != nil, attempt.request.body.canBeSent else { return .accept }
@@ -116,10 +116,9 @@ private final class UserIdentities: Interceptor {
   }
 
   /// Obtains a certificate, and stores it.
-  private func obtain(for url: URL, begun: UInt64) async throws -> Data? {
-    let identity = try await firstResult { discovery.value.obtainUserIdentity(completionHandler: $0) }
-    try store.call { store in
-      try servers.signOut.check(begun)
+  private func obtain(for url: URL, begun: Beginning) async throws -> Data? {
+    let identity = try await firstResult(of: begun) { discovery.value.obtainUserIdentity(completionHandler: $0) }
+    try store.store(since: begun) { store in
       if let identity { try store.store(identity: identity, for: url) }
     }
     return identity

@@ -18,8 +18,12 @@ protocol BlockingCookieStore: CookieStore, AnyObject {
   /// Returns all cookies that have not expired.
   func all(at now: Date) -> [Cookie]
 
-  /// Changes the cookies of a site.
-  func change(_ site: String, _ body: (inout [Cookie]) -> Void)
+  /// The sign-outs that all processes with these cookies know; nil if they cannot be read, or if ``change(_:since:_:)``
+  /// compares them by itself.
+  var signOuts: SharedSignOuts? { get }
+
+  /// Changes the cookies of a site, unless there was another sign-out since these.
+  func change(_ site: String, since signOuts: SharedSignOuts?, _ body: (inout [Cookie]) -> Void)
 
   /// Removes the cookies that were created at this date or later.
   func remove(since date: Date)

@@ -89,8 +89,14 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCoo
 
   // MARK: - Changing
 
-  func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
-    do { try checked().blockingUpdate(site, body) } catch { log("stored", error) }
+  var signOuts: SharedSignOuts? { try? checked().blockingSignOuts() }
+
+  func change(_ site: String, since signOuts: SharedSignOuts?, _ body: (inout [Cookie]) -> Void) {
+    do {
+      try checked().blockingUpdate(site) { cookies, current in
+        if signOuts == nil || signOuts == current { body(&cookies) }
+      }
+    } catch { log("stored", error) }
   }
 
   func update<Result: Sendable>(
@@ -117,7 +123,7 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCoo
   func remove(since date: Date) {
     guard date != .distantPast else { return removeShared() }
     for (site, cookies) in current().sites where cookies.contains(where: { $0.created >= date }) {
-      change(site) { $0.removeAll { $0.created >= date } }
+      change(site, since: nil) { $0.removeAll { $0.created >= date } }
     }
   }
 
@@ -158,11 +164,12 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCoo
       if !changes.removed.isEmpty {
         for (site, cookies) in try file.blockingCookies().sites {
           let gone = cookies.filter { changes.removed.contains(SharedCookies.fingerprint(of: $0)) }.map(\.identity)
-          if !gone.isEmpty { try file.blockingUpdate(site) { $0.removeAll { gone.contains($0.identity) } } }
+          guard !gone.isEmpty else { continue }
+          try file.blockingUpdate(site) { cookies, _ in cookies.removeAll { gone.contains($0.identity) } }
         }
       }
       for cookie in changes.added where state.policy != .never {
-        try storage.put(cookie) { site, change in try file.blockingUpdate(site, change) }
+        try storage.put(cookie) { site, change in try file.blockingUpdate(site) { cookies, _ in change(&cookies) } }
       }
     } catch { keepLine("adopted from HTTPCookieStorage.shared", error) }
   }

@@ -102,10 +102,26 @@ public final class SAPHTTPCookieStorage: Sendable {
   }
 
   /// Stores a cookie, and replaces the one with its name, domain and path. A cookie that could never be sent is not
-  /// stored. With `.never`, no cookie is stored.
-  public func setCookie(_ cookie: HTTPCookie) {
+  /// stored. With `.never`, no cookie is stored, and a login stores none after a sign-out: see ``SAMLAuthentication``.
+  public func setCookie(_ cookie: HTTPCookie) { setCookie(cookie, since: .current) }
+
+  /// Returns the beginning of work that may store cookies, with the sign-outs of other processes.
+  func beginning(of work: Beginning = .current) -> Beginning {
+    Beginning(work.position, signOuts: work.signOuts ?? cookieJarStore.signOuts)
+  }
+
+  /// Whether the user has signed out since the work began.
+  func hasSignedOut(since beginning: Beginning) -> Bool { jar.signOut.isAfter(beginning) }
+
+  /// Stores a cookie, unless the user has signed out since the work began, in this process or another.
+  func setCookie(_ cookie: HTTPCookie, since beginning: Beginning) {
     guard cookieAcceptPolicy != .never else { return }
-    put(cookie, by: cookieJarStore.change)
+    put(cookie) { site, change in
+      cookieJarStore.change(site, since: beginning.signOuts) { cookies in
+        // Within the change: a sign-out sets its mark first, and then removes what was stored before.
+        if !hasSignedOut(since: beginning) { change(&cookies) }
+      }
+    }
   }
 
   /// Stores a cookie by the rules of this storage.
@@ -142,7 +158,7 @@ public final class SAPHTTPCookieStorage: Sendable {
   public func deleteCookie(_ cookie: HTTPCookie) {
     let cookie = Cookie(cookie)
     guard let domain = HostName.canonical(cookie.domain) else { return }
-    cookieJarStore.change(jar.site(of: domain)) { cookies in
+    cookieJarStore.change(jar.site(of: domain), since: nil) { cookies in
       cookies.removeAll { $0.name == cookie.name && $0.domain == domain && $0.path == cookie.path }
     }
   }

@@ -64,7 +64,10 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     state.withLock { $0.cookies.sites }.values.joined().filter { !$0.isExpired(at: now) }
   }
 
-  func change(_ site: String, _ body: (inout [Cookie]) -> Void) {
+  /// A sign-out in another process is noticed when the copy is written.
+  var signOuts: SharedSignOuts? { nil }
+
+  func change(_ site: String, since signOuts: SharedSignOuts?, _ body: (inout [Cookie]) -> Void) {
     if apply(site, body).isChanged { blockingWrite() }
   }
 

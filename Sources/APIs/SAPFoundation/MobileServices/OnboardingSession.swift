@@ -32,14 +32,17 @@ open class OnboardingSession {
 /// supported, so the initializer is not SAP's. Any thread may use the manager.
 public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// Opens a session, and signs the user in if necessary. Call the handler once, on any thread.
+  ///
+  /// Sessions that are made within the opener, or in a `Task` that begins there, belong to the user who is signing in:
+  /// if the user signs out before the handler is called, they are ended, and so is a session that is made afterwards.
   public typealias Opener = @Sendable (_ done: @escaping @Sendable (T?, (any Error)?) -> Void) -> Void
 
   private struct State {
     var session: T?
     /// The handlers that wait for a session to open; nil if none is being opened.
     var waiting: [@Sendable ((any Error)?) -> Void]?
-    /// The number of sign-outs. A session that was opened before the last one is discarded.
-    var signOuts = 0
+    /// The opening for which they wait. One that is no longer here was ended by a sign-out.
+    var opening: Opening?
   }
 
   private let opener: Opener
@@ -55,41 +58,95 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// or the error of the opener, after which the next call tries again. If the user signs out in the meantime, the
   /// error is ``OnboardingError/ended``.
   public func open(completionHandler: @escaping @Sendable ((any Error)?) -> Void) {
-    let (isOpen, begins, signOuts) = state.withLock { state in
-      guard state.session == nil else { return (true, false, state.signOuts) }
-      defer { state.waiting = (state.waiting ?? []) + [completionHandler] }
-      return (false, state.waiting == nil, state.signOuts)
+    let (isOpen, new) = state.withLock { state -> (Bool, Opening?) in
+      guard state.session == nil else { return (true, nil) }
+      let new = state.waiting == nil ? Opening() : nil
+      state.opening = new ?? state.opening
+      state.waiting = (state.waiting ?? []) + [completionHandler]
+      return (false, new)
     }
     if isOpen { completionHandler(nil) }
-    guard begins else { return }
-    opener { [self] session, error in finish(session, error, signOuts) }
+    guard let new else { return }
+    Opening.$current.withValue(new) { opener { [self] session, error in finish(session, error, new) } }
   }
 
-  /// Ends the session: removes all data of the user (``SAPURLSession/clearCredentials()``), and cancels its tasks.
+  /// Ends the session: removes all data of the user (``SAPURLSession/clearCredentials()``), and cancels its tasks. The
+  /// same applies to the sessions of an opener that is still running.
   public func reset() {
-    let (session, waiting) = state.withLock { state in
-      state.signOuts += 1
-      return (Handed(value: state.session.take()), state.waiting.take())
+    let (session, opening, waiting) = state.withLock { state in
+      (Handed(value: state.session.take()), state.opening.take(), state.waiting.take())
     }
-    end(session.value)
+    session.value?.sapURLSession.end()
+    opening?.end()
     for handler in waiting ?? [] { handler(OnboardingError.ended) }
   }
 
-  private func finish(_ session: T?, _ error: (any Error)?, _ signOuts: Int) {
+  private func finish(_ session: T?, _ error: (any Error)?, _ opening: Opening) {
     let handed = Handed(value: session)
-    let waiting = state.withLock { state -> [@Sendable ((any Error)?) -> Void]? in
-      guard state.signOuts == signOuts else { return nil }
+    let (waiting, hasNext) = state.withLock { state -> ([@Sendable ((any Error)?) -> Void]?, Bool) in
+      guard state.opening === opening else { return (nil, state.opening != nil || state.session != nil) }
       if error == nil { state.session = handed.value }
-      return state.waiting.take() ?? []
+      state.opening = nil
+      return (state.waiting.take() ?? [], false)
     }
-    guard let waiting else { return end(session) }
+    opening.complete()
+    guard let waiting else {
+      // The stores of the session may be those of the next user, who is signing in or has signed in.
+      if !hasNext { session?.sapURLSession.clearCredentials() }
+      session?.sapURLSession.invalidateAndCancel()
+      return
+    }
     let failure = error ?? (session == nil ? OnboardingError.noSession : nil)
     for handler in waiting { handler(failure) }
   }
+}
 
-  private func end(_ session: T?) {
-    session?.sapURLSession.clearCredentials()
-    session?.sapURLSession.invalidateAndCancel()
+/// The sessions that an opener makes. They belong to the user who is signing in.
+final class Opening: Sendable {
+  private enum State {
+    case running([Weak])
+    /// The opener has called its handler: later sessions are not part of the opening.
+    case complete
+    /// The user has signed out before.
+    case ended
+  }
+
+  private struct Weak {
+    weak var session: SAPURLSession?
+  }
+
+  /// The opening of which the current code is a part; nil for all other code.
+  @TaskLocal static var current: Opening?
+
+  private let state = Locked(State.running([]))
+
+  /// Adds a new session, or ends it if the user has signed out.
+  func add(_ session: SAPURLSession) {
+    let isEnded = state.withLock { state in
+      if case .running(let sessions) = state { state = .running(sessions + [Weak(session: session)]) }
+      if case .ended = state { return true }
+      return false
+    }
+    if isEnded { session.invalidateAndCancel() }
+  }
+
+  /// Notes that the opener has called its handler.
+  func complete() {
+    state.withLock { state in if case .running = state { state = .complete } }
+  }
+
+  /// Ends the sessions, because the user signs out.
+  func end() {
+    guard case .running(let sessions) = state.replace(by: .ended) else { return }
+    for weak in sessions { weak.session?.end() }
+  }
+}
+
+extension SAPURLSession {
+  /// Ends the session of a user who signs out.
+  fileprivate func end() {
+    clearCredentials()
+    invalidateAndCancel()
   }
 }
 

@@ -14,7 +14,9 @@ extension SAPURLSession {
   /// that such tasks receive are not stored; and their 401 responses are returned without another challenge. Such a
   /// task sends nothing more: a redirect, a retry or a delayed start fails it with the same error. Requests that are
   /// already sent still get their response. To end those, use ``invalidateAndCancel()`` and a new session, or wait
-  /// until they complete. An authenticator that sets cookies itself must not do so after it was cancelled.
+  /// until they complete. An authenticator of the app that goes on after it was cancelled is part of the work that
+  /// began before: its tasks send nothing, and cookies that it sets are not stored. If it continues on a queue of its
+  /// own, it must stop there itself.
   ///
   /// Credentials that observers or the delegate gave for the session or permanently are removed. Those that the app
   /// itself added to the configuration's `urlCredentialStorage` stay, because the whole program usually shares that

@@ -143,6 +143,7 @@ public final class SAPURLSession: Sendable {
     settings.clock = environment.clock
     engine = HTTPSession(transport: self.transport, configuration: settings)
     internalRequests.setSession(self)
+    Opening.current?.add(self)
   }
 
   private static func makeQueue() -> OperationQueue {
@@ -228,17 +229,21 @@ extension SAPURLSession {
   }
 
   /// Removes an observer. It is not called any more from now on: callbacks that wait in the queue are dropped, and only
-  /// one that is running continues. For an observer that is not registered, this has no effect. You may call it from
-  /// within a callback. The session releases the observer when the tasks that are calling it have ended. It keeps the
-  /// observer's store until the next sign-out, because ``clearCredentials()`` still removes the user's data there.
+  /// one that is running continues. For an observer that is not registered, this has no effect, now and at a sign-out:
+  /// its store may belong to another session. You may call it from within a callback. The session releases the observer
+  /// when the tasks that are calling it have ended. It keeps the observer's store until the next sign-out, because
+  /// ``clearCredentials()`` still removes the user's data there.
   public func unregister(_ observer: any SAPURLSessionObserving) {
-    state.withLock { state in
-      for handler in state.observers + state.leaving where handler.events === observer { handler.leave() }
-      state.observers.removeAll { $0.events === observer }
-      state.retire(SessionEventHandler(observer))
+    let wasRegistered = state.withLock { state in
+      for handler in state.leaving where handler.events === observer { handler.leave() }
+      guard let index = state.observers.firstIndex(where: { $0.events === observer }) else { return false }
+      let handler = state.observers.remove(at: index)
+      handler.leave()
+      state.retire(handler)
+      return true
     }
     // The session must not send the observer's passwords any more.
-    if observer is any CredentialHolder { acceptedPasswords.removeAll() }
+    if wasRegistered, observer is any CredentialHolder { acceptedPasswords.removeAll() }
   }
 
   /// Whether this object is registered.

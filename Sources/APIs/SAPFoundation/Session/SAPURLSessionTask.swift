@@ -77,7 +77,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
   }
 
   /// Fails the task with `URLError.cancelled`, even if it waits for an observer's answer, and even if it was never
-  /// resumed.
+  /// resumed. Then it sends nothing.
   public func cancel() {
     let (work, begins) = mutable.withLock { state in
       state.isCancelled = state.isCancelled || state.phase != .completed
@@ -90,15 +90,18 @@ public class SAPURLSessionTask: @unchecked Sendable {
 
   private func begin() {
     session.cookieStorage?.synchronize()
-    let canStart = session.didBegin(self)
+    let isValid = session.didBegin(self)
     let priority: TaskPriority? = priority > 0.5 ? .high : priority < 0.5 ? .low : nil
     let context = CallContext.current
-    let parent = mutable.withLock { state in
+    let (parent, wasCancelled) = mutable.withLock { state in
       if !context.isEmpty { state.parent = context }
-      state.begun = Call.lastPosition
-      return state.parent
+      state.login = Beginning.ofLogin
+      state.begun = state.login ?? .now
+      return (state.parent, state.isCancelled)
     }
-    let work = parent.perform { Task(priority: priority) { await TaskRun(task: self).run(canStart: canStart) } }
+    let refusal: (any Error)? =
+      isValid ? wasCancelled ? URLError(.cancelled) : nil : SAPURLSessionError.invalidURLSession
+    let work = parent.perform { Task(priority: priority) { await TaskRun(task: self).run(unless: refusal) } }
     let isCancelled = mutable.withLock { state in
       // The work may already be at its end, or past it.
       if state.phase != .completed, state.work == nil { state.work = work }

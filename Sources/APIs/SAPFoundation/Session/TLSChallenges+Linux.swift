@@ -13,8 +13,10 @@ package final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
   /// The transport with the settings of the configuration. The others share its thread.
   private let base: DefaultTransport
-  private let signOut = SignOutMark()
-  private let state = Locked(State())
+  private let answers = UserData(Answers())
+  /// The transports with a set of connections each, which are closed when it is removed and no request uses it any
+  /// more. Lock order: this lock is taken before that of `answers`.
+  private let transports = Locked<[TransportKey: any Transport]>([:])
 
   /// A client certificate, with a number that no other certificate of this transport has.
   private struct Identity {
@@ -22,14 +24,12 @@ package final class IdentifiedTransport: ChallengingTransport {
     let certificate: SAPClientCertificate
   }
 
-  private struct State {
-    /// The answers by origin; `.some(nil)` for no certificate.
+  /// The answers to challenges.
+  private struct Answers {
+    /// By origin; `.some(nil)` for no certificate.
     var identities: [Origin: Identity?] = [:]
     /// The number of times that an answer was removed: an answer to an earlier challenge is not kept.
     var removals = 0
-    /// The transports with a set of connections each, which are closed when it is removed and no request uses it any
-    /// more.
-    var transports: [TransportKey: any Transport] = [:]
     var lastNumber = 0
 
     /// Keeps the answer for an origin. If there are many, those without a certificate are forgotten: their origins get
@@ -87,29 +87,32 @@ package final class IdentifiedTransport: ChallengingTransport {
   }
 
   func removeAnswers() {
-    signOut.set()
-    state.withLock { state in
-      state.identities = [:]
-      state.transports = state.transports.filter { $0.key.identity == nil }
-    }
+    answers.signOut { $0.identities = [:] }
+    removeTransports { $0 != nil }
   }
 
   func removeAnswer(for origin: Origin) {
-    state.withLock { state in
-      state.removals += 1
-      guard case let identity?? = state.identities.removeValue(forKey: origin) else { return }
-      state.transports = state.transports.filter { $0.key.identity != identity.number }
+    let removed = answers.access { answers in
+      answers.removals += 1
+      return answers.identities.removeValue(forKey: origin)
     }
+    if case let identity?? = removed { removeTransports { $0 == identity.number } }
+  }
+
+  /// Removes the transports of some certificates. They are released outside the lock.
+  private func removeTransports(_ areRemoved: (_ identity: Int?) -> Bool) {
+    let former = transports.withLock { transports in
+      defer { transports = transports.filter { !areRemoved($0.key.identity) } }
+      return transports
+    }
+    withExtendedLifetime(former) {}
   }
 
   /// The number of the certificate in use for an origin; nil for none.
-  private func number(for origin: Origin) -> Int? { state.withLock { $0.identities[origin]??.number } }
+  private func number(for origin: Origin) -> Int? { answers.access { $0.identities[origin]??.number } }
 
   private func identity(for origin: Origin, _ task: SAPURLSessionTask) async throws -> Identity? {
-    let (known, removals) = try state.withLock { state in
-      try signOut.check(task.begun)
-      return (state.identities[origin], state.removals)
-    }
+    let (known, removals) = try answers.store(since: task.begun) { ($0.identities[origin], $0.removals) }
     if let known { return known }
     let space = URLProtectionSpace(
       host: origin.host, port: origin.port, protocol: origin.scheme, realm: nil,
@@ -118,13 +121,12 @@ package final class IdentifiedTransport: ChallengingTransport {
     if case .use(let credential) = try await task.resolve(URLAuthenticationChallenge(about: space)) {
       certificate = credential as? SAPClientCertificate
     }
-    return try state.withLock { [certificate] state in
-      try signOut.check(task.begun)
+    return try answers.store(since: task.begun) { answers in
       // The certificate may be the one that was refused in the meantime: only this request uses it.
-      let isCurrent = state.removals == removals
-      if isCurrent, let first = state.identities[origin] { return first }
-      let identity = certificate.map { state.identity(of: $0) }
-      if isCurrent { state.keep(identity, for: origin) }
+      let isCurrent = answers.removals == removals
+      if isCurrent, let first = answers.identities[origin] { return first }
+      let identity = certificate.map { answers.identity(of: $0) }
+      if isCurrent { answers.keep(identity, for: origin) }
       return identity
     }
   }
@@ -137,18 +139,17 @@ package final class IdentifiedTransport: ChallengingTransport {
       task?.mutable.withLock { $0.begunWith?.networkServiceType }?.serviceClass ?? connection.serviceClass
     let key = TransportKey(
       identity: identity?.number, asksAboutServers: asksAboutServers, serviceClass: serviceClass)
-    if let known = state.withLock({ $0.transports[key] }) { return known }
+    if let known = transports.withLock({ $0[key] }) { return known }
     var made = base
     if serviceClass != connection.serviceClass { made = made.with(serviceClass: serviceClass) }
     if identity != nil || asksAboutServers {
       made = made.with(tls: settings(with: identity, asksAboutServers: asksAboutServers))
     }
-    return state.withLock { [made] state in
-      if let known = state.transports[key] { return known }
+    return transports.withLock { [made] transports in
+      if let known = transports[key] { return known }
       // Not for a certificate that was removed in the meantime: its transport would never be removed.
-      if identity == nil || state.identities.values.contains(where: { $0?.number == identity?.number }) {
-        state.transports[key] = made
-      }
+      let isKept = answers.access { $0.identities.values.contains { $0?.number == identity?.number } }
+      if identity == nil || isKept { transports[key] = made }
       return made
     }
   }

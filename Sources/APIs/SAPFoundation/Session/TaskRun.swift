@@ -11,12 +11,13 @@ struct TaskRun: Sendable {
 
   init(task: SAPURLSessionTask) { self.task = task }
 
-  /// - Parameter canStart: false if the session was invalidated before the task began.
-  func run(canStart: Bool) async {
+  /// - Parameter refusal: why the task must not begin: it was cancelled, or its session invalidated, before; nil if it
+  ///   may.
+  func run(unless refusal: (any Error)?) async {
     var data: Data?
     var failure: (any Error)?
     do {
-      guard canStart else { throw SAPURLSessionError.invalidURLSession }
+      if let refusal { throw refusal }
       data = try await send()
       if let failure = task.failure { throw failure }
     } catch {
@@ -77,7 +78,10 @@ struct TaskRun: Sendable {
   private func makeRequest() async throws -> HTTPRequest {
     guard let original = try await requestToStartWith() else { throw SAPURLSessionError.invalidRequest }
     var request = try task.engineRequest ?? HTTPRequest(original, body: task.uploadBody(for: original), of: session)
-    task.mutable.withLock { $0.begunWith = original }
+    task.mutable.withLock { state in
+      state.begunWith = original
+      if !request.body.isEmpty { state.body = request.body }
+    }
     let handlers = session.eventHandlers
     request.options.listeners = [TaskListener(task: task)] + handlers.compactMap(\.listener)
     if !handlers.isEmpty {
@@ -150,7 +154,7 @@ struct TaskRun: Sendable {
     if !isContinuable(result.download, failure) { result.download.resumption?.discard() }
     let resumeData = result.download.resumption.flatMap { try? JSONEncoder().encode($0) }
     let deliver: CallbackQueue.Callback = { [task, session] in
-      result.parent.perform {
+      result.perform {
         delegate?.delegate?.sapURLSession(session, task: task, didCompleteWithError: failure)
         result.delivery.finish(data, result.download.location, result.response, failure)
         for handler in result.download.handlers { handler(resumeData) }
@@ -194,8 +198,8 @@ struct TaskRun: Sendable {
 // MARK: - The parts of a task that a run uses
 
 extension SAPURLSessionTask {
-  /// The time at which the task began, in the order of calls and sign-outs.
-  var begun: UInt64 { mutable.withLock { $0.begun } }
+  /// When the task began, in the order of calls and sign-outs.
+  var begun: Beginning { mutable.withLock { $0.begun } }
 
   /// The error that an observer, the delegate or the completion failed the task with; the first one counts.
   var failure: (any Error)? { mutable.withLock { $0.error } }

@@ -20,8 +20,10 @@ struct TaskState {
   }
 
   var phase = Phase.idle
-  /// The time at which the task began, in the order of calls and sign-outs.
-  var begun = Call.lastPosition
+  /// When the task began, or the login that began it.
+  var begun = Beginning.now
+  /// The login that began the task; nil if none did.
+  var login: Beginning?
   var isCancelled = false
   /// Sends the request, and completes the task afterwards.
   var work: Task<Void, Never>?
@@ -32,6 +34,8 @@ struct TaskState {
   var isAwaited = false
   /// The task's first request: its original one, or the one that a handler gave for a delayed task.
   var begunWith: URLRequest?
+  /// The body of the task; nil if it has none, and when the task has completed.
+  var body: RequestBody?
   var error: (any Error)?
   /// The engine's call.
   weak var call: Call?
@@ -119,19 +123,28 @@ struct TaskState {
     let delivery: ResultReceiver
     let isAwaited: Bool
     let download: Download
-    /// The stream that no attempt has read. It is closed with its release, which must not be under the task's lock.
+    /// The body, and the stream that no attempt has read. They refer to the task and to objects of the app, and must
+    /// not be released under the task's lock.
+    let body: RequestBody?
     let unreadBody: StreamChunks?
     let response: URLResponse?
     let parent: CallContext
+    let login: Beginning?
+
+    /// Calls handlers in the context in which the task was made.
+    func perform(_ call: () -> Void) {
+      guard let login else { return parent.perform(call) }
+      Beginning.$ofLogin.withValue(login) { parent.perform(call) }
+    }
   }
 
   /// Completes the task, and returns the result for its receiver. There is none for a second time.
   mutating func complete(_ failure: (any Error)?) -> Completion {
     (phase, error, work) = (.completed, failure, nil)
     let result = Completion(
-      delivery: delivery, isAwaited: isAwaited, download: download, unreadBody: unreadBody,
-      response: attempt.response, parent: parent)
-    (delivery, download.handlers, unreadBody, parent) = (.events, [], nil, .none)
+      delivery: delivery, isAwaited: isAwaited, download: download, body: body, unreadBody: unreadBody,
+      response: attempt.response, parent: parent, login: login)
+    (delivery, download.handlers, body, unreadBody, parent) = (.events, [], nil, nil, .none)
     return result
   }
 

@@ -89,10 +89,15 @@ extension SQLiteCookieStore {
   /// Returns all cookies by site.
   package func blockingCookies() throws(HTTPError) -> CookieSnapshot { try file.current() }
 
-  /// Changes the cookies of a site, like ``update(_:_:)``. It waits at most five seconds for other writes.
-  package func blockingUpdate<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) throws -> Result {
-    try file.blockingWrite { try $0.update(site, in: 0) { cookies, _ in change(&cookies) } }
+  /// Changes the cookies of a site, with the sign-outs at that moment. It waits at most five seconds for other writes.
+  package func blockingUpdate<Result>(
+    _ site: String, _ change: (inout [Cookie], SharedSignOuts) -> Result
+  ) throws -> Result {
+    try file.blockingWrite { try $0.update(site, in: 0, change) }
   }
+
+  /// Returns the sign-outs so far.
+  package func blockingSignOuts() throws(HTTPError) -> SharedSignOuts { try file.signOuts(of: 0) }
 
   /// Removes all cookies.
   package func blockingRemoveAll() throws { try file.blockingWrite { try $0.removeAll() } }

@@ -11,7 +11,7 @@ import TestSupport
 
 /// A session retains an unregistered observer only as long as its tasks need it, and a sign-out still deletes the data
 /// that the observer stored.
-@Suite("The lifetime of observers with credentials", .timeLimit(.minutes(5)))
+@Suite("The lifetime of observers", .timeLimit(.minutes(5)))
 struct ObserverLifetimeTests {
   private struct WeakReference {
     weak var object: AnyObject?
@@ -48,6 +48,13 @@ struct ObserverLifetimeTests {
     ("OAuth 2", { OAuth2Observer(authenticator: $0) }),
     ("Basic", { BasicAuthenticationObserver(credentialDiscovery: $0) }),
     ("CSRF", { CSRFTokenObserver(tokenUrlProvider: $0) }),
+    ("blocked users", { page in SAPcpmsUserBlockedObserver { _ in page.cancelAuthentication() } }),
+    ("lock and wipe", { _ in SAPcpmsLockAndWipeObserver(store: CodableStorage()) }),
+    ("version", { _ in ApplicationVersionObserver() }), ("correlation", { _ in CorrelationObserver() }),
+    ("Mobile Services", { _ in SAPcpmsObserver(applicationID: "app", deviceID: nil) }),
+    ("language", { _ in LanguageObserver() }), ("passport", { _ in SAPPassportObserver() }),
+    ("API key", { _ in APIKeyAuthenticationObserver(apiKey: "key") }),
+    ("activity", { _ in NetworkActivityIndicatorObserver() }),
   ]
 
   @Test(arguments: kinds.map(\.name))

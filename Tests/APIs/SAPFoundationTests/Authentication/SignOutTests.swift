@@ -186,6 +186,26 @@ struct LateAnswerTests {
     #expect(try store.token(for: server.url)?.accessToken == "login 1")
   }
 
+  /// Another process deletes the stored token, because the user signs out there.
+  @Test func aTokenThatWasDeletedDuringItsRenewalIsNotStoredAgain() async throws {
+    let server = try LoopbackServer { _ in .text("in") }
+    let (page, store) = (LoginPage(), OAuth2TokenStorage())
+    let expired = OAuth2Token(accessToken: "old", tokenType: "Bearer", expiryDate: .distantPast, refreshToken: "r")
+    try store.store(token: expired, for: server.url)
+    let session = SAPURLSession.observed(
+      by: OAuth2Observer(authenticator: page, tokenStore: store, backend: server.url))
+
+    async let waiting = session.get(server.url("/a"))
+    try await page.isRefreshing.wait()
+    try store.deleteToken(for: server.url)
+    page.refreshes.value.first?(OAuth2Token(accessToken: "late", tokenType: "Bearer"), nil)
+
+    #expect(await waiting.code == .userAuthenticationRequired)
+    #expect(try store.token(for: server.url) == nil && server.requests.isEmpty)
+    #expect(await session.get(server.url("/b")).text == "in")
+    #expect(server.requests.map { $0.fields[.authorization] } == ["Bearer login 1"])
+  }
+
   @Test func aRefusalAfterTheSignOutShowsNoLoginPage() async throws {
     let server = try LoopbackServer { [gate] _ in
       .status(.unauthorized, fields: [.wwwAuthenticate: #"Bearer error="invalid_token""#]).held(by: gate)

@@ -3,6 +3,7 @@ import MartletSemantics
 import MartletTesting
 import SAPFoundation
 import SAPFoundationTesting
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -136,6 +137,56 @@ struct DefaultConfigurationTests {
     HTTPCookieStorage.shared.deleteCookie(cookie)
 
     #expect(await SAPURLSession().get(server.url("/show")).text == "none")
+  }
+
+  /// The app's copy expires; the session's own was renewed by the server.
+  @Test func aCookieWhoseSharedCopyExpiresIsStillSent() async throws {
+    let server = try LoopbackServer { .text($0.fields[.cookie] ?? "none").with(.setCookie, "ID=1; Max-Age=600") }
+    func cookie(_ name: String, seconds: TimeInterval) throws -> HTTPCookie {
+      try #require(
+        HTTPCookie(properties: [
+          .name: name, .value: "1", .domain: "127.0.0.1", .path: "/", .expires: Date(timeIntervalSinceNow: seconds),
+        ]))
+    }
+    HTTPCookieStorage.shared.setCookie(try cookie("ID", seconds: 1))
+    #expect(await SAPURLSession().get(server.url("/a")).text == "ID=1")
+
+    try await until {
+      HTTPCookieStorage.shared.setCookie(try cookie("other", seconds: -1))  // Foundation then looks for expired ones.
+      return HTTPCookieStorage.shared.cookies?.contains { $0.name == "ID" } == false
+    }
+
+    #expect(await SAPURLSession().get(server.url("/b")).text == "ID=1")
+  }
+
+  /// Foundation notifies from the call that changes its storage.
+  @Test(arguments: [true, false])
+  func anAppMaySignOutWhenItIsNotifiedOfACredential(whileItIsStored: Bool) async throws {
+    let server = try LoopbackServer { request in
+      request.fields[.authorization] == nil
+        ? .status(.unauthorized, fields: [.wwwAuthenticate: #"Basic realm="r""#]) : .text("in")
+    }
+    let session = SAPURLSession()
+    session.register(
+      ObserverProbe { probe in
+        probe.onChallenge = { _ in .use(URLCredential(user: "anna", password: "secret", persistence: .permanent)) }
+      })
+    let notifications = Shared(0)
+    let token = NotificationCenter.default.addObserver(
+      forName: .NSURLCredentialStorageChanged, object: nil, queue: nil
+    ) { _ in
+      notifications.change { $0 += 1 }
+      if whileItIsStored || notifications.value > 1 { session.clearCredentials() }
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+
+    let outcome = await session.get(server.url("/"))
+    #expect(whileItIsStored ? outcome.code == .userAuthenticationRequired : outcome.text == "in")
+    session.clearCredentials()
+
+    #expect(notifications.value >= 2)
+    let stored = URLCredentialStorage.shared.allCredentials.filter { $0.key.port == Int(server.port) }
+    #expect(stored.values.allSatisfy { $0.isEmpty })
   }
 
   @Test func anAppsOwnSharedCacheIsEmptiedByItsOwnCalls() async throws {

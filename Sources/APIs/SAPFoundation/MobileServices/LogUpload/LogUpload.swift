@@ -1,3 +1,5 @@
+import MartletEngine
+
 /// Writes log lines to files, and uploads them to Mobile Services. ``SAPcpmsLogUploader`` has the one of the app.
 package final class LogUpload: LogHandler, Sendable {
   private struct State {
@@ -40,9 +42,11 @@ package final class LogUpload: LogHandler, Sendable {
     files.removeExpired()
   }
 
-  /// Uploads all lines so far. Lines that are logged in the meantime are kept for the next upload.
+  /// Uploads all lines so far. Lines that are logged in the meantime are kept for the next upload. After a sign-out, no
+  /// further part is sent: the session would send it for the next user.
   package func upload(to url: URL, with session: SAPURLSession) async throws {
     guard isEnabled else { throw SAPcpmsLogUploaderError.configurationNotEnabled }
+    let begun = Beginning.current
     let isFirst = state.withLock { state in
       defer { state.isUploading = true }
       return !state.isUploading
@@ -55,7 +59,12 @@ package final class LogUpload: LogHandler, Sendable {
     guard !all.isEmpty else { throw SAPcpmsLogUploaderError.missingLogFiles }
     let filled = all.filter { ((try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize ?? 0) > 0 }
     guard !filled.isEmpty else { throw SAPcpmsLogUploaderError.emptyLogFiles }
-    for part in uploadsInChunks ? filled.map({ [$0] }) : [filled] { try await upload(part, to: url, with: session) }
+    for part in uploadsInChunks ? filled.map({ [$0] }) : [filled] {
+      do { try session.signOut.check(begun) } catch {
+        throw SAPcpmsLogUploaderError.networkError(error: error.taskError, httpStatuscode: nil, response: nil)
+      }
+      try await upload(part, to: url, with: session)
+    }
   }
 
   private func upload(_ part: [URL], to url: URL, with session: SAPURLSession) async throws {
@@ -80,7 +89,7 @@ package final class LogUpload: LogHandler, Sendable {
     case 400?: throw SAPcpmsLogUploaderError.damagedLogFiles
     case 403?: throw SAPcpmsLogUploaderError.configurationNotEnabled
     case let status:
-      let text = String(decoding: data.prefix(1_000), as: UTF8.self)
+      let text = String(decoding: data.prefixOfText(1_000), as: UTF8.self)
       throw SAPcpmsLogUploaderError.networkError(error: nil, httpStatuscode: status, response: text)
     }
     for file in part { try? FileManager.default.removeItem(at: file) }

@@ -23,7 +23,7 @@ extension CookieJar {
   /// - Returns: for each line, the stored cookie, or the reason why none was stored.
   func store(
     from head: ResponseHead, for url: URL, in context: Cookie.Context, sentWith line: HTTPFields?,
-    begun beginning: CallBeginning = CallBeginning(Call.lastPosition)
+    begun beginning: Beginning = .now
   ) async throws -> [Result<Cookie, Cookie.Refusal>] {
     let mayBeLogin = !context.method.isSafe && (head.status.isSuccessful || head.status.isRedirection)
     let moment = now()
@@ -83,14 +83,28 @@ extension CookieJar {
 
 // MARK: - Sign-outs
 
-/// When a call began, in the order of calls and sign-outs.
-struct CallBeginning {
-  /// ``Call/id``.
-  let position: UInt64
+/// When work for a user began, in the order of calls and sign-outs. Whatever stores something of the user needs it, and
+/// refuses it after a sign-out.
+package struct Beginning: Sendable {
+  /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
+  package let position: UInt64
   /// The sign-outs that all processes knew then; nil if they are not known.
-  let signOuts: SharedSignOuts?
+  package let signOuts: SharedSignOuts?
 
-  init(_ position: UInt64, signOuts: SharedSignOuts? = nil) { (self.position, self.signOuts) = (position, signOuts) }
+  package init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
+    (self.position, self.signOuts) = (position, signOuts)
+  }
+
+  /// The beginning of work that begins now, outside a call.
+  package static var now: Beginning { Beginning(Call.lastPosition) }
+}
+
+extension SignOutMark {
+  /// Whether there was a sign-out since the work began.
+  package func isAfter(_ beginning: Beginning) -> Bool { isAfter(beginning.position) }
+
+  /// - Throws: ``HTTPError/signedOut`` if there was a sign-out since the work began.
+  package func check(_ beginning: Beginning) throws(HTTPError) { try check(beginning.position) }
 }
 
 extension CookieJar {

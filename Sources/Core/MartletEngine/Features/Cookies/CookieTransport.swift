@@ -51,7 +51,7 @@ struct CookieTransport: Transport, DeadlineAware {
     do {
       let outcomes = try await jar(for: request).store(
         from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine,
-        begun: CallBeginning(call.id, signOuts: call[jar.memory.seenSignOuts]))
+        begun: Beginning(call.id, signOuts: call[jar.memory.seenSignOuts]))
       for refusal in outcomes.compactMap(\.refusal) { call.emit(.cookieRefused(refusal)) }
       let stored = outcomes.compactMap { try? $0.get().name }
       if !stored.isEmpty { call.emit(.cookiesStored(stored)) }

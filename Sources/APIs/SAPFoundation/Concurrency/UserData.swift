@@ -1,0 +1,65 @@
+import MartletEngine
+
+/// What a session or an observer keeps of a user: an app's store, passwords, certificates.
+///
+/// Work that stores something needs its beginning, taken when it began, and is refused if the user has signed out
+/// since. So no code compares a mark by itself, and none can store without one. One thread at a time uses the content,
+/// which may call back into its caller: the lock is recursive.
+///
+/// SAFETY: `content` is only used under the lock.
+final class UserData<Content>: @unchecked Sendable {
+  private let lock = NSRecursiveLock()
+  private var content: Content
+  private let mark = SignOutMark()
+
+  init(_ content: Content) { self.content = content }
+
+  /// Whether the user has signed out since the work began.
+  func hasSignedOut(since beginning: Beginning) -> Bool { mark.isAfter(beginning) }
+
+  /// Stores something of the user.
+  ///
+  /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the work began; otherwise the error of the
+  ///   work.
+  func store<Result>(since beginning: Beginning, _ work: (inout Content) throws -> Result) throws -> Result {
+    try change { content in
+      try mark.check(beginning)
+      return try work(&content)
+    }
+  }
+
+  /// Reads, or removes what is not valid any more. This needs no beginning, because it stores nothing.
+  func access<Result>(_ work: (inout Content) throws -> Result) rethrows -> Result { try change(work) }
+
+  /// Removes everything, because the user signs out. Work that began before stores nothing from now on.
+  func signOut<Result>(_ removal: (inout Content) throws -> Result) rethrows -> Result {
+    mark.set()
+    return try change(removal)
+  }
+
+  private func change<Result>(_ work: (inout Content) throws -> Result) rethrows -> Result {
+    lock.lock()
+    // A store of the app may call back, and use the content during the work.
+    var changed = content
+    defer {
+      content = changed
+      lock.unlock()
+    }
+    return try work(&changed)
+  }
+}
+
+extension Beginning {
+  /// The beginning of the work for which an authenticator of the app is called; nil in all other code. Tasks that the
+  /// authenticator begins, and cookies that it sets, count as begun then, so that none outlives a sign-out.
+  @TaskLocal static var ofLogin: Beginning?
+
+  /// The beginning of what the current code begins now.
+  static var current: Beginning { ofLogin ?? now }
+}
+
+// The content may be secret, so a dump shows nothing of it.
+
+extension UserData: CustomReflectable {
+  var customMirror: Mirror { Mirror(self, children: [:]) }
+}

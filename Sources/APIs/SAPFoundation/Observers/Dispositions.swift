@@ -1,7 +1,13 @@
 // The answers of observers and delegate. `.allow` continues: the next handler decides about the value that it carries.
 // Every other answer is final, and no other handler is called.
+//
+// The body belongs to the task, not to the requests that handlers get and give: see `RequestDisposition`.
 extension SAPURLSession {
   /// The answer about a request that is about to be sent.
+  ///
+  /// The body belongs to the task. A request without one, such as the ``SAPURLSessionTask/originalRequest`` of an
+  /// upload, is sent with the task's body; empty `Data` removes it. A request that a handler turns into a GET or HEAD
+  /// has no body. The same applies to ``ResponseDisposition/resend(_:)`` and ``HTTPRedirectDisposition/allow(_:)``.
   public enum RequestDisposition: Sendable {
     /// Sends this request.
     case allow(URLRequest)
@@ -17,8 +23,8 @@ extension SAPURLSession {
     case allow(URLResponse)
     /// Fails the task with exactly this error.
     case cancel(any Error)
-    /// Discards the response and sends this request within the same task; the task's caller sees only the last
-    /// response.
+    /// Discards the response and sends this request within the same task, with the task's body if it has none of its
+    /// own; the task's caller sees only the last response.
     case resend(URLRequest)
     /// Writes the body to a file: see ``SAPURLSessionTask/downloadLocation``.
     case becomeDownload
@@ -54,7 +60,7 @@ extension SAPURLSession {
 
   /// The answer about a redirect.
   public enum HTTPRedirectDisposition: Sendable {
-    /// Follows it with this request.
+    /// Follows it with this request. If a redirect has made a GET of it, another method brings the task's body back.
     case allow(URLRequest)
     /// Does not follow it: the redirect is the response.
     case refuse

@@ -51,7 +51,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
       ) { $0.sapURLSession(session, task: task, willSend: shown, completionHandler: $1) }
       guard let answer = reply else { continue }
       switch answer {
-      case .allow(let changed): try request.apply(changed, insteadOf: shown, session.foundationConfiguration)
+      case .allow(let changed): try request.apply(changed, insteadOf: shown, of: task)
       case .cancel(let error): throw task.fail(error)
       case .respond(let given, let data): return HTTPResponse(given, data, to: request)
       }
@@ -120,7 +120,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     for (name, value) in task.shown(attempt.sent).fields where request.fields[name] == value {
       request.setValue(asked.fields[name], forHTTPHeaderField: name.rawName)
     }
-    try next.apply(request, insteadOf: asked, task.session.foundationConfiguration)
+    try next.apply(request, insteadOf: asked, of: task)
     return .resend(next, reason: "an observer or the delegate requested a resend")
   }
 }
@@ -162,7 +162,7 @@ extension SAPURLSessionTask {
     }
     guard case .allow(let request) = answer else { return nil }
     var next = next
-    try next.apply(request, insteadOf: shown, session.foundationConfiguration)
+    try next.apply(request, insteadOf: shown, of: self)
     return next
   }
 

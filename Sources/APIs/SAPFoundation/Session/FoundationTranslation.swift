@@ -17,30 +17,56 @@ extension HTTPRequest {
   }
 
   /// Applies the changes that a handler made to the request that it received.
-  mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, _ configuration: URLSessionConfiguration)
-    throws
-  {
+  ///
+  /// - Parameter task: the task, to which the body belongs.
+  mutating func apply(_ changed: URLRequest, insteadOf shown: URLRequest, of task: SAPURLSessionTask) throws {
     guard let url = changed.url else { throw SAPURLSessionError.invalidRequest }
     if url != shown.url { self.url = url }
-    method = try Self.method(of: changed)
     let new = changed.fields
     if let refusal = new.refusal { throw refusal }
+    let hadContent = method.mayHaveContent
+    method = try Self.method(of: changed)
     fields.applyChanges(from: shown.fields, to: new)
-    if changed.httpBody != shown.httpBody {
-      body = changed.httpBody.map { .data($0) } ?? .empty
-    } else if let stream = changed.httpBodyStream, stream !== shown.httpBodyStream {
-      body = .singleUse(try StreamChunks(opening: stream))
+    if let given = try task.bodyGiven(by: changed, insteadOf: shown) {
+      body = given
+    } else if method.mayHaveContent != hadContent {
+      body = hadContent ? .empty : task.mutable.withLock { $0.body } ?? .empty
     }
     if changed.timeoutInterval != shown.timeoutInterval || changed.cachePolicy != shown.cachePolicy
       || changed.httpShouldHandleCookies != shown.httpShouldHandleCookies
     {
-      options.apply(changed, configuration)
+      options.apply(changed, task.session.foundationConfiguration)
     }
   }
 
   private static func method(of request: URLRequest) throws(SAPURLSessionError) -> HTTPMethod {
     guard let method = HTTPMethod(rawValue: request.httpMethod ?? "GET") else { throw .unexpectedHTTPMethod }
     return method
+  }
+}
+
+extension HTTPMethod {
+  /// Whether requests with the method have content by their definition: GET and HEAD have none (RFC 9110 §9.3.1,
+  /// §9.3.2).
+  fileprivate var mayHaveContent: Bool { self != .get && self != .head }
+}
+
+extension SAPURLSessionTask {
+  /// Returns the body that a handler's request gives in place of the task's; nil if it gives none.
+  ///
+  /// The body belongs to the task, and ``originalRequest`` may not have it. So a request without a body changes
+  /// nothing. Neither does the body of the original request, for an upload, which never sends it, and after a redirect
+  /// that has removed the body.
+  fileprivate func bodyGiven(by changed: URLRequest, insteadOf shown: URLRequest) throws -> RequestBody? {
+    let first = mutable.withLock { $0.begunWith }
+    if let bytes = changed.httpBody {
+      let isOfTask = bytes == first?.httpBody && (upload != nil || shown.httpBody == nil)
+      return bytes == shown.httpBody || isOfTask ? nil : .data(bytes)
+    }
+    guard let stream = changed.httpBodyStream, stream !== shown.httpBodyStream, stream !== first?.httpBodyStream else {
+      return nil
+    }
+    return .singleUse(try StreamChunks(opening: stream))
   }
 }
 

@@ -111,15 +111,17 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   }
 
   /// Closes the WebSocket with a code and a reason, of which the first 123 bytes are sent. The task completes without
-  /// an error when the server has closed the connection. Before the handshake is complete, it is closed afterwards.
+  /// an error when the server has closed the connection. Before the handshake is complete, this is ``cancel()``.
   public func cancel(with closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?) {
     let code = WebSocket.CloseCode(rawValue: UInt16(clamping: closeCode.rawValue))
     let text = String(decoding: reason ?? Data(), as: UTF8.self)
-    let socket = connection.withLock { connection in
+    let result = connection.withLock { connection in
+      // The handshake may be completing now.
       connection.closing = connection.closing ?? (code, text)
-      return try? connection.result?.get()
+      return connection.result
     }
-    if let socket { Task { await socket.close(code, reason: text) } }
+    guard let result else { return cancel() }
+    if let socket = try? result.get() { Task { await socket.close(code, reason: text) } }
   }
 
   private static func error(of work: () async throws -> Void) async -> (any Error)? {

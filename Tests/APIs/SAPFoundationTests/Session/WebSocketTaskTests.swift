@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletTesting
 import MartletWebSocket
 import SAPFoundation
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -184,13 +185,39 @@ struct WebSocketTaskTests {
     #expect(lines.last == "completed nil")
   }
 
-  @Test func aTaskThatIsClosedBeforeItIsOpenIsClosedAfterwards() async throws {
-    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+  /// How a task is cancelled, and when.
+  enum EarlyEnd: CaseIterable { case cancelBeforeResume, closeBeforeResume, cancelBeforeAnswer, closeBeforeAnswer }
+
+  @Test(arguments: EarlyEnd.allCases)
+  func aTaskThatIsCancelledBeforeItIsOpenFailsAllThatWaits(_ end: EarlyEnd) async throws {
+    let gate = Gate()
+    let server = try LoopbackServer { request in
+      try? request.wait(for: gate)
+      return .webSocket(Self.echo)
+    }
     let (task, observer) = try watchedTask(at: server)
-    task.cancel(with: .goingAway, reason: nil)
+    let failures = Awaitable<[URLError.Code?]>([])
+    task.receive { result in
+      if case .failure(let error) = result { failures.update { $0.append((error as? URLError)?.code) } }
+    }
+    task.send(.string("a")) { error in failures.update { $0.append((error as? URLError)?.code) } }
+    let isSent = [.cancelBeforeAnswer, .closeBeforeAnswer].contains(end)
+    if isSent {
+      task.resume()
+      _ = try await server.request(1)
+    }
+
+    switch end {
+    case .cancelBeforeResume, .cancelBeforeAnswer: task.cancel()
+    case .closeBeforeResume, .closeBeforeAnswer: task.cancel(with: .goingAway, reason: nil)
+    }
+
+    #expect(try await failures.wait { $0.count == 2 ? $0 : nil } == [.cancelled, .cancelled])
+    #expect(try await observer.linesToCompletion().last == "completed -999")
+    try await until { task.state == .completed }
     task.resume()
-    let lines = try await observer.linesToCompletion()
-    #expect(lines.suffix(2) == ["closed 1001 ", "completed nil"])
+    #expect(task.webSocket == nil && server.requests.count == (isSent ? 1 : 0))
+    gate.open()
   }
 
   @Test func cancellingClosesTheWebSocketAndFailsTheTask() async throws {

@@ -43,7 +43,7 @@ public struct ServiceMessage: Sendable, Hashable {
   public init(_ response: HTTPResponse, data: Data) {
     let members = try? JSONDecoder().decode(MessageMembers.self, from: data)
     let isText = response.fields.mediaType?.essence == "text/plain"
-    let plain = isText ? String(decoding: data.prefix(500), as: UTF8.self) : nil
+    let plain = isText ? String(decoding: data.prefixOfText(500), as: UTF8.self) : nil
     statusCode = response.status.code
     let texts = [members?.best, plain, response.reason.printable].compactMap(\.self)
     text = texts.first { !$0.isEmpty } ?? "the service responded with an error"

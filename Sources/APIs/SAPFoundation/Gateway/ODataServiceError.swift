@@ -203,14 +203,3 @@ enum ReadableText {
       .reduce(text) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
   }
 }
-
-extension Data {
-  /// Returns the first bytes of a text in UTF-8, without the parts of a character that the limit cuts: they would make
-  /// the text invalid.
-  package func prefixOfText(_ limit: Int) -> Data {
-    guard count > limit else { return self }
-    let limit = startIndex + limit
-    let end = (0...3).map { limit - $0 }.first { $0 >= startIndex && self[$0] & 0xC0 != 0x80 } ?? limit
-    return self[..<end]
-  }
-}

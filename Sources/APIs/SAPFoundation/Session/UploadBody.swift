@@ -112,7 +112,8 @@ extension URLError {
 
   fileprivate static func unreadable(_ stream: InputStream) -> URLError {
     var info: [String: Any] = [NSLocalizedDescriptionKey: "the stream of the task's body cannot be read"]
-    info[NSUnderlyingErrorKey] = stream.streamError
+    // On Linux, asking a stream without an error, such as a closed one, for its error ends the program.
+    if stream.streamStatus == .error { info[NSUnderlyingErrorKey] = stream.streamError }
     return URLError(.cannotOpenFile, userInfo: info)
   }
 }

@@ -19,3 +19,14 @@ extension Unicode.Scalar {
   /// Whether it embeds, overrides or isolates a writing direction.
   package var changesDirection: Bool { (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value) }
 }
+
+extension Data {
+  /// Returns the first bytes of a text in UTF-8, without the parts of a character that the limit cuts: they would make
+  /// the text invalid.
+  package func prefixOfText(_ limit: Int) -> Data {
+    guard count > limit else { return self }
+    let limit = startIndex + limit
+    let end = (0...3).map { limit - $0 }.first { $0 >= startIndex && self[$0] & 0xC0 != 0x80 } ?? limit
+    return self[..<end]
+  }
+}

@@ -132,5 +132,9 @@ import Testing
     #expect(ServiceMessage(head, data: Data(#"{"code": 12, "message": "m"}"#.utf8)).code == "12")
     #expect(ServiceMessage(head, data: Data(#"{"error": {"code": "E1"}}"#.utf8)).code == "E1")
     #expect(ServiceMessage(head, data: Data()).code == nil)
+    var plain = head
+    plain.fields[.contentType] = "text/plain"
+    let start = String(repeating: "a", count: 499)
+    #expect(ServiceMessage(plain, data: Data((start + "ü and more").utf8)).text == start)
   }
 }

@@ -232,6 +232,17 @@ struct LogUploadTests {
     #expect(upload.files.completed().count == 1)
   }
 
+  @Test func theTextOfARefusalIsCutAfterAWholeCharacter() async throws {
+    let start = String(repeating: "a", count: 999)
+    let server = try LoopbackServer { _ in .text(start + "ü and more", status: .internalServerError) }
+    upload.publish(record("kept"))
+    guard case .networkError(nil, 500, let text)? = await failure(of: server.url("/")) else {
+      Issue.record("expected .networkError")
+      return
+    }
+    #expect(text == start)
+  }
+
   @Test func aLostConnectionKeepsTheLinesAndASwitchedOffUploadSendsNothing() async throws {
     let server = try LoopbackServer { _ in .hangUp }
     upload.publish(record("kept"))

@@ -94,6 +94,29 @@ struct StreamedUploadTests {
     #expect(server.requests.isEmpty)
   }
 
+  @Test(arguments: [true, false]) func aClosedStreamIsAnErrorThatSaysSo(isOfRequest: Bool) async throws {
+    let server = try LoopbackServer { _ in .text("hello") }
+    let session = SAPURLSession.uncached()
+    let closed = InputStream(data: Data("body".utf8))
+    closed.open()
+    closed.close()
+    var request = URLRequest("PUT", server.url("/"))
+    if isOfRequest { request.httpBodyStream = closed }
+
+    let outcome =
+      isOfRequest
+      ? await session.outcome(of: request)
+      : await upload(session, server.url("/")) {
+        let stream = InputStream(data: Data("body".utf8))
+        stream.open()
+        stream.close()
+        return stream
+      }
+
+    #expect(outcome.code == .cannotOpenFile)
+    #expect(outcome.error?.localizedDescription.contains("stream") == true)
+  }
+
   @Test func theStreamOfARequestIsSentOnceAndAnotherIsNeededAfterwards() async throws {
     let server = try LoopbackServer { request in
       request.path == "/there" ? .text("thanks") : .redirect(to: "/there", status: .permanentRedirect)

@@ -1,3 +1,4 @@
+import Foundation
 import MartletSemantics
 import Testing
 
@@ -9,5 +10,20 @@ import Testing
   ])
   func textOfOthersControlsNothing(text: String, expected: String) {
     #expect(text.printable.unicodeScalars.elementsEqual(expected.unicodeScalars))
+  }
+
+  @Test(arguments: [
+    ("aü€🎉z", 11, "aü€🎉z"), ("aü€🎉z", 10, "aü€🎉"), ("aü€🎉z", 9, "aü€"), ("aü€🎉z", 6, "aü€"), ("aü€🎉z", 5, "aü"),
+    ("aü€🎉z", 4, "aü"), ("aü€🎉z", 3, "aü"), ("aü€🎉z", 2, "a"), ("aü€🎉z", 0, ""), ("", 0, ""),
+  ])
+  func textIsCutAfterAWholeCharacter(text: String, limit: Int, expected: String) {
+    // A slice, whose indices do not begin at 0.
+    let bytes = Data("x\(text)".utf8).dropFirst()
+    #expect(String(decoding: bytes.prefixOfText(limit), as: UTF8.self) == expected)
+  }
+
+  @Test func whatIsNoUTF8IsCutAtTheLimit() {
+    let bytes = Data(repeating: 0x80, count: 9)
+    #expect(bytes.prefixOfText(5).count == 5 && bytes.prefixOfText(1).count == 1)
   }
 }

@@ -103,7 +103,7 @@ private final class BasicCredentials: Sendable {
       }.version?.value
     }
     guard let credential else { return nil }
-    try store.store(since: begun) { _ in _ = given.withLock { $0.insert(credential) } }
+    try store.use(since: begun) { _ in _ = given.withLock { $0.insert(credential) } }
     return URLCredential(user: credential.username, password: credential.password, persistence: .none)
   }
 
@@ -115,7 +115,7 @@ private final class BasicCredentials: Sendable {
     let credential = try await firstResult(of: begun) {
       discovery.provideBasicCredential(for: url, challenge: challenge.value, completionHandler: $0)
     }
-    try store.store(since: begun) { store in
+    try store.use(since: begun) { store in
       if let credential { try store.store(credential: credential, for: url) }
     }
     return credential

@@ -197,7 +197,7 @@ final class SessionCredentials: Sendable {
   ) throws {
     let storage = credential.persistence == .permanent ? storage : nil
     let entry = Entry(credential: credential, storage: storage, space: space)
-    try entries.store(since: begun) { if credential.persistence != .none { $0[key] = entry } }
+    try entries.use(since: begun) { if credential.persistence != .none { $0[key] = entry } }
     entry.store()
     guard hasSignedOut(since: begun) else { return }
     // The sign-out may have removed the credential from the storage before it was there.

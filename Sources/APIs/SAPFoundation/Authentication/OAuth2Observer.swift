@@ -188,7 +188,7 @@ final class OAuth2Tokens: Sendable {
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the call began.
   func readStore(for url: URL, begun: Beginning, onChange: (OAuth2Token?) -> Void) throws {
-    try store.store(since: begun) { store in
+    try store.use(since: begun) { store in
       guard let stored = try? Optional.some(store.token(for: url)) else { return }
       let hasChanged = state.withLock { state in
         guard stored != state.stored else { return false }
@@ -210,7 +210,7 @@ final class OAuth2Tokens: Sendable {
       guard !store.hasSignedOut(since: begun) else { throw HTTPError.signedOut }
       token = try await obtained(begun: begun)
     }
-    let isStored = try store.store(since: begun) { store in
+    let isStored = try store.use(since: begun) { store in
       guard renewed == nil || !wasDeleted(from: store, for: url) else { throw HTTPError.signedOut }
       state.withLock { $0.current = token }
       guard (try? store.store(token: token, for: url)) != nil else { return false }

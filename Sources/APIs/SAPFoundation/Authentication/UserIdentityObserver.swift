@@ -118,7 +118,7 @@ private final class UserIdentities: Interceptor {
   /// Obtains a certificate, and stores it.
   private func obtain(for url: URL, begun: Beginning) async throws -> Data? {
     let identity = try await firstResult(of: begun) { discovery.value.obtainUserIdentity(completionHandler: $0) }
-    try store.store(since: begun) { store in
+    try store.use(since: begun) { store in
       if let identity { try store.store(identity: identity, for: url) }
     }
     return identity

@@ -17,18 +17,18 @@ final class UserData<Content>: @unchecked Sendable {
   /// Whether the user has signed out since the work began.
   func hasSignedOut(since beginning: Beginning) -> Bool { mark.isAfter(beginning) }
 
-  /// Stores something of the user.
+  /// Reads the content for work of the user, or stores what the work has obtained.
   ///
   /// - Throws: ``HTTPError/signedOut`` if the user has signed out since the work began; otherwise the error of the
   ///   work.
-  func store<Result>(since beginning: Beginning, _ work: (inout Content) throws -> Result) throws -> Result {
+  func use<Result>(since beginning: Beginning, _ work: (inout Content) throws -> Result) throws -> Result {
     try change { content in
       try mark.check(beginning)
       return try work(&content)
     }
   }
 
-  /// Reads, or removes what is not valid any more. This needs no beginning, because it stores nothing.
+  /// Removes what is not valid any more, or reads. This needs no beginning, because it stores nothing.
   func access<Result>(_ work: (inout Content) throws -> Result) rethrows -> Result { try change(work) }
 
   /// Removes everything, because the user signs out. Work that began before stores nothing from now on.

@@ -112,7 +112,7 @@ package final class IdentifiedTransport: ChallengingTransport {
   private func number(for origin: Origin) -> Int? { answers.access { $0.identities[origin]??.number } }
 
   private func identity(for origin: Origin, _ task: SAPURLSessionTask) async throws -> Identity? {
-    let (known, removals) = try answers.store(since: task.begun) { ($0.identities[origin], $0.removals) }
+    let (known, removals) = try answers.use(since: task.begun) { ($0.identities[origin], $0.removals) }
     if let known { return known }
     let space = URLProtectionSpace(
       host: origin.host, port: origin.port, protocol: origin.scheme, realm: nil,
@@ -121,7 +121,7 @@ package final class IdentifiedTransport: ChallengingTransport {
     if case .use(let credential) = try await task.resolve(URLAuthenticationChallenge(about: space)) {
       certificate = credential as? SAPClientCertificate
     }
-    return try answers.store(since: task.begun) { answers in
+    return try answers.use(since: task.begun) { answers in
       // The certificate may be the one that was refused in the meantime: only this request uses it.
       let isCurrent = answers.removals == removals
       if isCurrent, let first = answers.identities[origin] { return first }

@@ -1,4 +1,6 @@
 import Foundation
+import MartletEngine
+import MartletSQLite
 import MartletSemantics
 import MartletTesting
 import SAPFoundation
@@ -138,6 +140,50 @@ struct DefaultConfigurationTests {
 
     #expect(await SAPURLSession().get(server.url("/show")).text == "none")
   }
+
+  #if os(Linux)
+  /// A page whose user logs in, and has signed out in another process of the program in the meantime.
+  private final class Page: CookiePagePresenting {
+    private let cookie: HTTPCookie
+    private let otherProcess: SQLiteCookieStore
+
+    init(_ cookie: HTTPCookie, _ otherProcess: SQLiteCookieStore) {
+      (self.cookie, self.otherProcess) = (cookie, otherProcess)
+    }
+
+    func present(
+      _ page: URL, with cookies: [HTTPCookie], until finish: URL,
+      completionHandler: @escaping @Sendable ([HTTPCookie]?, (any Error)?) -> Void
+    ) {
+      Task { [cookie, otherProcess] in
+        do {
+          try await otherProcess.removeAll()
+          completionHandler([cookie], nil)
+        } catch { completionHandler(nil, error) }
+      }
+    }
+
+    func dismiss() {}
+  }
+
+  @Test func theCookiesOfASAMLPageAreNotStoredAfterASignOutInAnotherProcess() async throws {
+    let session = SAPURLSession()
+    let data = try #require(FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first)
+    let file = data.appending(path: "\(ProcessInfo.processInfo.processName)/SAPFoundation/cookies.sqlite")
+    let cookie = try #require(
+      HTTPCookie(properties: [.name: "LOGIN", .value: "1", .domain: "127.0.0.1", .path: "/", .discard: "TRUE"]))
+    let page = try #require(URL(string: "http://127.0.0.1/login"))
+    let authenticator = SAMLAuthenticator(
+      authenticationParameters: SAMLAuthenticationParameters(authorizationEndpointURL: page, finishEndpointURL: page),
+      webViewPresenter: Page(cookie, try SQLiteCookieStore(at: file)))
+
+    await withCheckedContinuation { continuation in
+      authenticator.authenticate(session: session) { _ in continuation.resume() }
+    }
+
+    #expect(session.configuration.httpCookieStorage?.cookies == [])
+  }
+  #endif
 
   /// The app's copy expires; the session's own was renewed by the server.
   @Test func aCookieWhoseSharedCopyExpiresIsStillSent() async throws {

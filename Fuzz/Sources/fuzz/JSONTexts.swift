@@ -19,7 +19,7 @@ enum JSONTexts {
     _ = Redaction.standard.redacted(data, type: .json)
     _ = Redaction.standard.redacted(data, type: .form)
     _ = try? JSONDecoder().decode(TokenAnswer.self, from: data)
-    _ = try? JSONDecoder().decode(TokenRefusal.self, from: data)
+    _ = TokenRefusal(.badRequest, data)
     _ = try? JSONDecoder().decode(DeviceAuthorizationAnswer.self, from: data)
 
     let text = String(decoding: data, as: UTF8.self)

@@ -4,9 +4,10 @@ import MartletSemantics
 /// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///
 /// A login is optional. After a 401 the token is renewed; without a token, a guest token is requested. If the service
-/// refuses, the 401 is the response, and a user with a token is logged out without an error. If the service cannot be
-/// reached, the token is kept and the task fails. A logout takes effect at once, whatever the service responds;
-/// responses to earlier logins and renewals are discarded.
+/// refuses, the 401 is the response, and a user with a token is logged out without an error. A refusal is a 400, 401,
+/// 403, 410 or 422, or an OAuth error such as `invalid_grant` (RFC 6749 §5.2). If the service cannot be reached, or
+/// answers anything else, the token is kept and the task fails. A logout takes effect at once, whatever the service
+/// responds; responses to earlier logins and renewals are discarded.
 ///
 /// ```swift
 /// let account = AccountAuthenticator(token: stored) { token in save(token) }
@@ -108,11 +109,11 @@ public actor AccountAuthenticator: Authenticator {
       if token == nil { throw NetworkError.unauthenticated }
       return
     }
-    if response.isRefused {
-      // A refused guest token ends no login: a service may have no guests.
-      if hadToken { forget() }
-      throw NetworkError.unauthenticated
-    }
+    let failure = response.renewalFailure
+    if failure == .refused, hadToken { forget() }
+    // A service may have no guests, which ends no login.
+    let isWithoutGuests = !hadToken && failure == .unusable && response.response?.status.isClientError == true
+    if failure == .refused || isWithoutGuests { throw NetworkError.unauthenticated }
     var renewed = try response.value.token
     renewed.refreshToken = renewed.refreshToken ?? token?.refreshToken
     take(renewed)
@@ -153,9 +154,13 @@ public actor AccountAuthenticator: Authenticator {
 }
 
 extension NetworkResponse {
-  /// Whether the service refused the request. Failures of the network or the server are not refusals, and neither are
-  /// 408 and 429: a later attempt may succeed.
-  fileprivate var isRefused: Bool { statusCode.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false }
+  /// What the failure of a renewal says about the login; nil if there is a value.
+  fileprivate var renewalFailure: RenewalFailure? {
+    guard error != nil else { return nil }
+    let hasFailedOnTheWay = (error as? HTTPError).map { $0.kind != .unexpectedResponse } ?? false
+    guard let status = response?.status, !hasFailedOnTheWay else { return .temporary }
+    return RenewalFailure(status, code: TokenRefusal(status, data)?.code)
+  }
 }
 
 /// The token in a response, under any of the usual member names.
@@ -186,6 +191,12 @@ private struct AccountToken: Decodable, Sendable {
     }
     let lifetime: TokenLifetime? = try first("expires_in", "expiresIn")
     let type: String = try first("token_type", "tokenType") ?? "Bearer"
+    guard TokenAnswer.isToken(value) else {
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: decoder.codingPath,
+          debugDescription: "the token is empty or has a character that is not allowed"))
+    }
     guard !TokenAnswer.needsProof(type) else {
       throw DecodingError.dataCorrupted(
         .init(

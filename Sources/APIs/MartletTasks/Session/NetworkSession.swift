@@ -81,9 +81,11 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
     _ type: Value.Type, from response: HTTPResponse, data: Data
   ) throws -> Value {
     guard response.status.isSuccessful else { throw NetworkError.service(ServiceMessage(response, data: data)) }
+    if data.isEmpty, type is any ExpressibleByNilLiteral.Type { return try decoder.decode(type, body: data) }
+    // Only after that: the casts succeed for optionals, too.
     if let raw = data as? Value { return raw }
     if let nothing = NoContent() as? Value { return nothing }
-    guard !data.isEmpty || type is any ExpressibleByNilLiteral.Type else {
+    guard !data.isEmpty else {
       throw HTTPError(
         .unexpectedResponse,
         "the response (\(response.head.statusText)) has no body to decode \(type) from: expect an optional, or use task() without a type"

@@ -198,8 +198,11 @@ private struct TokenEndpoint: Sendable, CustomReflectable {
     guard let response = response as? HTTPURLResponse else { throw OAuth2Error.missingHTTPResponse }
     switch exchange.answer(HTTPStatus(response.statusCode), data) {
     case .body: break
-    case .refused(let refusal): throw OAuth2Error.server(error: OAuth2ServerError(refusal))
-    case .failed:
+    case .failed(.temporary, _):
+      throw OAuth2Error.parse(
+        error: "the endpoint is not able to answer now: try again later", httpUrlResponse: response, data: data)
+    case .failed(_, let refusal?): throw OAuth2Error.server(error: OAuth2ServerError(refusal))
+    case .failed(_, nil):
       throw OAuth2Error.parse(error: "the endpoint refuses the request", httpUrlResponse: response, data: data)
     }
     guard let answer = try? JSONDecoder().decode(TokenAnswer.self, from: data) else {

@@ -1,5 +1,6 @@
 package import MartletEngine
 import MartletSemantics
+import MartletSignIn
 import Synchronization
 
 /// Adds an access token to every request to one backend, and renews it when it has expired or is refused.
@@ -11,7 +12,8 @@ import Synchronization
 ///
 /// - A token is obtained or renewed once for all requests that need it. It is refreshed if there is a refresh token,
 ///   and obtained again if there is none or if it is refused. If the server cannot be reached, the request fails as
-///   without a network.
+///   without a network; if the server fails (429, 5xx) or refuses the client itself, it fails with
+///   `.userAuthenticationRequired` and the authenticator's error, and the token is kept: no login page is shown.
 /// - After a refused token was renewed, the request is sent again, once.
 /// - Tokens are sent to one origin: the backend's, by default that of the first request. They are never sent to another
 ///   origin after a redirect.
@@ -231,12 +233,13 @@ final class OAuth2Tokens: Sendable {
 
   /// Returns the refreshed token; nil if a new one has to be obtained.
   ///
-  /// - Throws: the error of a server that cannot be reached, because a login would fail as well.
+  /// - Throws: the error of a server that did not refuse the refresh token: a login would fail as well, or is not
+  ///   needed.
   private func refreshed(_ old: OAuth2Token?, begun: Beginning) async throws -> OAuth2Token? {
     guard let old, old.refreshToken != nil else { return nil }
     do { return try await token(since: begun) { authenticator.value.refresh(token: old, completionHandler: $0) } } catch
     {
-      if let cause = (error as? URLError)?.underlyingHTTPError, cause.isUnreachable { throw error }
+      guard error.renewalFailure == .refused else { throw error }
       SessionLog.write(.warning, "OAuth2Observer", "the token could not be refreshed; a new one is obtained")
       return nil
     }
@@ -266,6 +269,36 @@ final class OAuth2Tokens: Sendable {
     }
     guard let token else { throw URLError(.userAuthenticationRequired) }
     return token
+  }
+}
+
+extension Error {
+  /// What an authenticator's error says about the user's login. An app's own errors count as refusals: its
+  /// authenticator asks for a login in this way.
+  fileprivate var renewalFailure: RenewalFailure {
+    switch self {
+    case let error as OAuth2Error: error.renewalFailureOfCase
+    case let error as URLError where error.underlyingHTTPError != nil:
+      error.underlyingHTTPError?.renewalFailure ?? .temporary
+    case let error as URLError: error.code == .userAuthenticationRequired ? .refused : .temporary
+    case let error as HTTPError: error.renewalFailure
+    case is CancellationError: .temporary
+    default: .refused
+    }
+  }
+}
+
+extension OAuth2Error {
+  fileprivate var renewalFailureOfCase: RenewalFailure {
+    switch self {
+    case .server(let error): RenewalFailure(.badRequest, code: error.error)
+    case .parse(_, let response, _): RenewalFailure(HTTPStatus(response.statusCode))
+    case .http(_, let status, _): status.map { RenewalFailure(HTTPStatus($0)) } ?? .temporary
+    case .missingHTTPResponse, .authenticationInProgress, .backgroundAuthentication, .cancelled, .webViewReloaded:
+      .temporary
+    case .invalidArgument: .unusable
+    case .webView, .authorizationCode, .tokenRejected: .refused
+    }
   }
 }
 

@@ -7,7 +7,7 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
   package let completePage: URL?
   /// The lifetime of the codes in seconds; half an hour if it is unknown (see ``TokenLifetime``).
   package let seconds: Double
-  /// The seconds between two token requests; 5 if the member is missing.
+  /// The seconds between two token requests; 5 if the member is missing or no number. Azure writes it as a text.
   package let interval: Double
 
   private enum Key: String, CodingKey {
@@ -40,8 +40,9 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
     let page = try members.decodeIfPresent(Page.self, forKey: .page) ?? members.decode(Page.self, forKey: .olderPage)
     self.page = page.url  // drafts of the RFC have the older name
     completePage = (try? members.decodeIfPresent(Page.self, forKey: .completePage))?.url
-    seconds = try members.decode(TokenLifetime.self, forKey: .seconds).seconds ?? 1800
-    interval = try members.decodeIfPresent(Double.self, forKey: .interval) ?? 5
+    // Salesforce omits the lifetime, although it is required.
+    seconds = try members.decodeIfPresent(TokenLifetime.self, forKey: .seconds)?.seconds ?? 1800
+    interval = try members.decodeIfPresent(TokenLifetime.self, forKey: .interval)?.number ?? 5
   }
 }
 
@@ -65,6 +66,10 @@ package struct DevicePolling: Sendable, Hashable {
     }
   }
 
-  /// Doubles the interval after a request without a timely response.
-  package mutating func backOff() { interval = min(interval * 2, .seconds(3600)) }
+  /// Doubles the interval after a request without a timely response, or whose server was too busy to decide.
+  ///
+  /// - Parameter pause: the shortest interval that the server has asked for (`Retry-After`); nil for none.
+  package mutating func backOff(atLeast pause: Duration? = nil) {
+    interval = min(max(interval * 2, pause ?? .zero), .seconds(3600))
+  }
 }

@@ -56,6 +56,8 @@ package struct AuthorizationCodeRequest: Sendable {
   package var issuer: String?
   /// The server's other endpoints, which identify the server if its identifier is not known.
   package var otherEndpoints: [URL] = []
+  /// Parameters of the server (§8.2), such as `audience` and `prompt`. None has the name of another parameter.
+  package var parameters: [(name: String, value: String)] = []
 
   package init(endpoint: URL, clientID: String, redirect: URL, scopes: Set<String>, state: String) {
     self.endpoint = endpoint
@@ -67,6 +69,15 @@ package struct AuthorizationCodeRequest: Sendable {
 
   /// The URL of the page to show; nil if the endpoint cannot have a query. A query of the endpoint is kept (§3.1).
   package var url: URL? {
+    var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true)
+    let own = [parts?.percentEncodedQuery].compactMap { $0 }.filter { !$0.isEmpty }
+    let query = PercentEncoding.queryComponent.encode(pairs + parameters)
+    parts?.percentEncodedQuery = (own + [query]).joined(separator: "&")
+    return parts?.url
+  }
+
+  /// The pairs of the request without ``parameters``.
+  package var pairs: [(name: String, value: String)] {
     var pairs = [(name: "response_type", value: "code"), (name: "client_id", value: clientID)]
     pairs.append((name: "redirect_uri", value: redirect.absoluteString))
     pairs += TokenGrant.pair(of: scopes)
@@ -75,10 +86,7 @@ package struct AuthorizationCodeRequest: Sendable {
       pairs.append((name: "code_challenge", value: challenge.value))
       pairs.append((name: "code_challenge_method", value: challenge.method.rawValue))
     }
-    var parts = URLComponents(url: endpoint, resolvingAgainstBaseURL: true)
-    let own = [parts?.percentEncodedQuery].compactMap { $0 }.filter { !$0.isEmpty }
-    parts?.percentEncodedQuery = (own + [PercentEncoding.queryComponent.encode(pairs)]).joined(separator: "&")
-    return parts?.url
+    return pairs
   }
 
   /// The result that a redirect carries (§4.1.2, §4.1.2.1).
@@ -172,18 +180,21 @@ extension Data {
   }
 }
 
-/// A lifetime as written by authorization servers (`expires_in`, RFC 6749 §5.1, RFC 8628 §3.2).
+/// A time as written by authorization servers: a lifetime (`expires_in`, RFC 6749 §5.1, RFC 8628 §3.2), or the interval
+/// of a device (`interval`).
 ///
 /// Some servers write the number as a string, which is accepted. Some write 0, a negative number or a word; the
 /// lifetime is then unknown. A token that had expired when it was issued would be renewed for each request.
 package struct TokenLifetime: Sendable, Decodable {
+  /// The number that the server wrote; nil if it is none.
+  package let number: Double?
   /// The lifetime in seconds, 2³² at most; nil if it is unknown.
-  package let seconds: Double?
+  package var seconds: Double? { number.flatMap { $0 > 0 ? min($0, Double(1 << 32)) : nil } }
 
   package init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     let number = (try? value.decode(Double.self)) ?? (try? value.decode(String.self)).flatMap { Double($0) }
-    seconds = number.flatMap { $0 > 0 && $0.isFinite ? min($0, Double(1 << 32)) : nil }
+    self.number = number.flatMap { $0.isFinite ? $0 : nil }
   }
 }
 
@@ -209,13 +220,23 @@ package struct TokenAnswer: Sendable, Decodable {
   package init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     accessToken = try members.decode(String.self, forKey: .accessToken)
+    guard Self.isToken(accessToken) else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .accessToken, in: members, debugDescription: "the token is empty or has a character that is not allowed"
+      )
+    }
     let type = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? ""
     tokenType = type.isEmpty ? "Bearer" : type
     seconds = try members.decodeIfPresent(TokenLifetime.self, forKey: .seconds)?.seconds
-    refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
-    scopes = try members.decodeIfPresent(String.self, forKey: .scope).map { text in
-      Set(text.split(separator: " ").map(String.init))
-    }
+    // With an empty one, the old refresh token would be lost.
+    let refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
+    self.refreshToken = refreshToken?.isEmpty == true ? nil : refreshToken
+    scopes = try? members.decodeIfPresent(ScopeList.self, forKey: .scope)?.scopes
+  }
+
+  /// Whether a text can be an access token: one or more printable ASCII characters or spaces (RFC 6749 appendix A.12).
+  package static func isToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
 
   /// Whether a token of this type requires a proof with each request: DPoP (RFC 9449), or MAC.
@@ -237,23 +258,70 @@ extension String {
   }
 }
 
+/// The scopes of a token: a text with spaces (RFC 6749 §3.3), a text with commas (GitHub), or an array (Twitch).
+private struct ScopeList: Decodable {
+  let scopes: Set<String>
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let list = try? value.decode([String].self) {
+      scopes = Set(list)
+    } else {
+      let text = try value.decode(String.self)
+      // A comma is a legal character of a scope, so it separates only if nothing else does.
+      scopes = Set(text.split(separator: text.contains(" ") ? " " : ",").map(String.init))
+    }
+  }
+}
+
 /// The error response of an authorization server (RFC 6749 §4.1.2.1, §5.2).
-package struct TokenRefusal: Sendable, Hashable, Decodable {
+package struct TokenRefusal: Sendable, Hashable {
   /// The error code, such as `invalid_grant`.
   package let code: String
   package let description: String?
   package let uri: String?
 
-  private enum CodingKeys: String, CodingKey {
-    case code = "error"
-    case description = "error_description"
-    case uri = "error_uri"
+  /// Reads a response's body; nil if it is no error response.
+  ///
+  /// The member `error` makes it one, whatever the status: GitHub refuses with 200. Facebook's is an object. Without
+  /// it, the `message` of an error status is the code (Twitch); a success may have a message, too (Azure).
+  package init?(_ status: HTTPStatus, _ body: Data) {
+    guard let members = try? JSONDecoder().decode(RefusalMembers.self, from: body) else { return nil }
+    guard let code = members.code ?? (status.isSuccessful ? nil : members.message) else { return nil }
+    self.init(code: code, description: members.description ?? members.message, uri: members.uri)
   }
 
   package init(code: String, description: String? = nil, uri: String? = nil) {
     self.code = code
     self.description = description
     self.uri = uri
+  }
+}
+
+/// The members of an error response. One of an unexpected type is ignored, and so is an empty text.
+private struct RefusalMembers: Decodable {
+  let code: String?
+  let description: String?
+  let uri: String?
+  let message: String?
+
+  private enum Key: String, CodingKey {
+    case error, type, message
+    case description = "error_description"
+    case uri = "error_uri"
+  }
+
+  init(from decoder: any Decoder) throws {
+    let members = try decoder.container(keyedBy: Key.self)
+    let inner = try? members.nestedContainer(keyedBy: Key.self, forKey: .error)
+    code = Self.text(.error, of: members) ?? inner.map { Self.text(.type, of: $0) ?? "error" }
+    description = Self.text(.description, of: members)
+    uri = Self.text(.uri, of: members)
+    message = Self.text(.message, of: members) ?? inner.flatMap { Self.text(.message, of: $0) }
+  }
+
+  private static func text(_ key: Key, of members: KeyedDecodingContainer<Key>) -> String? {
+    (try? members.decodeIfPresent(String.self, forKey: key)).flatMap { $0.isEmpty ? nil : $0 }
   }
 }
 

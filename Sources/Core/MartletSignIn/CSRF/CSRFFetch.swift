@@ -45,7 +45,8 @@ struct CSRFFetch {
           failure = .login
           if request.method == .get { requests = [] }
         case .none(let status):
-          failure = status.isServerError ? .transient : CSRFRule.isFinal(status) ? .noToken : .login
+          failure =
+            RenewalFailure(status) == .temporary ? .transient : CSRFRule.isFinal(status) ? .noToken : .login
           if CSRFRule.endsSearch(status, after: request.method, isOtherForm: request.url != url) { requests = [] }
         }
       } catch {

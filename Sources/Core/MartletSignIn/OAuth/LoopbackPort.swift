@@ -24,7 +24,7 @@ struct LoopbackPort: Sendable {
     var head: [UInt8] = []
   }
 
-  private let listener: Int32
+  private let listeners: [Int32]
   /// One end of a pipe; the port is closed when the other end is.
   private let running: Int32
   /// Returns the response to a GET of a target.
@@ -40,9 +40,9 @@ struct LoopbackPort: Sendable {
   private static let endOfHead = Array("\r\n\r\n".utf8)
 
   /// - Parameters:
-  ///   - listener: a non-blocking listening socket. It is closed at the end, and so is `running`.
-  init(listener: Int32, running: Int32, response: @escaping @Sendable (_ target: String) -> [UInt8]) {
-    self.listener = listener
+  ///   - listeners: non-blocking listening sockets. They are closed at the end, and so is `running`.
+  init(listeners: [Int32], running: Int32, response: @escaping @Sendable (_ target: String) -> [UInt8]) {
+    self.listeners = listeners
     self.running = running
     self.response = response
   }
@@ -53,17 +53,16 @@ struct LoopbackPort: Sendable {
       // Arrived bytes are read first, because a new connection may close the oldest.
       let ended = ready.connections.filter { !continues(at: $0) }
       for index in ended.reversed() { close(connections.remove(at: index).descriptor) }
-      if ready.listener { admit() }
+      for listener in ready.listeners { admit(from: listener) }
       endSlow()
     }
-    for connection in connections { close(connection.descriptor) }
-    close(listener)
-    close(running)
+    for descriptor in connections.map(\.descriptor) + listeners + [running] { close(descriptor) }
   }
 
-  /// Waits for events. Returns the indices of the connections that have some; nil if the port has to be closed.
-  private func nextEvents() -> (listener: Bool, connections: [Int])? {
-    var events = ([running, listener] + connections.map(\.descriptor)).map {
+  /// Waits for events. Returns the listeners and the indices of the connections that have some; nil if the port has to
+  /// be closed.
+  private func nextEvents() -> (listeners: [Int32], connections: [Int])? {
+    var events = ([running] + listeners + connections.map(\.descriptor)).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     var wait: Int32 = -1
@@ -71,13 +70,17 @@ struct LoopbackPort: Sendable {
       let left = Self.patience - (ContinuousClock.now - oldest.since)
       wait = Int32(max(0, left.inMilliseconds)) + 1
     }
-    guard poll(&events, nfds_t(events.count), wait) > 0 else { return (false, []) }
+    guard poll(&events, nfds_t(events.count), wait) > 0 else { return ([], []) }
     guard events[0].revents == 0 else { return nil }
-    return (events[1].revents != 0, connections.indices.filter { events[$0 + 2].revents != 0 })
+    let first = 1 + listeners.count
+    return (
+      events[1..<first].filter { $0.revents != 0 }.map(\.fd),
+      connections.indices.filter { events[first + $0].revents != 0 }
+    )
   }
 
   /// Accepts a limited number of connections, and at once reads the bytes that they have sent.
-  private mutating func admit() {
+  private mutating func admit(from listener: Int32) {
     for _ in 0..<Self.connectionLimit {
       let descriptor = SpareDescriptors.making { accept(listener, nil, nil) }
       guard descriptor >= 0 else {

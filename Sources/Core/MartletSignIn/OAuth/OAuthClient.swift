@@ -18,9 +18,11 @@ import Synchronization
 /// does not follow their redirects. It must not be the session that needs the tokens.
 ///
 /// Its methods throw ``Martlet/HTTPError``, except ``tokens(for:by:keptIn:as:)``, which throws the error of its store.
-/// If the server refuses, the kind is `.authenticationFailed`, and ``Martlet/HTTPError/underlying`` is an
-/// ``OAuthError``. A token type other than `Bearer`, for example DPoP, is an error of that kind too: it would need a
-/// proof with each request (RFC 6749 §7.1). No message or description of an error shows a token or a secret.
+/// If the server refuses or fails, the kind is `.authenticationFailed`, and ``Martlet/HTTPError/underlying`` is the
+/// server's ``OAuthError``, if it sent one. After a temporary failure, such as a 503, no login has ended, and
+/// ``Martlet/HTTPError/isTransient`` is true. A token type other than `Bearer`, for example DPoP, is an error of that
+/// kind too: it would need a proof with each request (RFC 6749 §7.1). No message or description of an error shows a
+/// token or a secret.
 public struct OAuthClient: Sendable {
   /// How the client authenticates itself (RFC 6749 §2.3.1).
   @nonexhaustive public enum Authentication: Sendable, Hashable {
@@ -38,6 +40,12 @@ public struct OAuthClient: Sendable {
   public let tokenEndpoint: URL
   /// How the client authenticates itself.
   public let authentication: Authentication
+  /// Parameters that the server requires in addition, such as `audience` (Auth0) or `resource` (RFC 8707). They are
+  /// sent with every request of a token or of a device's code; none by default. For those of the login page, see
+  /// ``OAuthLogin/BrowserOptions/parameters``.
+  ///
+  /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.2).
+  public var parameters: [(name: String, value: String)] = []
   let session: HTTPSession
   let now: @Sendable () -> Date
 
@@ -81,7 +89,8 @@ public struct OAuthClient: Sendable {
   }
 
   /// Returns a source of tokens for requests. The first token comes from a login. Each token is renewed with its
-  /// refresh token; if the server refuses that, the next token comes from a login again.
+  /// refresh token; if the server refuses that, the next token comes from a login again. If the server cannot be
+  /// reached or fails (429, 5xx), requests that need the new token fail, and the refresh token is kept for later ones.
   ///
   /// - Parameters:
   ///   - scope: the origins to which tokens may be sent.
@@ -145,10 +154,8 @@ public struct OAuthClient: Sendable {
     after token: AccessToken?, by login: OAuthLogin, or other: @Sendable () async throws -> AccessToken? = { nil }
   ) async throws -> AccessToken {
     guard let token, token.refreshToken != nil else { return try await self.token(by: login) }
-    do {
-      return try await renewed(token)
-    } catch {
-      guard (error.underlying as? OAuthError)?.code == "invalid_grant" else { throw error }
+    do { return try await renewed(token) } catch {
+      guard error.renewalFailure == .refused else { throw error }
     }
     if let other = try await other() { return other }
     return try await self.token(by: login)
@@ -227,8 +234,8 @@ extension OAuthClient {
     let (data, response) = try await session.data(for: exchange.request)
     switch exchange.answer(response.status, data) {
     case .body(let body): return body
-    case .refused(let refusal): throw HTTPError(refusal).addingContext(of: response)
-    case .failed:
+    case .failed(_, let refusal?): throw HTTPError(refusal).addingContext(of: response)
+    case .failed(_, nil):
       throw HTTPError(
         .authenticationFailed, "the authorization server answered \(response.head.statusText)", phase: .waiting
       ).addingContext(of: response)
@@ -250,8 +257,21 @@ extension OAuthClient {
         throw HTTPError(credentialsFailed: "the client cannot be authenticated", with: error)
       }
     }
-    request.body = .form(pairs)
+    try parameters.checkNames(besides: pairs)
+    request.body = .form(pairs + parameters)
     return request
+  }
+}
+
+extension [(name: String, value: String)] {
+  /// Checks that none of these parameters has the name of another one of the request, which must not be sent twice (RFC
+  /// 6749 §3.1, §3.2).
+  func checkNames(besides own: [(name: String, value: String)]) throws(HTTPError) {
+    guard let twice = first(where: { added in own.contains { $0.name == added.name } }) else { return }
+    throw HTTPError(
+      .invalidRequest,
+      "the OAuth request has the parameter '\(twice.name)' already: remove it from the additional ones",
+      phase: .preparing)
   }
 }
 
@@ -301,6 +321,13 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension HTTPError {
+  /// What the failure of a token request says about the user's login.
+  package var renewalFailure: RenewalFailure {
+    if isTransient { return .temporary }
+    guard let response else { return .unusable }
+    return RenewalFailure(response.status, code: (underlying as? OAuthError)?.code)
+  }
+
   init(_ refusal: OAuthError) {
     self.init(
       .authenticationFailed, "the authorization server refused the request: \(refusal)", phase: .waiting,

@@ -41,8 +41,9 @@ extension OAuthLogin {
   /// let login = OAuthLogin.device(authorize) { print("Open \($0.page) and enter \($0.userCode).") }
   /// ```
   ///
-  /// The server is polled at its interval until the user has logged in (`slow_down` makes it longer). If the user
-  /// refuses or does nothing, the error has an ``OAuthError`` with `access_denied` or `expired_token`.
+  /// The server is polled at its interval until the user has logged in. The interval becomes longer after `slow_down`,
+  /// and doubles after a lost connection and after a temporary failure such as a 429 or 503. If the user refuses or
+  /// does nothing, the error has an ``OAuthError`` with `access_denied` or `expired_token`.
   ///
   /// - Parameters:
   ///   - endpoint: the device authorization endpoint.
@@ -74,13 +75,10 @@ extension OAuthLogin {
       do throws(HTTPError) {
         return try await client.token(for: .deviceCode(answer.deviceCode))
       } catch {
-        if error.isTimeout || error.isUnreachable {
-          polling.backOff()
-        } else {
-          guard let refusal = error.underlying as? OAuthError,
-            polling.continues(after: TokenRefusal(code: refusal.code))
-          else { throw error }
-        }
+        let code = (error.underlying as? OAuthError)?.code
+        if let code, polling.continues(after: TokenRefusal(code: code)) { continue }
+        guard error.renewalFailure == .temporary else { throw error }
+        polling.backOff(atLeast: error.response.flatMap { RetryAfter.delay(in: $0.fields, now: client.now()) })
       }
     }
     throw HTTPError(OAuthError(TokenRefusal(code: "expired_token", description: "the login took too long")))
@@ -100,6 +98,38 @@ extension OAuthClient {
 // MARK: - In a browser
 
 extension OAuthLogin {
+  /// The options of a login in a browser, for servers that require more than its endpoint.
+  ///
+  /// ```swift
+  /// var options = OAuthLogin.BrowserOptions()
+  /// options.redirect = "http://localhost:8400/oauth/callback"       // exactly as registered
+  /// options.parameters = [(name: "audience", value: "https://api.example.com"), (name: "prompt", value: "consent")]
+  /// ```
+  public struct BrowserOptions: Sendable {
+    /// The requested scopes; empty, the default, lets the server choose.
+    public var scopes: Set<String> = []
+    /// The server's issuer identifier, such as `https://login.example.com`, which an `iss` must equal. With nil, the
+    /// default, an `iss` must have the origin of the authorization endpoint or the token endpoint.
+    public var issuer: String?
+    /// The URL of the redirect, which is sent as it is: an http URL of the loopback interface, with the host
+    /// `localhost`, `127.0.0.1` or `[::1]`. `http://127.0.0.1/callback` by default.
+    ///
+    /// Without a port, the system chooses one and it is added: servers ignore it (RFC 8252 §7.3). Servers that compare
+    /// the whole URL, such as Auth0, Amazon Cognito, XSUAA and Salesforce, need a port here. If another program uses
+    /// it, the login fails. For `localhost`, the port is open on 127.0.0.1 and, if the machine has IPv6, on ::1.
+    public var redirect = "http://127.0.0.1/callback"
+    /// Parameters that the server requires in addition, such as `audience`, `resource` or `prompt`, in their order;
+    /// none by default. For those of token requests, see ``OAuthClient/parameters``.
+    ///
+    /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.1).
+    public var parameters: [(name: String, value: String)] = []
+    /// How long the user has to log in; 5 minutes by default.
+    public var timeLimit = Duration.seconds(300)
+
+    /// Makes the default options.
+    public init() {}
+  }
+
   /// A login in the user's browser on this machine: the authorization code grant (RFC 6749 §4.1) with a proof key (RFC
   /// 7636), and a redirect to the loopback interface (RFC 8252 §7.3).
   ///
@@ -109,9 +139,10 @@ extension OAuthLogin {
   /// }
   /// ```
   ///
-  /// The redirect is `http://127.0.0.1:PORT/callback` with a port chosen by the system: register it without a port. A
-  /// redirect counts only if it has the state of this login; the browser then shows a short page, and the port is
-  /// closed. The port is also closed when the task is cancelled, and after the time limit, with an error of kind
+  /// The redirect is `http://127.0.0.1:PORT/callback` with a port chosen by the system: register it without a port. For
+  /// servers that require another one or further parameters, see ``browser(_:options:open:)``. A redirect counts only
+  /// if it has the state of this login; the browser then shows a short page, and the port is closed. The port is also
+  /// closed when the task is cancelled, and after the time limit, with an error of kind
   /// `.deadlineExceeded`.
   ///
   /// If the redirect names a different server (`iss`, RFC 9207), the login fails with an error of kind
@@ -128,18 +159,35 @@ extension OAuthLogin {
     _ endpoint: URL, scopes: Set<String> = [], issuer: String? = nil, within limit: Duration = .seconds(300),
     open: @escaping @Sendable (URL) async throws -> Void
   ) -> OAuthLogin {
+    var options = BrowserOptions()
+    (options.scopes, options.issuer, options.timeLimit) = (scopes, issuer, limit)
+    return browser(endpoint, options: options, open: open)
+  }
+
+  /// A login in the user's browser on this machine, like ``browser(_:scopes:issuer:within:open:)``, with more options.
+  ///
+  /// - Parameters:
+  ///   - endpoint: the authorization endpoint.
+  ///   - options: the redirect, the parameters and more.
+  ///   - open: shows the server's page, then returns.
+  public static func browser(
+    _ endpoint: URL, options: BrowserOptions, open: @escaping @Sendable (URL) async throws -> Void
+  ) -> OAuthLogin {
     OAuthLogin { client in
       try TokenExchange.check(endpoint)
-      let redirect = try LoopbackRedirect()
+      let redirect = try LoopbackRedirect(options.redirect)
       defer { redirect.stop() }
       let key = ProofKey(verifier: .unguessable)
       var request = AuthorizationCodeRequest(
-        endpoint: endpoint, clientID: client.id, redirect: redirect.url, scopes: scopes, state: .unguessable)
+        endpoint: endpoint, clientID: client.id, redirect: redirect.url, scopes: options.scopes,
+        state: .unguessable)
       guard let key, let challenge = key.challenge(.s256, hash: MessageDigest.hash) else {
         throw HTTPError(.authenticationFailed, "SHA-256 is not available for the proof key", phase: .preparing)
       }
       request.challenge = (challenge, .s256)
-      request.issuer = issuer
+      request.issuer = options.issuer
+      try options.parameters.checkNames(besides: request.pairs)
+      request.parameters = options.parameters
       request.otherEndpoints = [client.tokenEndpoint]
       guard let page = request.url else {
         throw HTTPError(
@@ -147,7 +195,7 @@ extension OAuthLogin {
       }
       redirect.receive(request)
       try await open(page)
-      let code = try await redirect.code(within: limit, on: client.session.configuration.clock)
+      let code = try await redirect.code(within: options.timeLimit, on: client.session.configuration.clock)
       return try await client.token(
         for: .authorizationCode(code, redirect: redirect.url, verifier: key.verifier))
     }

@@ -8,10 +8,9 @@ package struct TokenExchange: Sendable {
   package enum Answer: Sendable {
     /// The body of a successful response.
     case body(Data)
-    /// The refusal, whose texts contain none of the sent secrets.
-    case refused(OAuthError)
-    /// An error in a form that is not OAuth's, or a redirect.
-    case failed
+    /// What it says about the user's login, and the server's error, whose texts contain none of the sent secrets; nil
+    /// if the response is a redirect, or an error in a form that is not OAuth's.
+    case failed(RenewalFailure, OAuthError?)
   }
 
   /// The request, with options that protect the secrets and limit the response to 1 MiB.
@@ -48,9 +47,10 @@ package struct TokenExchange: Sendable {
 
   /// Returns the meaning of a response.
   package func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
-    if status.isSuccessful { return .body(body) }
-    guard let refusal = try? JSONDecoder().decode(TokenRefusal.self, from: body) else { return .failed }
-    return .refused(OAuthError(refusal, hiding: secrets))
+    let refusal = TokenRefusal(status, body)
+    guard refusal != nil || !status.isSuccessful else { return .body(body) }
+    return .failed(
+      RenewalFailure(status, code: refusal?.code), refusal.map { OAuthError($0, hiding: secrets) })
   }
 
   /// The members of a form that a server must not repeat in its errors.
@@ -76,5 +76,5 @@ package struct TokenExchange: Sendable {
 
 extension Origin {
   /// Whether requests do not leave the machine (RFC 8252 §8.3).
-  fileprivate var isLoopback: Bool { HostName.isLocal(host) || IPAddress(literal: host)?.kind == .loopback }
+  var isLoopback: Bool { HostName.isLocal(host) || IPAddress(literal: host)?.kind == .loopback }
 }

@@ -157,6 +157,38 @@ import Testing
     #expect(changes.values.isEmpty)
   }
 
+  /// 407, 421 and 425 are about the way to the service, and a 404 about its address.
+  @Test(arguments: [404, 405, 407, 408, 421, 425, 429, 500, 502, 503, 504] as [HTTPStatus])
+  func renewalThatIsNotDecidedKeepsTheToken(_ status: HTTPStatus) async throws {
+    let (account, mock) = make(valid: "a2", token: AccessToken("a1", refreshToken: "r1"))
+    mock["account/refresh-token"] = .response(json: #"{"error": "other"}"#, status: status)
+
+    #expect((await shop(mock).execute().error as? HTTPError)?.kind == .authenticationFailed)
+
+    #expect(await account.token?.value == "a1")
+    #expect(changes.values.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (200, #"{"error": "bad_refresh_token"}"#), (400, ""), (401, ""), (403, #"{"error": "invalid_grant"}"#), (422, ""),
+    ] as [(HTTPStatus, String)])
+  func refusedRenewalLogsOut(_ status: HTTPStatus, _ body: String) async throws {
+    let (account, mock) = make(valid: "a2", token: AccessToken("a1", refreshToken: "r1"))
+    mock["account/refresh-token"] = .response(json: body, status: status)
+    #expect(await shop(mock).execute().statusCode == 401)
+    #expect(await account.token == nil)
+    #expect(changes.values == [nil])
+  }
+
+  @Test(arguments: ["", "a\nb", "ä"]) func tokenThatCannotBeSentIsNoLogin(_ token: String) async throws {
+    let (account, mock) = make(valid: "a1")
+    let body = try JSONEncoder().encode(["access_token": token])
+    mock["account/login"] = .response(json: String(decoding: body, as: UTF8.self))
+    await #expect(throws: DecodingError.self) { try await account.logIn(["user": "anna"]) }
+    #expect(await account.token == nil)
+  }
+
   @Test func logoutHoldsAtOnceWhateverTheServiceSays() async throws {
     let (account, mock) = make(valid: "a1", token: AccessToken("a1"))
     let user = await account.userIdentifier

@@ -46,6 +46,33 @@ import Testing
     #expect(mock.requests.map(\.url.lastPathComponent) == ["shop", "Shoes"])
   }
 
+  /// The largest and the smallest values are legal, and stop nothing.
+  @Test(arguments: [
+    Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999), .seconds(Int64.max),
+    .seconds(Int64.min), .zero, .nanoseconds(-1),
+  ])
+  func extremeTimeStopsNothing(_ time: Duration) async throws {
+    mock["shop"] = .response(json: #"{"title": "Shoes"}"#)
+    let isLong = time > .zero
+    #expect(await (try? attempts(failing: 0).timeout(time).value()) == (isLong ? 1 : nil))
+    #expect((await shop().timeout(time).execute().error == nil) == isLong)
+    let request = NetworkRequest().path("shop").timeout(time)
+    let response = await request.task(expecting: Shop.self, session: mock).execute()
+    #expect((response.error == nil) == isLong)
+    if isLong {
+      let waiting = attempts(failing: 0).delay(time).value { #expect($0.isFailure, "this is too early") }
+      waiting.cancel()
+    } else {
+      #expect(await (try? attempts(failing: 0).delay(time).value()) != nil)
+    }
+  }
+
+  @Test(arguments: [(Int.max, 4), (3, 4), (0, 1), (-1, 1), (Int.min, 1)])
+  func extremeNumberOfRetriesStopsNothing(_ times: Int, _ runs: Int) async throws {
+    _ = try? await attempts(failing: 3).retry(times).value()
+    #expect(count.value == runs)
+  }
+
   @Test func bothHalvesRunAtTheSameTime() async throws {
     let (left, right) = (Gate(), Gate())
     let first = AsyncWork { () -> Int? in
@@ -136,4 +163,8 @@ import Testing
     #expect((await #expect(throws: HTTPError.self) { try await running.value })?.isCancelled == true)
     #expect(mock.requests.count == 1)
   }
+}
+
+extension Result {
+  fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -80,6 +80,8 @@ import Testing
   func noContentIsNilForAnOptionalAndNothingForVoid() async throws {
     mock["shop"] = .response(status: 204)
     let optional: NetworkTask<Shop?> = NetworkRequest().path("shop").task(session: mock)
+    let bytes: NetworkTask<Data?> = NetworkRequest().path("shop").task(session: mock)
+    #expect(try await bytes.value() == nil)
     let void: NetworkTask<Void> = NetworkRequest().path("shop").task(session: mock)
 
     #expect(try await optional.value() == nil)

@@ -252,6 +252,39 @@ struct OAuth2Tests {
   @Test func aNetworkThatIsGoneIsNoReasonToLogInAgain() async throws {
     let gone = try LoopbackServer { _ in .text("") }
     gone.stop()
+    let (session, browser, _) = try expiredLogin(at: gone.url("/token"))
+
+    #expect(await session.get(server.url("/api")).code == .cannotConnectToHost)
+    #expect(browser.pages.value.isEmpty)
+  }
+
+  @Test(arguments: [
+    (429, "sorry"), (500, "sorry"), (502, ""), (503, #"{"error": "temporarily_unavailable"}"#),
+    (401, #"{"error": "invalid_client"}"#), (404, ""),
+  ])
+  func aRenewalThatIsNotDecidedIsNoReasonToLogInAgain(_ status: Int, _ body: String) async throws {
+    let tokens = try LoopbackServer { _ in .json(body, status: HTTPStatus(status)) }
+    let (session, browser, store) = try expiredLogin(at: tokens.url("/token"))
+
+    #expect(await session.get(server.url("/api")).code == .userAuthenticationRequired)
+
+    #expect(browser.pages.value.isEmpty)
+    #expect(try store.token(for: server.url("/"))?.refreshToken == "r")
+  }
+
+  @Test(arguments: [
+    (200, #"{"error": "bad_refresh_token"}"#), (400, #"{"error": "invalid_grant"}"#),
+    (401, #"{"error": "invalid_token"}"#), (403, ""),
+  ])
+  func aRefusedRenewalShowsTheLoginPage(_ status: Int, _ body: String) async throws {
+    let tokens = try LoopbackServer { _ in .json(body, status: HTTPStatus(status)) }
+    let (session, browser, _) = try expiredLogin(at: tokens.url("/token"))
+    _ = await session.get(server.url("/api"))
+    #expect(browser.pages.value.count == 1)
+  }
+
+  /// A session whose user logged in long ago. The token is renewed at this URL.
+  private func expiredLogin(at tokenEndpoint: URL) throws -> (SAPURLSession, Browser, OAuth2TokenStorage) {
     let browser = Browser()
     let store = OAuth2TokenStorage()
     try store.store(
@@ -260,12 +293,10 @@ struct OAuth2Tests {
     let authenticator = OAuth2Authenticator(
       authenticationParameters: OAuth2AuthenticationParameters(
         authorizationEndpointURL: server.url("/authorize"), clientID: "app", redirectURL: redirect,
-        tokenEndpointURL: gone.url("/token")), webViewPresenter: browser)
+        tokenEndpointURL: tokenEndpoint), webViewPresenter: browser)
     let session = SAPURLSession.uncached(
       OAuth2Observer(authenticator: authenticator, tokenStore: store, backend: server.url("/")))
-
-    #expect(await session.get(server.url("/api")).code == .cannotConnectToHost)
-    #expect(browser.pages.value.isEmpty)
+    return (session, browser, store)
   }
 
   @Test func theObserverCanBeSubclassed() {

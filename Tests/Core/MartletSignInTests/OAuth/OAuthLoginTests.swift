@@ -52,6 +52,40 @@ struct OAuthLoginTests {
     #expect(waits == [.seconds(5), .seconds(10)])
   }
 
+  @Test(arguments: [429, 500, 502, 503, 504]) func busyServerDoublesTheInterval(_ status: Int) async throws {
+    let (token, waits) = try await logIn([.text("busy", status: HTTPStatus(status)), OAuthServer.token("a")])
+    #expect(try token.get().value == "a")
+    #expect(waits == [.seconds(5), .seconds(10)])
+  }
+
+  @Test func busyServerMayAskForALongerPause() async throws {
+    let busy = Reply.status(.tooManyRequests, fields: [.retryAfter: "30"])
+    let (token, waits) = try await logIn([busy, OAuthServer.token("a")])
+    #expect(try token.get().value == "a")
+    #expect(waits == [.seconds(5), .seconds(30)])
+  }
+
+  /// GitHub answers with 200, Google with 428, Auth0 with 403 and 429, and Twitch without `error`.
+  @Test(arguments: [
+    (200, #"{"error":"authorization_pending"}"#), (428, #"{"error":"authorization_pending"}"#),
+    (403, #"{"error":"authorization_pending"}"#), (429, #"{"error":"authorization_pending"}"#),
+    (400, #"{"status":400,"message":"authorization_pending"}"#),
+  ])
+  func errorIsReadBeforeTheStatusDecides(_ status: Int, _ body: String) async throws {
+    let (token, waits) = try await logIn([.json(body, status: HTTPStatus(status)), OAuthServer.token("a")])
+    #expect(try token.get().value == "a")
+    #expect(waits == [.seconds(5), .seconds(5)])
+  }
+
+  /// As GitHub answers, with 200.
+  @Test func refusalInASuccessfulResponseEndsTheLogin() async throws {
+    let (token, waits) = try await logIn([.json(#"{"error":"access_denied","error_description":"no"}"#)])
+    let error = #expect(throws: HTTPError.self) { try token.get() }
+    #expect(error?.underlying as? OAuthError != nil)
+    #expect(error?.message.contains("access_denied (no)") == true)
+    #expect(waits.count == 1)
+  }
+
   @Test(arguments: ["access_denied", "expired_token"])
   func refusalEndsTheLogin(_ code: String) async throws {
     let (token, waits) = try await logIn([OAuthServer.refusal("authorization_pending"), OAuthServer.refusal(code)])

@@ -31,9 +31,14 @@ extension HTTPError {
   /// Whether the same request may succeed later: the server cannot be reached, was too slow or too busy, or a limit
   /// held the request back. Whether it may be *sent* again depends on its method (RFC 9110 §9.2.2) and on ``isUnsent``.
   ///
-  /// The transient statuses are the defaults of ``RetryPolicy/statuses``: 408, 429, 502, 503 and 504.
+  /// The transient statuses are the defaults of ``RetryPolicy/statuses``: 408, 429, 502, 503 and 504. An error of kind
+  /// `.authenticationFailed` is transient if its cause is, for example because the authorization server answered 503:
+  /// the user is still logged in.
   public var isTransient: Bool {
-    if kind == .unexpectedResponse, let response { return RetryPolicy().statuses.contains(response.status) }
+    if kind == .authenticationFailed, let cause = underlying as? HTTPError { return cause.isTransient }
+    if kind == .unexpectedResponse || kind == .authenticationFailed, let response {
+      return RetryPolicy().statuses.contains(response.status)
+    }
     return isUnreachable || isTimeout || isHeldBack
   }
 

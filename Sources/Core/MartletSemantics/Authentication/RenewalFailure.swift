@@ -1,0 +1,54 @@
+/// What a failed request for new credentials says about the user's login: whether it has ended, or nothing can be known
+/// now. All code that renews credentials asks this rule before it shows a login page or logs a user out.
+///
+/// A user who is logged out without need loses work, and a whole fleet of users does if an authorization server has an
+/// outage. So only a response about the credentials themselves counts as a refusal.
+package enum RenewalFailure: Sendable, Hashable {
+  /// The server has refused what the client presented: only a new login helps.
+  case refused
+  /// The server was not able to decide: the same request may succeed later, and the credentials stay.
+  case temporary
+  /// The server refuses the client or does not know the request: neither a login nor a later attempt helps. The
+  /// credentials stay.
+  case unusable
+
+  /// Decides by a response without new credentials (RFC 6749 §5.2).
+  ///
+  /// A temporary failure comes first: its body is that of a gateway, or of a server that could not decide. Otherwise
+  /// the error code decides, whatever the status, because servers answer refusals with 200 (GitHub), 400, 401 and 403
+  /// (Auth0). A code that the RFC does not know belongs to the status.
+  ///
+  /// - Parameters:
+  ///   - status: the status of the response.
+  ///   - code: the error code in its body (`error`); nil if there is none.
+  package init(_ status: HTTPStatus, code: String? = nil) {
+    if status.isServerError || Self.temporaryStatuses.contains(status) || code.map(Self.temporaryCodes.contains) == true
+    {
+      self = .temporary
+    } else if code.map(Self.clientCodes.contains) == true {
+      self = .unusable
+    } else if code == "invalid_grant" || status.isSuccessful && code != nil || Self.refusals.contains(status) {
+      self = .refused
+    } else {
+      self = .unusable
+    }
+  }
+
+  /// The statuses of a 4xx that say nothing about credentials: those that are retried (408, 429), and those of a
+  /// proxy, a connection and a handshake that the request should not have used (RFC 9110 §15.5.8 and §15.5.20, RFC 8470
+  /// §5.2).
+  private static let temporaryStatuses: Set<HTTPStatus> = [
+    .requestTimeout, .tooManyRequests, .proxyAuthenticationRequired, .misdirectedRequest, .tooEarly,
+  ]
+  /// RFC 6749 §4.1.2.1, and RFC 8628 §3.5.
+  private static let temporaryCodes: Set<String> = ["temporarily_unavailable", "server_error", "slow_down"]
+  /// The client's own identifier or secret is wrong (RFC 6749 §5.2); the second one is GitHub's name for that.
+  ///
+  /// The other codes are refusals: the server does not renew this login, and a login uses another grant. Some servers
+  /// answer an expired refresh token with `invalid_request`, `unauthorized_client` or a code of their own.
+  private static let clientCodes: Set<String> = ["invalid_client", "incorrect_client_credentials"]
+  /// The statuses of a refusal: 400 and 401 (RFC 6749 §5.2), and those that services use in their place.
+  private static let refusals: Set<HTTPStatus> = [
+    .badRequest, .unauthorized, .forbidden, .gone, .unprocessableContent,
+  ]
+}

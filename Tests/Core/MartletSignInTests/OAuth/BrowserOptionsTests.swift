@@ -1,0 +1,118 @@
+import Foundation
+import MartletEngine
+import MartletSemantics
+import MartletSignIn
+import MartletSockets
+import MartletTesting
+import Testing
+
+/// A login in a browser at servers that compare the whole redirect, or that need further parameters.
+@Suite(.timeLimit(.minutes(5)))
+struct BrowserOptionsTests {
+  typealias Query = [String: String]
+
+  /// Logs in. The browser calls the redirect at this host in place of its own.
+  private func logIn(
+    _ options: OAuthLogin.BrowserOptions, callingHost host: String? = nil
+  ) async throws -> (page: Query, form: OAuthServer.Form) {
+    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    let page = Awaitable<Query>([:])
+    let login = OAuthLogin.browser(server.server.url("/authorize"), options: options) { url in
+      let pairs = PercentEncoding.form.pairs(in: url.query(percentEncoded: true) ?? "")
+      let query = Query(pairs.map { ($0.name, $0.value) }) { first, _ in first }
+      page.update { $0 = query }
+      var parts = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
+      if let host { parts.host = host }
+      parts.queryItems =
+        (parts.queryItems ?? []) + [
+          URLQueryItem(name: "code", value: "c"), URLQueryItem(name: "state", value: query["state"]),
+        ]
+      let callback = HTTPRequest(.get, try #require(parts.url))
+      let (text, _) = try await HTTPSession(transport: SocketTransport()).text(for: callback)
+      #expect(text.contains("You are logged in"))
+    }
+    _ = try await server.client().token(by: login)
+    return (page.value, try #require(server.received.first))
+  }
+
+  /// Runs work with a port that is free, unless another test takes it in the meantime: then with another one.
+  private func withFreePort<Value>(_ work: (Int) async throws -> Value) async throws -> Value {
+    for _ in 0..<20 {
+      let server = try LoopbackServer { _ in .text("") }
+      let port = server.port
+      server.stop()
+      do { return try await work(port) } catch let error as HTTPError where error.message.contains("in use") {}
+    }
+    throw HTTPError(.other, "no port is free")
+  }
+
+  @Test func wholeRedirectIsSentAndServedAsItIs() async throws {
+    try await withFreePort { port in
+      var options = OAuthLogin.BrowserOptions()
+      options.redirect = "http://localhost:\(port)/oauth/Call%20back"
+      // Browsers try both addresses. The second login follows while the connections of the first one are closing.
+      for host in ["127.0.0.1", "[::1]"] {
+        let (page, form) = try await logIn(options, callingHost: host)
+        #expect(page["redirect_uri"] == options.redirect)
+        #expect(form["redirect_uri"] == options.redirect)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("http://localhost/cb", "http://localhost:", "/cb"), ("http://127.0.0.1", "http://127.0.0.1:", ""),
+    ("http://[::1]/a/b", "http://[::1]:", "/a/b"), ("http://127.0.0.1/callback", "http://127.0.0.1:", "/callback"),
+  ])
+  func systemChoosesThePortOfARedirectWithoutOne(_ redirect: String, _ start: String, _ end: String) async throws {
+    var options = OAuthLogin.BrowserOptions()
+    options.redirect = redirect
+    let sent = try #require(try await logIn(options).page["redirect_uri"])
+    #expect(sent.hasPrefix(start) && sent.hasSuffix(end))
+    #expect(Int(sent.dropFirst(start.count).dropLast(end.count)) != nil)
+  }
+
+  @Test func defaultIsTheRedirectOfTheOtherForm() {
+    #expect(OAuthLogin.BrowserOptions().redirect == "http://127.0.0.1/callback")
+  }
+
+  @Test func parametersAreAddedToThePage() async throws {
+    var options = OAuthLogin.BrowserOptions()
+    options.scopes = ["read"]
+    options.parameters = [(name: "audience", value: "https://api.example/?a=b&c"), (name: "prompt", value: "consent")]
+    let (page, form) = try await logIn(options)
+    #expect(page["audience"] == "https://api.example/?a=b&c" && page["prompt"] == "consent")
+    #expect(page["scope"] == "read" && page["response_type"] == "code")
+    #expect(form["audience"] == nil, "those of the token request belong to the client")
+  }
+
+  /// RFC 6749 §3.1: parameters must not be included more than once.
+  @Test(arguments: ["state", "redirect_uri", "code_challenge", "client_id"])
+  func parameterThatTheRequestHasAlreadyIsAnError(_ name: String) async throws {
+    var options = OAuthLogin.BrowserOptions()
+    options.parameters = [(name: name, value: "x")]
+    let error = await #expect(throws: HTTPError.self) { try await logIn(options) }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("'\(name)'") == true)
+  }
+
+  @Test(arguments: [
+    "https://localhost/cb", "http://example.com/cb", "http://127.0.0.1.example.com/", "http://0.0.0.0:8080/",
+    "http://anna@localhost/", "http://localhost/#a", "ws://localhost/", "app://callback", "callback", "",
+    "http://[::2]/", "http://localhost:99999/",
+  ])
+  func redirectThatLeavesTheMachineIsAnError(_ redirect: String) async throws {
+    var options = OAuthLogin.BrowserOptions()
+    options.redirect = redirect
+    let error = await #expect(throws: HTTPError.self) { try await logIn(options) }
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains("'\(redirect)' of the login is not an http URL of the loopback interface") == true)
+  }
+
+  @Test func portThatAnotherProgramUsesIsAnError() async throws {
+    let other = try LoopbackServer { _ in .text("") }
+    var options = OAuthLogin.BrowserOptions()
+    options.redirect = "http://localhost:\(other.port)/cb"
+    let error = await #expect(throws: HTTPError.self) { try await logIn(options) }
+    #expect(error?.message.contains("127.0.0.1, port \(other.port), for the login: ") == true)
+    #expect(error?.message.contains("in use") == true)
+  }
+}

@@ -36,6 +36,13 @@ struct LiteralTests {
       literal: .dateTimeOffset(ODataDateTimeOffset(date, offset: 90)),
       v2: "datetimeoffset'2026-01-01T01:30:00.25+01:30'", v4: "2026-01-01T01:30:00.25+01:30"),
     Case(
+      literal: .duration(.seconds(Int64.min)), v2: "time'-PT2562047788015215H30M8S'",
+      v4: "duration'-PT2562047788015215H30M8S'"),
+    Case(
+      literal: .duration(.seconds(Int64.max)), v2: "time'PT2562047788015215H30M7S'",
+      v4: "duration'PT2562047788015215H30M7S'"),
+    Case(literal: .duration(.milliseconds(-1500)), v2: "time'-PT0H0M1.5S'", v4: "duration'-PT0H0M1.5S'"),
+    Case(
       literal: .dateTimeOffset(ODataDateTimeOffset(date, offset: .min)),
       v2: "datetimeoffset'2025-12-31T00:01:00.25-23:59'", v4: "2025-12-31T00:01:00.25-23:59"),
     Case(literal: .day(ODataDay(date)), v2: "datetime'2026-01-01T00:00:00'", v4: "2026-01-01"),

@@ -5,6 +5,7 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import TestServers
+import TestSupport
 import Testing
 
 @testable import MartletWebSocket
@@ -18,21 +19,7 @@ struct ExtremeOptionsTests {
     var options = WebSocket.Options()
   }
 
-  struct Row: CustomTestStringConvertible, Sendable {
-    let testDescription: String
-    let changes: [@Sendable (inout Setup) -> Void]
-
-    init(_ name: String, _ set: @escaping @Sendable (inout Setup, Int) -> Void) {
-      testDescription = name
-      changes = [Int.max, .min, 0, -1, 1].map { value in { set(&$0, value) } }
-    }
-
-    init(time name: String, _ set: @escaping @Sendable (inout Setup, Duration) -> Void) {
-      testDescription = name
-      changes = [.seconds(Int64.max), .seconds(Int64.min), .zero, .nanoseconds(-1), .nanoseconds(1)]
-        .map { (value: Duration) in { set(&$0, value) } }
-    }
-  }
+  typealias Row = ExtremeSetting<Setup>
 
   static let rows = [
     Row("readAhead") { $0.connection.readAhead = $1 },

@@ -27,10 +27,14 @@ public enum HalfBlocks {
     }
   }
 
+  /// The maximum number of columns beside a bitmap. No terminal has so many.
+  private static let columnLimit = 1 << 16
+
   /// Returns the lines of a bitmap centred in a box of pixels, each as wide as the box; parts outside are cropped.
+  /// Beside the bitmap there are at most 65,536 columns.
   public static func lines(of bitmap: Bitmap, in box: PixelSize) -> [String] {
     let size = PixelSize(width: min(bitmap.size.width, box.width), height: min(bitmap.size.height, box.height))
-    let margin = box.width - size.width
+    let margin = min(box.width - size.width, columnLimit)
     let (left, right) = (String(repeating: " ", count: margin / 2), String(repeating: " ", count: margin - margin / 2))
     return lines(of: bitmap, size: size).map { left + $0 + right }
   }

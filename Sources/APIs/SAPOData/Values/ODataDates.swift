@@ -90,7 +90,9 @@ enum ODataTimeText {
 
   /// `PT13H5M0S`, with a sign before it if it is negative.
   static func duration(_ duration: Duration) -> String {
-    let (seconds, rest) = duration < .zero ? (.zero - duration).components : duration.components
+    // The negative of the shortest duration has too many seconds for a duration.
+    let seconds = duration.components.seconds.magnitude
+    let rest = Int64(duration.components.attoseconds.magnitude)
     let time = "PT\(seconds / 3600)H\(seconds / 60 % 60)M\(seconds % 60)\(fraction(rest))S"
     return duration < .zero ? "-" + time : time
   }

@@ -189,7 +189,10 @@ extension Publisher {
   }
 
   /// Delivers the value at a position, and finishes. The first value is at 0.
-  public func output(at index: Int) -> Publishers.Output<Self> { output(in: index...index) }
+  public func output(at index: Int) -> Publishers.Output<Self> {
+    let start = Swift.min(index, .max - 1)  // A range cannot have the largest number, which no publisher reaches.
+    return output(in: start..<start + 1)
+  }
 
   /// Delivers the values at these positions, and finishes with the last one. The first value is at 0.
   public func output<R: RangeExpression>(in range: R) -> Publishers.Output<Self> where R.Bound == Int {

@@ -73,6 +73,27 @@ struct TokenSourceTests {
     func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest { request }
   }
 
+  /// A token is renewed some time before it expires.
+  @Test func renewalThatFailsTooEarlyFailsNoRequest() async throws {
+    let server = TokenServer()
+    let start = Date(timeIntervalSince1970: 1_000_000_000)
+    let time = Awaitable(start)
+    let old = AccessToken("old", expires: start.addingTimeInterval(100))
+    let session = server.session(
+      TokenSource(old, for: Self.scope, now: { time.value }) { _ in throw HTTPError(.connectionLost, "lost") })
+    server.accept("old")
+
+    time.update { $0 += 80 }
+    #expect(try await status(session) == .ok)
+
+    server.accept("new")
+    #expect(await #expect(throws: HTTPError.self) { try await status(session) }?.kind == .connectionLost)
+    server.accept("old")
+    time.update { $0 += 20 }
+    #expect(await #expect(throws: HTTPError.self) { try await status(session) }?.kind == .connectionLost)
+    #expect(server.tokens == ["old", "old"])
+  }
+
   @Test func aTokenThatIsThereIsAddedWithoutAnAwait() async throws {
     let token = TokenSource(AccessToken("abc"), for: .origin(of: origin))
     let interceptor = AuthenticationInterceptor([token])

@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletSignIn
 import MartletSockets
 import MartletTesting
+import TestSupport
 import Testing
 
 /// A login in a browser at servers that compare the whole redirect, or that need further parameters.
@@ -107,12 +108,41 @@ struct BrowserOptionsTests {
     #expect(error?.message.contains("'\(redirect)' of the login is not an http URL of the loopback interface") == true)
   }
 
+  @Test(arguments: Duration.extremes) func extremeTimeLimitStopsNothing(_ time: Duration) async throws {
+    var options = OAuthLogin.BrowserOptions()
+    options.timeLimit = time
+    let login = Task { [options] in try await logIn(options) }
+    if time > .seconds(1) { _ = try await login.value } else { _ = await login.result }
+  }
+
+  /// A browser tries ::1 first, and that program would receive the code.
+  @Test func portThatAnotherProgramUsesOnTheOtherAddressIsAnError() async throws {
+    let server = try OAuthServer { _, _ in OAuthServer.token("a") }
+    var other = OAuthLogin.BrowserOptions()
+    other.redirect = "http://[::1]/"
+    let login = OAuthLogin.browser(server.server.url("/authorize"), options: other) { page in
+      let pairs = PercentEncoding.form.pairs(in: page.query(percentEncoded: true) ?? "")
+      let redirect = try #require(pairs.first { $0.name == "redirect_uri" }.flatMap { URL(string: $0.value) })
+      let port = try #require(redirect.port)
+      let error = await errorOfALogin(at: port)
+      #expect(error?.message.contains("port \(port), for the login: ") == true)
+      throw CancellationError()
+    }
+    await #expect(throws: HTTPError.self) { try await server.client().token(by: login) }
+  }
+
   @Test func portThatAnotherProgramUsesIsAnError() async throws {
     let other = try LoopbackServer { _ in .text("") }
-    var options = OAuthLogin.BrowserOptions()
-    options.redirect = "http://localhost:\(other.port)/cb"
-    let error = await #expect(throws: HTTPError.self) { try await logIn(options) }
+    let error = await errorOfALogin(at: other.port)
     #expect(error?.message.contains("127.0.0.1, port \(other.port), for the login: ") == true)
     #expect(error?.message.contains("in use") == true)
+  }
+
+  /// Logs in with a port that is in use.
+  private func errorOfALogin(at port: Int) async -> HTTPError? {
+    var options = OAuthLogin.BrowserOptions()
+    options.redirect = "http://localhost:\(port)/cb"
+    do { _ = try await logIn(options) } catch { return error as? HTTPError }
+    return nil
   }
 }

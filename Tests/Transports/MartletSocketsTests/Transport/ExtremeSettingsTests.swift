@@ -4,6 +4,7 @@ import MartletSemantics
 import MartletSockets
 import MartletTesting
 import TestServers
+import TestSupport
 import Testing
 
 /// The smallest and the largest values of settings, which are legal, stop neither the program nor a connection.
@@ -15,24 +16,7 @@ struct ExtremeSettingsTests {
     var request = RequestOptions()
   }
 
-  /// A setting, and changes of it to each extreme value.
-  struct Row: CustomTestStringConvertible, Sendable {
-    let testDescription: String
-    let changes: [@Sendable (inout Setup) -> Void]
-
-    init(_ name: String, _ set: @escaping @Sendable (inout Setup, Int) -> Void) {
-      testDescription = name
-      changes = [Int.max, .min, 0, -1, 1].map { value in { set(&$0, value) } }
-    }
-
-    init(time name: String, _ set: @escaping @Sendable (inout Setup, Duration) -> Void) {
-      testDescription = name
-      let last = Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999)
-      let first = Duration(secondsComponent: .min, attosecondsComponent: 0)
-      changes = [last, .seconds(Int64.max), first, .zero, .nanoseconds(-1), .nanoseconds(1)]
-        .map { value in { set(&$0, value) } }
-    }
-  }
+  typealias Row = ExtremeSetting<Setup>
 
   static let counts = [
     Row("connectionLimitPerHost") { $0.connection.connectionLimitPerHost = $1 },

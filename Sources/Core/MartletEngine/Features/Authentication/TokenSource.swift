@@ -19,8 +19,9 @@ public import MartletSemantics
 /// - **Second refusal.** A request renews the token once at most. If the new token is refused too, the caller gets the
 ///   401. The same holds after `insufficient_scope` and `invalid_request` (RFC 6750 §3.1), where a new token would not
 ///   help.
-/// - **The closure throws.** All waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and the error as
-///   ``HTTPError/underlying``; the next request tries again. If an ``HTTPError`` means that a server could not be
+/// - **The closure throws.** Until the token expires, requests are still sent with it. Afterwards, or after a 401, all
+///   waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and the error as ``HTTPError/underlying``; the
+///   next request tries again. If an ``HTTPError`` means that a server could not be
 ///   reached, it keeps its kind, so that it is not mistaken for a sign-out. A stored response may then answer the
 ///   request if its cache policy and ``RequestOptions/partition`` allow that; otherwise its ``RetryPolicy`` applies.
 /// - **The closure returns nil.** There is no token: requests are sent without one, and the caller handles a 401.
@@ -138,7 +139,12 @@ public final class TokenSource: ImmediateCredentialSource {
     let (number, running) = renewal.current
     if let running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
-    let outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew)
+    let outcome: Renewal<Received>.Answer
+    do { outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew) } catch {
+      guard let rest = unexpired(), !Task.isCancelled else { throw error }
+      call.emit(.note("the access token could not be renewed, and is sent until it expires"))
+      outcome = .version(rest)
+    }
     let version = outcome.version
     call[states].used = version.map { ($0.value.authorization, $0.number) }
     if !outcome.isSkipped, version == nil || version?.number != number { call[states].hasRenewed = true }
@@ -146,6 +152,13 @@ public final class TokenSource: ImmediateCredentialSource {
     var request = request
     request.fields[.authorization] = authorization
     return request
+  }
+
+  /// Returns the token if it has not expired. It is renewed some time before that, and then a renewal that fails is no
+  /// reason to fail the request.
+  private func unexpired() -> RenewedValue<Received>? {
+    let date = now()
+    return renewal.usable { version in version.value.token.expires.map { $0 > date } ?? false }
   }
 
   /// Returns whether a token can be sent: it cannot be renewed, or need not be.

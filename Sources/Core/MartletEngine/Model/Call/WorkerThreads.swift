@@ -20,7 +20,8 @@ package final class WorkerThreads: Sendable {
 
     /// Takes the next piece if a thread may run it.
     mutating func begin() -> Piece? {
-      guard running.count < limit, running.count + leftBehind < 2 * limit, let next = waiting.removeNext() else {
+      // Twice the limit may overflow.
+      guard running.count < limit, running.count - limit + leftBehind < limit, let next = waiting.removeNext() else {
         return nil
       }
       running.insert(next.number)

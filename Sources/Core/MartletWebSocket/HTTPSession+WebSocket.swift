@@ -90,6 +90,7 @@ final class OpeningHandshake: Interceptor {
     if request.url.scheme == nil, let base { request.url = request.url.resolved(inFolder: base) }
     if let url = request.url.ofWebSocketHandshake { request.url = url }
     for (name, value) in rule.fields { request.fields[name] = value }
+    request.fields[.connection] = nil  // The transport adds it. `close` would contradict the upgrade.
     request.options.expecting = .any  // A refusal has a message of its own.
     request.options.interceptors.append(self)
     return request
@@ -111,7 +112,8 @@ final class OpeningHandshake: Interceptor {
     else { return .accept }
     do throws(HandshakeFault) {
       let isUpgrade = response.status == .switchingProtocols && response.messages == nil
-      let agreement = try rule.agreement(in: response.fields, expecting: isUpgrade ? accept : nil)
+      let agreement = try rule.agreement(
+        in: response.fields, response.head.version, expecting: isUpgrade ? accept : nil)
       state.withLock { $0.agreement = (agreement, call) }
     } catch {
       throw HTTPError(

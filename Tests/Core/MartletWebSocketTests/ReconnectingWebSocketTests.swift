@@ -248,6 +248,46 @@ struct ReconnectingWebSocketTests {
     await room.close()
   }
 
+  /// A server that refuses the sign-in would otherwise be asked again for ever.
+  @Test(arguments: [1000, 1008, 4001] as [UInt16])
+  func aFinalCloseWhileTheClosureRunsIsFinal(_ code: UInt16) async throws {
+    let room = socket(
+      opened: { socket in
+        try await socket.send(.string("a token"))
+        _ = try await socket.receive()
+      },
+      { _ in
+        .webSocket { socket in
+          _ = try await socket.receive()
+          socket.close(.init(rawValue: code))
+        }
+      })
+    if code == 1000 {
+      #expect(try await room.receive() == nil)
+    } else {
+      await #expect(throws: HTTPError.self) { try await room.receive() }
+    }
+    #expect(openings.value == 1)
+    #expect(room.closeCode?.rawValue == code)
+  }
+
+  @Test func aTemporaryCloseWhileTheClosureRunsIsFollowedByAnotherConnection() async throws {
+    let room = socket(
+      opened: { _ = try await $0.receive() },
+      { number in
+        .webSocket { socket in
+          guard number == 2 else { return socket.close(.tryAgainLater) }
+          try await socket.send(.string("welcome"))
+          try await socket.send(.string("news"))
+          _ = try await socket.receive()
+        }
+      })
+    async let news = room.receive()
+    try await pass(.seconds(1))
+    #expect(try await news == .string("news"))
+    await room.close()
+  }
+
   @Test func anErrorOfTheClosureCountsAsThatOfTheAttempt() async throws {
     let closed = Awaitable<[WebSocket.CloseCode]>([])
     let room = socket(

@@ -48,6 +48,13 @@ struct WebSocketOpeningTests {
     #expect(server.requests.map(\.target) == ["/v1/chat?room=1", "/v1/chat?room=1"])
   }
 
+  @Test func theCallersConnectionFieldIsNotSent() async throws {
+    let server = try LoopbackServer { _ in Self.greeting }
+    let request = HTTPRequest(.get, URL(string: url(server)) ?? server.url, fields: [.connection: "close"])
+    try await expectGreeting(session.webSocket(for: request))
+    #expect(server.requests.first?.fields[values: .connection] == ["Upgrade"])
+  }
+
   @Test func aWebSocketURLIsNotARequestsURL() async throws {
     let error = await #expect(throws: HTTPError.self) {
       try await session.data(for: HTTPRequest(.get, "wss://a.example/"))

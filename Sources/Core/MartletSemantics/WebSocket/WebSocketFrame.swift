@@ -94,17 +94,23 @@ extension WebSocketFrameHeader {
     }
   }
 
+  /// A length is written in as few bytes as possible (§5.2): other programs may read another frame.
+  private static var notMinimal: WebSocketFault { .violation("it sent a frame length in more bytes than it needs") }
+
   private static func length(
     in bytes: UnsafeRawBufferPointer
   ) throws(WebSocketFault) -> (length: Int, end: Int)? {
     switch bytes[1] & 0x7F {
     case 126:
       guard bytes.count >= 4 else { return nil }
-      return (Int(bytes[2]) << 8 | Int(bytes[3]), 4)
+      let length = Int(bytes[2]) << 8 | Int(bytes[3])
+      guard length > 125 else { throw notMinimal }
+      return (length, 4)
     case 127:
       guard bytes.count >= 10 else { return nil }
       let length = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt64.self))
       guard length >> 63 == 0 else { throw .violation("it sent a frame length of 64 bits") }
+      guard length > 65_535 else { throw notMinimal }
       guard let length = Int(exactly: length) else { throw .tooBig("it sent a frame of \(length) bytes") }
       return (length, 10)
     case let length: return (Int(length), 2)

@@ -62,20 +62,25 @@ package struct WebSocketHandshake: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - response: the response's fields.
+  ///   - version: its version; nil if it was not received over a connection.
   ///   - accept: the expected `Sec-WebSocket-Accept`; nil over HTTP/2, which has neither a key nor an upgrade
   ///     (RFC 8441 §5), and if the transport has checked the answer itself.
   package func agreement(
-    in response: HTTPFields, expecting accept: String?
+    in response: HTTPFields, _ version: HTTPVersion? = nil, expecting accept: String?
   ) throws(HandshakeFault) -> Agreement {
-    if let accept { try checkUpgrade(in: response, expecting: accept) }
+    if let accept { try checkUpgrade(in: response, version, expecting: accept) }
     return Agreement(
       subprotocol: try subprotocol(in: response[values: .secWebSocketProtocol]),
       compression: try .reading(response[values: .secWebSocketExtensions], answering: compression))
   }
 
   /// §4.1: the server switches to WebSocket, and has read the key.
-  private func checkUpgrade(in response: HTTPFields, expecting accept: String) throws(HandshakeFault) {
-    guard response.list(.upgrade).contains(where: { ASCII.equalIgnoringCase($0, "websocket") }) else {
+  private func checkUpgrade(
+    in response: HTTPFields, _ version: HTTPVersion?, expecting accept: String
+  ) throws(HandshakeFault) {
+    guard version != .http1_0 else { throw HandshakeFault("it is of HTTP/1.0, which has no upgrades") }
+    let protocols = response.list(.upgrade)
+    guard protocols.count == 1, ASCII.equalIgnoringCase(protocols[0], "websocket") else {
       throw HandshakeFault("it switched to '\(response[.upgrade] ?? "")' and not to websocket")
     }
     guard response.list(.connection).contains(where: { ASCII.equalIgnoringCase($0, "upgrade") }) else {

@@ -20,7 +20,8 @@ extension HTTPSession {
   ///   - opened: called with each new connection, to send what the server has to know before other messages are sent
   ///     and received. It may also receive the server's answers, because the reconnecting WebSocket waits for the
   ///     closure. The closure has no time limit except its own. If it throws an error, the connection is closed, and
-  ///     the attempt fails with this error; an error of another type than ``Martlet/HTTPError`` is final.
+  ///     the attempt fails with this error; an error of another type than ``Martlet/HTTPError`` is final. If the server
+  ///     has closed the connection in the meantime, its code decides as it does later.
   public func reconnectingWebSocket(
     for request: HTTPRequest, protocols: [String] = [], options: WebSocket.Options = .init(),
     reconnection: Reconnection = .init(),
@@ -29,11 +30,25 @@ extension HTTPSession {
     ReconnectingWebSocket(reconnection, clock: configuration.clock, now: configuration.now) { [self] in
       let socket = try await webSocket(for: request, protocols: protocols, options: options)
       do { try await opened(socket) } catch {
+        let frame = socket.channel.closeFrame
         await socket.close(.goingAway)
-        throw error
+        throw OpeningFailure(error: HTTPError(wrapping: error), frame: frame)
       }
       return socket
     }
+  }
+}
+
+/// Why a connection could not be used: it could not be opened, or the program's closure threw an error.
+private struct OpeningFailure: Error {
+  let error: HTTPError
+  /// How the server closed the connection while the closure ran; nil if it did not.
+  var frame: CloseFrame?
+
+  init(error: HTTPError, frame: CloseFrame?) { (self.error, self.frame) = (error, frame) }
+
+  init(wrapping error: any Error) {
+    self = error as? OpeningFailure ?? OpeningFailure(error: HTTPError(wrapping: error), frame: nil)
   }
 }
 
@@ -249,8 +264,8 @@ public final class ReconnectingWebSocket: Sendable {
           guard (try? await clock.sleep(for: pause.delay)) != nil else { return }
         }
         self?.show(.connecting)
-        let result: Result<WebSocket, HTTPError>
-        do { result = .success(try await open()) } catch { result = .failure(HTTPError(wrapping: error)) }
+        let result: Result<WebSocket, OpeningFailure>
+        do { result = .success(try await open()) } catch { result = .failure(OpeningFailure(wrapping: error)) }
         guard let self else {
           if case .success(let socket) = result { await socket.close(.goingAway) }
           return
@@ -261,12 +276,15 @@ public final class ReconnectingWebSocket: Sendable {
   }
 
   /// Handles the result of an attempt. Returns the pause before the next one; nil if there will be none.
-  private func take(_ result: Result<WebSocket, HTTPError>) async -> Pause? {
+  private func take(_ result: Result<WebSocket, OpeningFailure>) async -> Pause? {
     let socket: WebSocket
-    do throws(HTTPError) { socket = try result.get() } catch {
-      let decision = decision(after: error, nil)
-      let pause = content.withLock { self.pause(after: error, decision, &$0) }
-      if pause == nil { end(error, inOrder: error.kind == .shutDown) }
+    do throws(OpeningFailure) { socket = try result.get() } catch {
+      let decision = decision(after: error.error, error.frame.map(WebSocket.CloseCode.init(of:)))
+      let pause = content.withLock { content in
+        if let frame = error.frame { content.closeFrame = frame }
+        return self.pause(after: error.error, decision, &content)
+      }
+      if pause == nil { end(error.error, inOrder: error.error.kind == .shutDown || error.frame?.isOrderly == true) }
       return pause
     }
     let waiting = content.withLock { content -> [OneShot<WebSocket>]? in

@@ -73,6 +73,9 @@ struct WebSocketFrameTests {
       ("a reserved data frame", [0x83, 0]), ("another one", [0x87, 0]), ("a reserved control frame", [0x8B, 0]),
       ("the last opcode", [0x8F, 0]), ("a masked frame of a server", [0x81, 0x80]), ("a fragmented ping", [0x09, 0]),
       ("a fragmented Close", [0x08, 0]), ("a ping of 126 bytes", [0x89, 126]), ("a pong of 64 bits", [0x8A, 127]),
+      ("125 in 16 bits", [0x82, 126, 0, 125]), ("0 in 16 bits", [0x81, 126, 0, 0]),
+      ("126 in 64 bits", [0x82, 127, 0, 0, 0, 0, 0, 0, 0, 126]),
+      ("65,535 in 64 bits", [0x82, 127, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]),
       ("the top bit of the length", [0x82, 127, 0x80, 0, 0, 0, 0, 0, 0, 0]),
     ] as [(String, [UInt8])])
   func aViolationIsFoundInTheFirstBytes(_ what: String, bytes: [UInt8]) {

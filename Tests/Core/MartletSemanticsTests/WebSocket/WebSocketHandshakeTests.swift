@@ -77,13 +77,23 @@ struct WebSocketHandshakeTests {
 
   @Test(
     arguments: [
-      ([.upgrade: "h2c"], "h2c"), ([.upgrade: ""], "websocket"), ([.connection: "close"], "Connection"),
+      ([.upgrade: "h2c"], "h2c"), ([.upgrade: "websocket, h2c"], "websocket, h2c"), ([.upgrade: ""], "websocket"),
+      ([.connection: "close"], "Connection"),
       ([.secWebSocketAccept: "s3pPLMBiTxaQ9kYGzzhZRbK+xOO="], "Sec-WebSocket-Accept"),
       ([.secWebSocketAccept: ""], "Sec-WebSocket-Accept"),
     ] as [(HTTPFields, String)])
   func aResponseThatDoesNotMatchIsAFault(_ fields: HTTPFields, part: String) {
     let fault = #expect(throws: HandshakeFault.self) { try self.agreement(Self.opened.merging(fields)) }
     #expect(fault?.reason.contains(part) == true)
+  }
+
+  /// §4.1: the status line is of HTTP/1.1.
+  @Test func anUpgradeIsNotOfHTTP10() throws {
+    let handshake = WebSocketHandshake()
+    #expect(throws: HandshakeFault.self) {
+      try handshake.agreement(in: Self.opened, .http1_0, expecting: Self.accept)
+    }
+    #expect(try handshake.agreement(in: Self.opened, .http1_1, expecting: Self.accept) == .init())
   }
 
   @Test(

@@ -81,6 +81,13 @@ struct WebSocketCommandTests {
         """)
   }
 
+  /// Control characters from U+0080 on, and those that change the direction of a terminal's text.
+  @Test func jsonHasNoCharactersThatControlATerminal() async throws {
+    let server = try LoopbackServer { _ in .webSocket(Self.echo) }
+    let result = try await TestRun()("ws", host(server), "--json", "--count", "1", input: "a\u{9B}31m\u{7F}\u{202E}b ü")
+    #expect(result.text == #"{"string": "a\u009b31m\u007f\u202eb ü"}"# + "\n")
+  }
+
   @Test func aFileThatIsMissingIsNamedBeforeAnythingIsSent() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let result = try await TestRun()("ws", host(server), "@absent")

@@ -19,7 +19,7 @@ struct EventLines: EventListener {
     guard let members = members(event) else { return }
     let all: [(String, String)] = [("ms", Self.number(stopwatch.elapsed)), ("call", "\(call.id)")] + members
     let line = all.map { "\(JSONSyntax.quoted($0.0)):\($0.1)" }.joined(separator: ",")
-    do throws(OutputError) { try output.write("{\(Self.escaped(line))}\n") } catch {}
+    do throws(OutputError) { try output.write("{\(line.escapedForTerminal)}\n") } catch {}
   }
 
   private func members(_ event: Event) -> [(String, String)]? {
@@ -60,17 +60,6 @@ struct EventLines: EventListener {
     }
   }
 
-  /// Escapes characters in strings that would control a terminal or change the direction of its text. JSON has no such
-  /// characters elsewhere.
-  private static func escaped(_ line: String) -> String {
-    guard line.unicodeScalars.contains(where: isEscaped) else { return line }
-    return line.unicodeScalars.map { isEscaped($0) ? "\\u" + $0.value.digits(4, radix: 16) : String($0) }.joined()
-  }
-
-  private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
-    (0x7F...0x9F).contains(scalar.value) || scalar.changesDirection
-  }
-
   private func named(_ name: String, _ members: [(String, String)]) -> [(String, String)] {
     [text("event", name)] + members
   }
@@ -108,5 +97,18 @@ struct EventLines: EventListener {
     let rest = microseconds % 1000
     guard rest > 0 else { return "\(microseconds / 1000)" }
     return "\(microseconds / 1000).\(rest.digits(3))"
+  }
+}
+
+extension String {
+  /// JSON in which the characters of strings are escaped that would control a terminal or change the direction of its
+  /// text. JSON has no such characters elsewhere.
+  var escapedForTerminal: String {
+    guard unicodeScalars.contains(where: Self.isEscaped) else { return self }
+    return unicodeScalars.map { Self.isEscaped($0) ? "\\u" + $0.value.digits(4, radix: 16) : String($0) }.joined()
+  }
+
+  private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool {
+    (0x7F...0x9F).contains(scalar.value) || scalar.changesDirection
   }
 }

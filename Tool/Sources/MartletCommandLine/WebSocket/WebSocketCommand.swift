@@ -113,7 +113,7 @@ extension WebSocket.Message {
   /// A line of JSON: `{"string": "…"}`, or `{"data": "…"}` in base64.
   fileprivate var json: String {
     switch self {
-    case .string(let text): "{\"string\": \(JSONSyntax.quoted(text))}"
+    case .string(let text): "{\"string\": \(JSONSyntax.quoted(text).escapedForTerminal)}"
     case .data(let data): "{\"data\": \"\(data.base64EncodedString())\"}"
     }
   }

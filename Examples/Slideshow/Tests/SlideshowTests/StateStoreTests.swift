@@ -81,6 +81,19 @@ struct StateStoreTests {
     #expect(StateStore.defaultFile(environment: environment).path == path)
   }
 
+  /// `--state /dev/null`; a link stands for the device, so that a mistake does not destroy it.
+  @Test func aDeviceIsNotReplaced() throws {
+    defer { clean() }
+    let folder = file.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(at: file, withDestinationURL: URL(filePath: "/dev/null"))
+    let store = StateStore(file: file, name: "a")
+    #expect(store.load().warning?.details.contains("not a regular file") == true)
+    #expect(store.save(KeptState()) != nil)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [file.lastPathComponent])
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == "/dev/null")
+  }
+
   private func clean() { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
 
   @Test func aFileThatCannotBeReadIsNotReplaced() throws {

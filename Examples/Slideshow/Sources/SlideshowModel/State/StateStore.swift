@@ -89,8 +89,13 @@ package struct StateStore: Sendable {
     return (Document(), Explanation(sentence, details: "\(file.path) is now \(aside.lastPathComponent)"))
   }
 
-  /// Returns the file's bytes; nil if there is no file.
+  private struct NotRegular: Error, CustomStringConvertible { let description = "it is not a regular file" }
+
+  /// Returns the file's bytes; nil if there is no file. A device or a pipe is neither read nor replaced.
   private func data() throws -> Data? {
+    let path = file.resolvingSymlinksInPath().path
+    let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+    guard type == nil || type == .typeRegular else { throw NotRegular() }
     do { return try Data(contentsOf: file) } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
       return nil
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 @testable import MartletCommandLine
 import MartletEngine
 import MartletObservation
@@ -28,6 +29,33 @@ struct LocalServerTests {
 
   private func curl(_ arguments: String...) async throws -> String {
     try await output(of: "curl", ["-s", "-i", "--max-time", "60"] + arguments)
+  }
+
+  /// Opens a connection, and sends the beginning of a request.
+  private func begin(_ text: String, at port: UInt16) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let isOpen = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    guard isOpen, send(descriptor, text, text.utf8.count, 0) == text.utf8.count else {
+      throw UsageError("cannot connect")
+    }
+    return descriptor
+  }
+
+  @Test func halfRequestsGiveWayToOthers() async throws {
+    let server = try await ServerRun(run, "serve", "pub")
+    let port = try #require(URL(string: server.address)?.port.flatMap { UInt16(exactly: $0) })
+    var open: [Int32] = []
+    defer { for descriptor in open { close(descriptor) } }
+    for _ in 1...256 { open.append(try begin("GET /a.txt HTTP/1.1\r\nHost: loc", at: port)) }
+    for _ in 1...3 { #expect(try await run("get", "\(server.address)/a.txt").text == "0123456789") }
   }
 
   @Test func aPageThatMakesItsNameLeadHereReadsNothing() async throws {
@@ -82,7 +110,7 @@ struct LocalServerTests {
     // the port is refused, too, so the program ends in any case
     let arguments = ["record", "--origin", "http://127.0.0.1:1\(rest)", "--har", "a.har", "--port", "70000"]
     let result = try await run.run(arguments)
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("--origin has more than a server: write --origin http://127.0.0.1:1,"))
   }
 

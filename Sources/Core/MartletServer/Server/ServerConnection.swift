@@ -40,7 +40,14 @@ struct ServerConnection {
 
   private func head(from buffer: WireBuffer) throws(WireError) -> ReceivedRequest? {
     buffer.setLimit(settings.limits.headTime)
-    return try RequestHeadReader.read(from: buffer, connection: number)
+    // Without a limit no connection gives way.
+    guard settings.limits.connections < .max else {
+      return try RequestHeadReader.read(from: buffer, connection: number)
+    }
+    state.update { $0.beginWaiting(number) }
+    let head = try RequestHeadReader.read(from: buffer, connection: number)
+    guard state.update({ $0.endWaiting(number) }) else { throw .peerGone }
+    return head
   }
 
   private func answer(_ head: ReceivedRequest, from buffer: WireBuffer) throws(WireError) -> Reply.Ending {
@@ -140,7 +147,8 @@ struct Acceptor: Sendable {
   }
 
   private func start(_ socket: ServerSocket) {
-    guard state.value.openCount < settings.limits.connections else { return socket.refuse() }
+    let limit = settings.limits.connections
+    guard state.update({ $0.openCount < limit || $0.makeRoom() }) else { return socket.refuse() }
     guard let number = state.update({ $0.add(socket) }) else { return socket.close() }
     let connection = ServerConnection(number: number, socket: socket, settings: settings, state: state)
     if SystemCalls.startThread({ connection.run() }) { return }

@@ -58,16 +58,50 @@ struct ServerLimitTests {
   }
 
   @Test func aConnectionTooManyIsRefused() async throws {
-    let server = try server { $0.connections = 1 }
+    let gate = Gate()
+    let server = try server(
+      limits: { $0.connections = 1 },
+      respond: { request in
+        try request.wait(for: gate)
+        return .text("hi")
+      })
     let first = try RawClient(port: server.port)
     try first.get("/")
-    _ = try first.response()
+    _ = try await server.request(1)
     #expect(try RawClient(port: server.port).rest().hasPrefix("HTTP/1.1 503 "))
+    gate.open()
+    #expect(try first.response().body == "hi")
     first.close()
     try await server.end(ofConnection: 1)
     let third = try RawClient(port: server.port)
     try third.get("/")
     #expect(try third.head().hasPrefix("HTTP/1.1 200 "))
+  }
+
+  @Test(arguments: ["", "GET / HT", "GET / HTTP/1.1\r\nHost: h\r\n"])
+  func theConnectionThatHasWaitedLongestForAHeadGivesWay(beginning: String) async throws {
+    let server = try server { ($0.connections, $0.headTime) = (2, .seconds(600)) }
+    let (oldest, older) = (try RawClient(port: server.port), try RawClient(port: server.port))
+    for client in [oldest, older] { try client.send(beginning) }
+    let newest = try RawClient(port: server.port)
+    try newest.get("/")
+    #expect(try newest.head().hasPrefix("HTTP/1.1 200 "))
+    #expect(try oldest.rest().isEmpty)
+    try older.send(String("GET / HTTP/1.1\r\nHost: h\r\n\r\n".dropFirst(beginning.count)))
+    #expect(try older.head().hasPrefix("HTTP/1.1 200 "))
+  }
+
+  @Test func anIdleConnectionGivesWay() async throws {
+    let server = try server { ($0.connections, $0.headTime) = (1, .seconds(600)) }
+    let idle = try RawClient(port: server.port)
+    try idle.get("/")
+    _ = try idle.response()
+    // The server has sent the response, and waits a moment later.
+    try await until {
+      guard let next = try? RawClient(port: server.port), (try? next.get("/")) != nil else { return false }
+      return (try? next.head().hasPrefix("HTTP/1.1 200 ")) == true
+    }
+    #expect(try idle.rest().isEmpty)
   }
 
   @Test func bodiesForWhichThereIsNoRoomAreRefused() async throws {

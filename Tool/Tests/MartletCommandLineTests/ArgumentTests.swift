@@ -77,6 +77,25 @@ struct ArgumentTests {
     #expect(parsed.value(.ca) == authority)
   }
 
+  @Test func everyOptionCanBeUndone() throws {
+    for command in Catalogue.all {
+      for option in command.options {
+        let value = option.sample.map { ["=\($0)"] } ?? [""]
+        let name = option.name.rawValue
+        let line = [command.name.rawValue, ":80", "--\(name)\(value[0])", "--no-\(name)"]
+        let parsed = try ArgumentParser.parse(line)
+        #expect(!parsed.has(option.name), "\(line)")
+        let again = try ArgumentParser.parse(line + ["--\(name)\(value[0])"])
+        #expect(again.has(option.name), "\(line)")
+      }
+    }
+    #expect(try ArgumentParser.parse(["get", ":80", "--follow", "--no-follow"]).has(.noRedirects))
+    #expect(try !ArgumentParser.parse(["get", ":80", "--verify=no", "--no-verify"]).has(.insecure))
+    #expect(throws: UsageError("--no-auth takes no value, and got 'a': leave '=a' out")) {
+      try ArgumentParser.parse(["get", ":80", "--no-auth=a"])
+    }
+  }
+
   @Test func noOptionIsTakenForThatOfAnotherTool() {
     for option in Catalogue.all.flatMap(\.options) {
       #expect(OtherTools.remedy(for: "--\(option.name.rawValue)") == nil, "\(option.name)")
@@ -91,6 +110,18 @@ struct ArgumentTests {
   ])
   func theDistanceCountsSwappedNeighborsOnce(left: String, right: String, distance: Int) {
     #expect(Spelling.distance(left, right) == distance)
+  }
+}
+
+extension OptionDescription {
+  /// A value that it accepts; nil for a switch.
+  fileprivate var sample: String? {
+    switch value {
+    case .none: nil
+    case .text, .file, .folder: "x"
+    case .oneOf(let words): words[0]
+    case .seconds, .count: "1"
+    }
   }
 }
 

@@ -36,7 +36,7 @@ struct CurlOptionTests {
 
   @Test func anUnknownInterfaceIsNamedWithThoseThatExist() async throws {
     let result = try await run("get", "http://127.0.0.1:1/", "--interface", "nonsuch0")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("'nonsuch0' is neither an IP address nor an interface with one: there are "))
     #expect(result.errors.text.contains("lo"))
   }

@@ -64,7 +64,7 @@ struct DescriptionTests {
     #expect(version.exitCode() == 0)
     let mistake = try ChildProcess(program, ["gte"], output: .readWithErrors)
     #expect(String(decoding: mistake.readToEnd(), as: UTF8.self).contains("did you mean 'get'?"))
-    #expect(mistake.exitCode() == 2)
+    #expect(mistake.exitCode() == 1)
   }
 
   @Test func theProgramShowsABodyThatTricklesAsItComes() async throws {

@@ -78,7 +78,7 @@ struct DownloadTests {
     #expect(try run.text(of: "a.txt") == "new")
     #expect(try run.folder.names() == ["a-1.txt", "a.txt"])
     let chosen = try await run("get", ":\(server.port)/x", "--download", "-o", "a.txt")
-    #expect(chosen.code == .usage)
+    #expect(chosen.code == .failure)
   }
 
   private static let film = Data((0..<5000).map { UInt8(truncatingIfNeeded: $0) })
@@ -112,6 +112,16 @@ struct DownloadTests {
     #expect(result.errors.text == "film.bin: 5 kB\n")
     #expect(try Data(contentsOf: run.folder.file("film.bin")) == Self.film)
     #expect(try run.folder.names() == ["film.bin"])
+  }
+
+  @Test func aDownloadToADeviceShowsTheHeadThatIsAskedFor() async throws {
+    let server = try LoopbackServer { $0.path == "/no" ? .text("no", status: .notFound) : .text("hi") }
+    let head = try await run("-hdo", "/dev/null", ":\(server.port)/a")
+    #expect(head.code == .success && head.text.hasPrefix("HTTP/1.1 200 OK\n") && !head.text.hasSuffix("hi"))
+    #expect(try await run("-do", "/dev/null", ":\(server.port)/no").code == .clientError)
+    let file = try await run("-hd", ":\(server.port)/a")
+    #expect(file.text == head.text)
+    #expect(try run.folder.names() == ["a"])
   }
 
   @Test func aDashIsStandardOutputForADownloadToo() async throws {

@@ -28,7 +28,7 @@ struct FileTests {
     let server = try LoopbackServer { _ in .text("hi").with(.setCookie, "b=2") }
     try run.folder.write(Data(text.utf8), to: "kept")
     let refused = try await run("get", ":\(server.port)/", option, "kept")
-    #expect(refused.code == .usage)
+    #expect(refused.code == .failure)
     #expect(refused.errors.text.contains("'kept'") && refused.errors.text.contains("--overwrite"))
     #expect(try run.text(of: "kept") == text)
     #expect(server.requests.isEmpty)
@@ -51,7 +51,7 @@ struct FileTests {
     let server = try LoopbackServer { _ in .text("hi") }
     #expect(mkfifo(run.folder.file("pipe").path, 0o600) == 0)
     let result = try await run("get", ":\(server.port)/", option, "pipe", "--overwrite")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text == "martlet: 'pipe' is not a regular file: name another\n")
   }
 
@@ -111,7 +111,7 @@ struct FileTests {
 
   @Test func twoOptionsDoNotReplaceEachOthersFile() async throws {
     let server = try LoopbackServer { _ in .text("hi") }
-    #expect(try await run("get", ":\(server.port)/", "-o", "a", "--har", "a").code == .usage)
+    #expect(try await run("get", ":\(server.port)/", "-o", "a", "--har", "a").code == .failure)
     #expect(try run.text(of: "a") == "hi")
   }
 

@@ -60,7 +60,7 @@ struct ImageTests {
   func anImageIsEitherDrawnOrWritten(option: String) async throws {
     let result = try await run("get", ":1/", "--image", option)
 
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("--image and --"))
   }
 }

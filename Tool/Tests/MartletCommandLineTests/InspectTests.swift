@@ -68,7 +68,7 @@ struct InspectTests {
   @Test(arguments: [["inspect"], ["inspect", "missing.har"], ["inspect", "text.har"]])
   func whatIsNoArchiveIsRefused(_ arguments: [String]) async throws {
     try run.folder.write(Data("hello".utf8), to: "text.har")
-    #expect(try await run.run(arguments).code == .usage)
+    #expect(try await run.run(arguments).code == .failure)
   }
 
   @Test func recordShowsTheCallsToItsOrigin() async throws {

@@ -72,8 +72,8 @@ struct RealServerTests {
       (["--cert", key("client.p12"), "--cert-password", "no"], ExitCode.tls, "is the password right?"),
       (["--cert", key("client.pem")], .tls, "there is no private key"),
       (["--cert", key("client.pem"), "--key", key("server.key")], .tls, "key values mismatch"),
-      (["--cert", "none.pem"], .usage, "--cert: there is no file 'none.pem'"),
-      (["--key", key("client.key")], .usage, "--key needs --cert FILE"),
+      (["--cert", "none.pem"], .failure, "--cert: there is no file 'none.pem'"),
+      (["--key", key("client.key")], .failure, "--key needs --cert FILE"),
     ]
     for (options, code, message) in mistakes {
       let result = try await run.run(["get", target, "--ca", authority] + options)
@@ -120,7 +120,7 @@ struct RealServerTests {
     let target = url(nginx.plain("/private/hello.txt"))
     let line = Data("machine 127.0.0.1 login anna password secret\n".utf8)
     let missing = try await run("get", target, "--netrc")
-    #expect(missing.code == .usage)
+    #expect(missing.code == .failure)
     #expect(missing.errors.text.contains("--netrc: there is no file '\(run.folder.file(".netrc").path)'"))
 
     for name in [".netrc", "other"] {

@@ -39,13 +39,30 @@ struct SessionTests {
     #expect(second[values: .accept] == ["text/plain"])
   }
 
+  @Test func aSessionMergesAndKeepsTheCookiesOfItems() async throws {
+    let server = try LoopbackServer { $0.path == "/set" ? .text("hi").with(.setCookie, "sid=1") : .text("hi") }
+    let target = ":\(server.port)"
+    _ = try await run("get", "\(target)/set", "--session", "ada")
+    _ = try await run("get", "\(target)/", "--session", "ada", "Cookie:a=1; b=x=y", "Cookie:sid=2")
+    _ = try await run("get", "\(target)/p/q", "--session", "ada")
+    _ = try await run("get", "\(target)/", "--session-read-only", "ada", "Cookie:a=9")
+    _ = try await run("get", "\(target)/", "--session", "ada", "Cookie:")
+    _ = try await run("get", "\(target)/", "Cookie:a=1; b=2")
+    var sent: [Set<String>] = []
+    for number in 2...6 {
+      sent.append(Set(CookieList.pairs(in: try await server.request(number).fields[.cookie] ?? "")))
+    }
+    let kept: Set = ["sid=2", "a=1", "b=x=y"]
+    #expect(sent == [kept, kept, ["sid=2", "a=9", "b=x=y"], [], ["a=1", "b=2"]])
+  }
+
   @Test func aSessionThatOthersCanReadIsNotUsed() async throws {
     let server = try LoopbackServer { _ in .text("hi") }
     _ = try await run("get", ":\(server.port)/", "--session", "ada")
     let path = file(server, "ada").path
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
     let result = try await run("get", ":\(server.port)/", "--session", "ada")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("chmod 600"))
     #expect(server.requests.count == 1)
   }

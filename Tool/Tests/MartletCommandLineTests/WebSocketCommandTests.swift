@@ -91,7 +91,7 @@ struct WebSocketCommandTests {
   @Test func aFileThatIsMissingIsNamedBeforeAnythingIsSent() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let result = try await TestRun()("ws", host(server), "@absent")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("there is no file 'absent'"))
     #expect(server.requests.isEmpty)
   }
@@ -102,7 +102,7 @@ struct WebSocketCommandTests {
     let file = try run.folder.write(Data(), to: "large")
     #expect(truncate(file.path, off_t(InputFiles.textLimit) + 1) == 0)
     let result = try await run("ws", host(server), "@large", "-I")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.hasPrefix("martlet: 'large' has more than 64 MiB: "))
   }
 
@@ -164,7 +164,7 @@ struct WebSocketCommandTests {
 
   @Test func otherCommandsNameTheOneForWebSockets() async throws {
     let result = try await TestRun()("get", "wss://example.com/")
-    #expect(result.code == .usage)
+    #expect(result.code == .failure)
     #expect(result.errors.text.contains("'martlet ws' opens one"))
   }
 

@@ -11,7 +11,8 @@ extension Catalogue {
       OptionDescription(.form, short: "f", "sends them as a form; as multipart/form-data if one is a file"),
       OptionDescription(.multipart, "sends them as multipart/form-data"),
       OptionDescription(.boundary, .text("TEXT"), "the boundary of multipart/form-data, in place of a random one"),
-      OptionDescription(.raw, .text("TEXT"), "sends this text; as JSON if it is JSON, or else as plain text"),
+      OptionDescription(
+        .raw, .text("TEXT"), "sends this text, as JSON; with --form as a form, and with Content-Type:TYPE as that"),
       OptionDescription(
         .uploadFile, short: "T", .text("FILE"),
         "sends a file with PUT; its name is added to a URL that ends with /; - is standard input"),

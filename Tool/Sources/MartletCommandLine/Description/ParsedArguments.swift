@@ -38,6 +38,12 @@ struct ParsedArguments: Sendable {
 
   fileprivate mutating func add(_ word: String) { words.append(word) }
 
+  /// Undoes an option. Redirects are followed without `--follow`, so that undoing it has to say more.
+  fileprivate mutating func remove(_ name: OptionName) {
+    values[name] = nil
+    if name == .follow { add(nil, for: .noRedirects) }
+  }
+
   /// Adds what a value of HTTPie's `--verify` means here.
   fileprivate mutating func add(verification value: String) {
     switch value.lowercased() {
@@ -58,8 +64,8 @@ struct ParsedArguments: Sendable {
 
 /// Parses a command line by the description of the commands.
 ///
-/// Options may be anywhere; `--name=value` and `--name value` are the same, `-qv` is `-q -v`, and after `--` there are
-/// no options.
+/// Options may be anywhere; `--name=value` and `--name value` are the same, `-qv` is `-q -v`, `--no-name` undoes an
+/// earlier option, and after `--` there are no options.
 struct ArgumentParser {
   private let description: CommandDescription
   private var result: ParsedArguments
@@ -121,16 +127,25 @@ struct ArgumentParser {
         result.add(argument)
       }
     }
+    if let value = result.value(.verify) { result.add(verification: value) }
     return result
   }
 
   private mutating func readLong(_ text: Substring) throws(UsageError) {
     let name = text.prefix { $0 != "=" }
-    guard let option = description.options.first(where: { $0.name.rawValue == name }) else {
-      throw unknown("--\(name)")
-    }
     let given = name.endIndex == text.endIndex ? nil : String(text[text.index(after: name.endIndex)...])
-    try add(option, given, as: "--\(name)")
+    if let option = option(named: name) { return try add(option, given, as: "--\(name)") }
+    guard name.hasPrefix("no-"), let undone = option(named: name.dropFirst(3)) else { throw unknown("--\(name)") }
+    try refuse(given, of: "--\(name)")
+    result.remove(undone.name)
+  }
+
+  private func option(named name: Substring) -> OptionDescription? {
+    description.options.first { $0.name.rawValue == name }
+  }
+
+  private func refuse(_ given: String?, of name: String) throws(UsageError) {
+    if let given { throw UsageError("\(name) takes no value, and got '\(given)': leave '=\(given)' out") }
   }
 
   private mutating func readShort(_ text: Substring) throws(UsageError) {
@@ -146,7 +161,7 @@ struct ArgumentParser {
 
   private mutating func add(_ option: OptionDescription, _ given: String?, as name: String) throws(UsageError) {
     guard let placeholder = option.placeholder else {
-      if let given { throw UsageError("\(name) takes no value, and got '\(given)': leave '=\(given)' out") }
+      try refuse(given, of: name)
       return result.add(nil, for: option.name)
     }
     guard let value = given ?? rest.popFirst() else {
@@ -154,7 +169,6 @@ struct ArgumentParser {
     }
     if let fault = option.fault(in: value) { throw UsageError("\(name) \(placeholder): \(fault)") }
     result.add(value, for: option.name)
-    if option.name == .verify { result.add(verification: value) }
   }
 
   private func unknown(_ name: String) -> UsageError {

@@ -23,8 +23,7 @@ struct DownloadCommand {
     (overwrites, isQuiet) = (arguments.has(.overwrite), arguments.has(.quiet))
     chosen = arguments.value(.output).map { surroundings.file($0) }
     if let chosen, let path = arguments.value(.output) {
-      let file = try OutputFile(chosen, shown: path, overwrites: overwrites)
-      if file.isSpecial { throw UsageError("'\(path)' is not a regular file: leave --download out") }
+      _ = try OutputFile(chosen, shown: path, overwrites: overwrites)
     }
     let name = chosen?.lastPathComponent ?? DownloadName.name(of: call.request.url)
     let folder = chosen?.deletingLastPathComponent() ?? surroundings.folder
@@ -33,7 +32,7 @@ struct DownloadCommand {
   }
 
   /// Downloads, and reports the file's name on standard error, except with `--quiet`.
-  func run() async throws {
+  func run() async throws -> HTTPResponse {
     let saved = (try? SpareDescriptors.contents(of: state)).flatMap {
       try? JSONDecoder().decode(DownloadResumption.self, from: $0)
     }
@@ -49,10 +48,11 @@ struct DownloadCommand {
     progress.end()
     try keep(nil, after: saved)
     let file = try place(response)
-    guard !isQuiet else { return }
+    guard !isQuiet else { return response }
     var status = stat()
     stat(file.path, &status)
     surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
+    return response
   }
 
   /// Records where the next try continues; without such a position, removes the record. Bytes of an earlier try for

@@ -69,6 +69,17 @@ struct InputFiles: Sendable {
     return type == S_IFREG || type == S_IFIFO
   }
 
+  /// Whether standard input is a file or a pipe that has bytes at this moment. It reads none of them.
+  var hasUnreadInput: Bool {
+    guard hasStandardInput else { return false }
+    var status = stat()
+    if fstat(input, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      return lseek(input, 0, SEEK_CUR) < status.st_size
+    }
+    var watched = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, 0) == 1 && watched.revents & Int16(POLLIN) != 0
+  }
+
   /// Standard input as a body, read as it is sent.
   func standardInput() throws(UsageError) -> RequestBody {
     var status = stat()

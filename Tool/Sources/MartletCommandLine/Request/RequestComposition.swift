@@ -49,6 +49,7 @@ struct RequestComposition {
     let method = arguments.method ?? (arguments.has(.uploadFile) ? "PUT" : body == nil ? "GET" : "POST")
     guard let method = HTTPMethod(rawValue: method) else { throw UsageError("'\(method)' is not a method of HTTP") }
     var request = HTTPRequest(method, url, query: try query(), body: body ?? .empty)
+    if body == nil { request.fields[.contentType] = typeWithoutBody }
     request.fields[.accept] = isJSON(body) ? "application/json, */*;q=0.5" : "*/*"
     request.fields[.userAgent] = "\(Catalogue.program)/\(Catalogue.version)"
     // As curl: the file is the server's, whose name would be wrong for a decoded one.
@@ -88,10 +89,24 @@ struct RequestComposition {
         if request.fields.refusal != nil {
           throw UsageError("the value of \(name) has a control character, such as a line break, and cannot be sent")
         }
-      case .removedField(let name): request.fields.remove(try Self.fieldName(name))
+      case .removedField(let name):
+        try Self.leaveOut(try Self.fieldName(name), of: &request)
       case .emptyField(let name): request.fields[try Self.fieldName(name)] = ""
       default: break
       }
+    }
+  }
+
+  /// Leaves a field out, wherever it would come from.
+  private static func leaveOut(_ name: FieldName, of request: inout HTTPRequest) throws(UsageError) {
+    request.fields.remove(name)
+    if request.body.fields.contains(name) { request.body.fields.remove(name) }
+    switch name {
+    case .cookie: request.options.handlesCookies = false
+    case .authorization: request.options.usesCredentials = false
+    case .host, .contentLength, .transferEncoding:
+      throw UsageError("\(name) cannot be left out: HTTP needs it, and '\(name):value' or --chunked changes it")
+    default: break
     }
   }
 
@@ -102,14 +117,14 @@ struct RequestComposition {
   }
 
   private func isJSON(_ body: RequestBody?) -> Bool {
-    arguments.has(.json) || body?.fields[.contentType].flatMap { MediaType($0) }?.isJSON == true
+    asksForJSON || body?.fields[.contentType].flatMap { MediaType($0) }?.isJSON == true
   }
 }
 
 // The body.
 extension RequestComposition {
   private func makeBody() throws -> RequestBody? {
-    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), rawType(raw)) }
+    if let raw = arguments.value(.raw) { return typed(.data(Data(raw.utf8)), typeOfText) }
     for case .body(let path) in items { return try whole(path) }
     if let path = arguments.value(.uploadFile) { return try whole(path) }
     let hasFile = items.contains { if case .file = $0 { true } else { false } }
@@ -120,7 +135,7 @@ extension RequestComposition {
     }
     let mayRead = ["POST", "PUT", "PATCH"].contains(arguments.method) && !arguments.has(.ignoreStandardInput)
     guard mayRead, files.hasStandardInput else { return nil }
-    return typed(try files.standardInput(), arguments.has(.form) ? "\(MediaType.form)" : "application/json")
+    return typed(try files.standardInput(), typeOfText)
   }
 
   /// A file, or standard input, as the body.
@@ -130,11 +145,14 @@ extension RequestComposition {
     return typed(try files.body(path), MediaType.ofFile(named: path).description)
   }
 
-  private func rawType(_ text: String) -> String {
-    if arguments.has(.form) { return "\(MediaType.form)" }
-    let isJSON = arguments.has(.json) || JSONSyntax.fault(in: text.utf8) == nil
-    return isJSON ? "application/json" : "text/plain; charset=utf-8"
-  }
+  /// The type of a body that the command line or standard input has as text. As in HTTPie, the text does not decide.
+  private var typeOfText: String { arguments.has(.form) ? "\(MediaType.form)" : "application/json" }
+
+  /// The type that a request has without a body: servers that accept only one type check it there too.
+  private var typeWithoutBody: String? { asksForJSON || arguments.has(.form) ? typeOfText : nil }
+
+  /// For a WebSocket `--json` says how messages are shown.
+  private var asksForJSON: Bool { arguments.has(.json) && arguments.command != .ws }
 
   private func typed(_ body: RequestBody, _ type: String) -> RequestBody {
     var body = body

@@ -57,6 +57,7 @@ struct CallCommand {
       isQuiet: arguments.has(.quiet) || arguments.has(.verbose) || arguments.has(.events))
     let call = try await PreparedCall(
       arguments, choice, surroundings, listeners: arguments.has(.download) ? [progress] : [])
+    defer { reportUnsentInput(of: call) }
     if let unsent = call.unsent {
       try await unsent.show(call, choice, on: output)
       return .success
@@ -77,6 +78,17 @@ struct CallCommand {
     }
   }
 
+  /// Says that standard input is not the body, which it is in HTTPie. A command that names a method without a body is
+  /// often in a loop whose input is for other commands.
+  private func reportUnsentInput(of call: PreparedCall) {
+    let isPlain = ["GET", "HEAD", "OPTIONS"].contains(arguments.method)
+    guard !isPlain, call.request.body.isEmpty, !arguments.has(.ignoreStandardInput), !arguments.has(.quiet),
+      surroundings.inputFiles.hasUnreadInput
+    else { return }
+    surroundings.report(
+      "martlet: standard input is not sent: @- sends it as the body, --ignore-stdin says that it is not")
+  }
+
   /// Writes the text of `--write-out`, whatever the outcome.
   private func writeMeasurements(of call: PreparedCall, endedBy failure: Failure?) throws(OutputError) {
     guard let writeOut else { return }
@@ -89,7 +101,12 @@ struct CallCommand {
         defer { progress.end() }
         return try await pass(call)
       }
-      try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
+      if let file = try outputFile(for: call.request), file.isSpecial {
+        defer { progress.end() }
+        return try await pass(call, to: file)
+      }
+      let response = try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
+      try showNamedHeads(call, response)
       return .success
     }
     let file = try outputFile(for: call.request)
@@ -112,12 +129,22 @@ struct CallCommand {
     return code
   }
 
-  /// Writes the body unchanged to standard output, if the status is a success: `--download --output -`.
-  private func pass(_ call: PreparedCall) async throws -> ExitCode {
+  /// The heads of a download, if the command line names them.
+  private func showNamedHeads(_ call: PreparedCall, _ response: HTTPResponse) throws(OutputError) {
+    if arguments.has(.headers) || arguments.has(.print) { try showHeads(call, response) }
+  }
+
+  /// Writes the body unchanged to standard output or a device, if the status is a success: `--download --output -`.
+  private func pass(_ call: PreparedCall, to file: OutputFile? = nil) async throws -> ExitCode {
     var request = call.request
     request.options.expecting = .successful
-    let (body, _) = try await call.session.bytes(for: request)
+    let (body, response) = try await call.session.bytes(for: request)
     do {
+      if let file {
+        try showNamedHeads(call, response)
+        try await write(body, to: file)
+        return .success
+      }
       for try await chunk in body { try output.write(Array(chunk)) }
     } catch let error as OutputError {
       body.cancel()

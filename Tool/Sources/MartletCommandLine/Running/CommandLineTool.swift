@@ -46,7 +46,11 @@ package enum CommandLineTool {
   /// Parses the command line, and does the work that needs no call.
   private static func begin(_ arguments: [String], _ surroundings: Surroundings) -> Beginning {
     do {
-      if arguments.isEmpty || arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
+      if arguments.isEmpty {
+        try surroundings.errors.write(HelpText.overview)
+        return .done(.failure)
+      }
+      if arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
         try surroundings.output.write(HelpText.overview)
         return .done(.success)
       }

@@ -12,7 +12,7 @@ struct Failure: Sendable, Hashable {
   /// - Parameter arguments: the command line, if it was parsed.
   init(_ error: any Error, of arguments: ParsedArguments? = nil) {
     switch error {
-    case let error as UsageError: self.init(.usage, [error.description] + error.excerpt)
+    case let error as UsageError: self.init(.failure, [error.description] + error.excerpt)
     case let error as OutputError: self = error == .closed ? .closed : Failure(.failure, [error.description])
     case let error as HTTPError: self = Self.of(error, arguments)
     case let error as NotRecorded: self.init(.notStored, [error.description])

@@ -39,6 +39,20 @@ struct KeptState: Sendable {
     credentials = given ?? session.credentials
     jar = CookieJar()
     for cookie in session.cookies + (cookieFile?.cookies ?? []) { try? await jar.set(cookie) }
+    if file != nil { try await Self.moveCookies(of: &request, to: jar, at: origin) }
+  }
+
+  /// Puts the cookies of `Cookie:` items into the jar, in place of cookies with their names, as HTTPie does with a
+  /// session: they are sent together with the others, and kept.
+  private static func moveCookies(of request: inout HTTPRequest, to jar: CookieJar, at origin: Origin) async throws {
+    let pairs = request.fields[values: .cookie].flatMap { CookieList.pairs(in: $0) }
+    request.fields.remove(.cookie)
+    for pair in pairs {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let (name, value) = parts.count == 2 ? (String(parts[0]), String(parts[1])) : ("", pair)
+      for cookie in try await jar.cookies(for: request.url) where cookie.name == name { try await jar.remove(cookie) }
+      try await jar.set(Cookie(name: name, value: value, domain: origin.host))
+    }
   }
 
   /// Writes the cookies to the file of `--cookies`.

@@ -54,6 +54,49 @@ struct FormatterTests {
     #expect(formatter.finish().isEmpty)
   }
 
+  private func checked() -> CheckedJSONFormatter { CheckedJSONFormatter(palette: .plain, isForTerminal: false) }
+
+  @Test(arguments: [
+    (#" {"b":[1, 2]} "#, "{\n  \"b\": [\n    1,\n    2\n  ]\n}\n"), ("1.50", "1.50\n"), (#""a}""#, "\"a}\"\n"),
+    ("[ ]\n", "[]\n"), ("{\"a\":1}\n{\"a\":2}\r\n", "{\n  \"a\": 1\n}\n{\n  \"a\": 2\n}\n"), ("", ""),
+  ])
+  func validJSONIsIndented(text: String, expected: String) {
+    #expect(format(checked(), text) == expected)
+    #expect(format(checked(), text, pieces: 1) == expected)
+  }
+
+  @Test(arguments: [
+    "[1,]", "[1 true]", "[,1]", "[1]x", "[1]]", "[1][2]", "[[]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "{'a':1}",
+    "{\"a\":1}}",
+    "{\"a\":1 \"b\":2}", "{\"a\"::1}", "[01]", "[1.]", "[.5]", "[+1]", "[0x1]", "[1e]", "[NaN]", "[True]", "[\"\\x\"]",
+    "[\"\\u12\"]", "[\"a\tb\"]", "[\"a]", "[1}", "{]", "]", "}", "[1] // note", "[/**/1]", "\u{FEFF}[1]", "[\u{A0}1]",
+    "[1]\u{B}", "true false", "{\"a\": tru", "<html>[1]</html>", "[\n1\n,\n]",
+  ])
+  func jsonThatIsNotValidIsLeftAsItIs(text: String) {
+    #expect(format(checked(), text) == text)
+    // Pieces hide what follows a complete value, which is then shown before the text is known to be invalid.
+    let isShownEarly = (1..<text.utf8.count).contains { count in
+      let beginning = text.utf8.prefix(count)
+      return "]}".utf8.contains(beginning.last ?? 0) && JSONSyntax.fault(in: beginning) == nil
+    }
+    if !isShownEarly { #expect(format(checked(), text, pieces: 1) == text) }
+  }
+
+  @Test func jsonWithoutValidTextIsLeftAsItIs() {
+    var formatter = checked()
+    let bytes: [UInt8] = [0x5B, 0x22, 0xFF, 0x22, 0x2C, 0x31, 0x5D]
+    #expect(formatter.format(Data(bytes)) + formatter.finish() == bytes)
+  }
+
+  @Test func eachOfSeveralValuesIsShownWhenItIsComplete() {
+    var formatter = checked()
+    let shown = ["{\"a\"", ":1}", "\n{\"a\":", "2}\n", "[1,]\n", "{\"a\":3}"].map {
+      String(decoding: formatter.format(Data($0.utf8)), as: UTF8.self)
+    }
+    #expect(shown == ["", "{\n  \"a\": 1\n}\n", "", "{\n  \"a\": 2\n}\n", "\n[1,]\n", "{\"a\":3}"])
+    #expect(formatter.finish().isEmpty)
+  }
+
   @Test func jsonIsColoredByWhatItsTokensAre() {
     let colored = format(json(true), #"{"a":"b","c":[-1,true]}"#)
     #expect(

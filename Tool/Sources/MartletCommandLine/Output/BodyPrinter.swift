@@ -72,9 +72,8 @@ struct BodyPrinter {
       return PlainTextFormatter(isForTerminal: isForTerminal)
     }
     return switch kind {
-    case .json:
-      JSONFormatter(
-        choice.isFormatted ? .indented : .unchanged, palette: choice.palette, isForTerminal: isForTerminal)
+    case .json where choice.isFormatted: CheckedJSONFormatter(palette: choice.palette, isForTerminal: isForTerminal)
+    case .json: JSONFormatter(.unchanged, palette: choice.palette, isForTerminal: isForTerminal)
     case .jsonLines: LineFormatter.json(choice.palette, isForTerminal: isForTerminal)
     case .xml: XMLFormatter(isIndented: choice.isFormatted, palette: choice.palette, isForTerminal: isForTerminal)
     case .eventStream: LineFormatter.events(choice.palette, isForTerminal: isForTerminal)

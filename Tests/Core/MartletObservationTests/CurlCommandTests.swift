@@ -76,6 +76,8 @@ struct CurlCommandTests {
     #expect(command { $0.deadline = .milliseconds(1500) }.hasSuffix("--max-time 1.5"))
     #expect(command(fields: [.range: "bytes=0-1"]).contains("-H 'Accept-Encoding: identity'"))
     #expect(!command(fields: [.acceptEncoding: "br"]).contains("--compressed"))
+    #expect(command { $0.omittedFields = [.accept] }.contains("-H 'Accept:'"))
+    #expect(!command { $0.omittedFields = [.acceptEncoding] }.contains("--compressed"))
     #expect(command(fields: ["X-Empty": ""]).contains("-H 'X-Empty;'"))
     #expect(!command(fields: [.contentLength: "7"]).contains("Content-Length"))
     #expect(command(.get, "http://h/a%5B1%5D?x=%7B#f").contains("'http://h/a%5B1%5D?x=%7B'"))

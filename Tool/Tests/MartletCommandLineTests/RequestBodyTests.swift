@@ -48,6 +48,19 @@ struct RequestBodyTests {
     #expect(try await server.request(1).fields[.contentType] == nil)
   }
 
+  @Test(arguments: ["Accept", "Accept-Encoding", "User-Agent", "accept", "Cookie", "Authorization"], ["get", "post"])
+  func aFieldIsLeftOut(name: String, method: String) async throws {
+    let server = try echo()
+    let target = "http://u:p@localhost:\(server.port)/"
+    _ = try await run(method, target, "\(name):", "X-Other:1")
+    let request = try await server.request(1)
+    #expect(request.fields[values: try FieldName(name)].isEmpty && request.fields["X-Other"] == "1")
+    let offline = try await run(method, target, "\(name):", "--offline").text
+    #expect(!offline.lowercased().contains("\n\(name.lowercased()): "))
+    #expect(try await run("get", target).code == .success)
+    #expect(try await server.request(2).fields[.accept] == "*/*")
+  }
+
   /// The end of a pipe with these bytes, which stays open for writing.
   private func pipe(_ text: String) throws -> (reading: Int32, writing: Int32) {
     var ends: [Int32] = [-1, -1]

@@ -62,7 +62,7 @@ struct HTTP1RequestHead: Sendable {
     // It is for the next proxy (RFC 9110 §11.7.2): an origin must not get it.
     if recipient == .origin, fields.contains(.proxyAuthorization) { fields[.proxyAuthorization] = nil }
     writer.write(fields)
-    if !request.fields.contains(.accept) { writer.write("*/*", for: .accept) }
+    if !request.hasOrOmits(.accept) { writer.write("*/*", for: .accept) }
     switch framing {
     case .none: break
     case .length(let count): writer.write(String(count), for: .contentLength)

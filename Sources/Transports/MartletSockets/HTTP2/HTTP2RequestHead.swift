@@ -38,7 +38,7 @@ struct HTTP2RequestHead: Sendable {
     var others = request.fields
     if opensWebSocket { others[.secWebSocketKey] = nil }
     fields.append(others)
-    if !request.fields.contains(.accept) { fields.append("accept", "*/*") }
+    if !request.hasOrOmits(.accept) { fields.append("accept", "*/*") }
     guard fields.listSize <= Self.listLimit else {
       let message = "the request's fields are larger than \(Self.listLimit >> 10) KiB"
       throw HTTPError(.invalidRequest, message, phase: .preparing)

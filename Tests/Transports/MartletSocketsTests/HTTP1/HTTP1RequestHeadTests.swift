@@ -30,6 +30,9 @@ struct HTTP1RequestHeadTests {
         == "GET /a?b HTTP/1.1\r\nHost: example.com\r\nX-B: 1\r\nAccept: a/b\r\nx-a:\r\nX-B: grün\r\n\r\n")
     let bare = try await text(HTTPRequest(.get, url("http://example.com/")))
     #expect(bare == "GET / HTTP/1.1\r\nHost: example.com\r\nAccept: */*\r\n\r\n")
+    var omitting = HTTPRequest(.get, url("http://example.com/"))
+    omitting.options.omittedFields = [.accept]
+    #expect(try await text(omitting) == "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n")
   }
 
   // RFC 9112 §3.2.1, §3.2.4.

@@ -100,6 +100,7 @@ struct RequestComposition {
   /// Leaves a field out, wherever it would come from.
   private static func leaveOut(_ name: FieldName, of request: inout HTTPRequest) throws(UsageError) {
     request.fields.remove(name)
+    request.options.omittedFields.insert(name)
     if request.body.fields.contains(name) { request.body.fields.remove(name) }
     switch name {
     case .cookie: request.options.handlesCookies = false

@@ -80,7 +80,7 @@ struct UserAgentInterceptor: ImmediateInterceptor {
   var stages: InterceptorStages { .prepare }
 
   func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
-    if !request.fields.contains(.userAgent) { request.fields[.userAgent] = value }
+    if !request.hasOrOmits(.userAgent) { request.fields[.userAgent] = value }
     return nil
   }
 }

@@ -113,6 +113,14 @@ public struct RequestOptions: Sendable {
   /// resolving them against ``SessionConfiguration/baseURL``, or a `Location` against the URL of its response, always
   /// removes such segments.
   @Option public var keepsDotSegments: Bool = false
+  /// The names of fields that are left out although they would be added by default: `Accept`, `Accept-Encoding` and
+  /// `User-Agent`. Empty by default. A field that the request has is sent. The URLSession transport adds fields of its
+  /// own in any case.
+  ///
+  /// ```swift
+  /// request.options.omittedFields = [.accept]
+  /// ```
+  @Option public var omittedFields: Set<FieldName> = []
   /// The purpose of the request, such as the name of an API operation: logs and traces show it as ``Call/label``. It is
   /// not sent. nil, the default, for none.
   ///
@@ -187,7 +195,15 @@ extension RequestOptions {
     _expecting.inherit(defaults._expecting)
     _storesDownloads.inherit(defaults._storesDownloads)
     _keepsDotSegments.inherit(defaults._keepsDotSegments)
+    _omittedFields.inherit(defaults._omittedFields)
     _label.inherit(defaults._label)
+  }
+}
+
+extension HTTPRequest {
+  /// Whether the request has a field, or must not get one that would be added by default.
+  package func hasOrOmits(_ name: FieldName) -> Bool {
+    fields.contains(name) || options.omittedFields.contains(name)
   }
 }
 

@@ -11,7 +11,8 @@ import MartletSemantics
 /// ```
 ///
 /// - A request gets an `Accept-Encoding` field with gzip, deflate, br and zstd (gzip and deflate on Apple's platforms).
-///   If it already has one, it is sent unchanged, and its response is not decoded. If it has a `Range`, the field is
+///   If it already has one, it is sent unchanged, and its response is not decoded. If the request omits the field
+///   (``RequestOptions/omittedFields``), a response that is coded anyway is decoded. If it has a `Range`, the field is
 ///   `identity`, because a part of a coded body cannot be decoded.
 /// - Decoded codings are removed from ``HTTPResponse/head``, and so is `Content-Length`; ``HTTPResponse/networkHead``
 ///   keeps both. An unknown coding, and all codings applied before it, are not decoded.
@@ -33,9 +34,9 @@ public struct DecodingTransport: Transport {
     return try Self.decoded(response, to: request, in: call)
   }
 
-  /// Returns the request with an `Accept-Encoding`, unless it has one.
+  /// Returns the request with an `Accept-Encoding`, unless it has or omits one.
   package static func acceptingCodings(_ request: HTTPRequest) -> HTTPRequest {
-    guard !request.fields.contains(.acceptEncoding) else { return request }
+    guard !request.hasOrOmits(.acceptEncoding) else { return request }
     var request = request
     request.fields[.acceptEncoding] = request.fields.contains(.range) ? "identity" : ContentDecoders.acceptEncoding
     return request

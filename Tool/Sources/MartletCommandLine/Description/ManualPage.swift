@@ -35,7 +35,7 @@ enum ManualPage {
   static let environment: [(String, String)] = [
     ("NO_COLOR", "if it is not empty, output has no colors, unless --color always is given"),
     ("TERM", "with the value dumb output has no colors"),
-    ("XDG_CONFIG_HOME", "the folder of martlet/sessions; $HOME/.config by default"),
+    ("XDG_CONFIG_HOME", "the folder of martlet/sessions and martlet/config.json; $HOME/.config by default"),
     ("http_proxy, https_proxy, all_proxy, no_proxy", "the proxy, if --proxy is not given"),
     ("SSL_CERT_FILE, SSL_CERT_DIR", "the certificates of authorities that are trusted, in place of the system's"),
   ]

@@ -72,13 +72,16 @@ struct ArgumentParser {
   private var rest: ArraySlice<String>
 
   /// Parses the arguments after the program's name.
-  static func parse(_ arguments: [String]) throws(UsageError) -> ParsedArguments {
+  ///
+  /// - Parameter defaults: options that precede those of a command that makes a request.
+  static func parse(_ arguments: [String], defaults: [String] = []) throws(UsageError) -> ParsedArguments {
     if let first = arguments.first, let command = CommandName(rawValue: first) {
-      var parser = ArgumentParser(Catalogue.description(of: command), arguments.dropFirst())
+      let rest = (command.isMethod ? defaults : []) + arguments.dropFirst()
+      var parser = ArgumentParser(Catalogue.description(of: command), rest[...])
       return try parser.run()
     }
     // All methods have the same options, which may precede the method, and the method may be omitted.
-    var parser = ArgumentParser(Catalogue.description(of: .get), arguments[...])
+    var parser = ArgumentParser(Catalogue.description(of: .get), (defaults + arguments)[...])
     parser.result.leaveOutMethod()
     var result = try parser.run()
     guard let word = result.words.first else { return result }
@@ -91,6 +94,12 @@ struct ArgumentParser {
       throw unknown(word)
     }
     return result
+  }
+
+  /// Checks that there are only options of a command that makes a request.
+  static func check(_ options: [String]) throws(UsageError) {
+    var parser = ArgumentParser(Catalogue.description(of: .get), options[...])
+    if let word = try parser.run().words.first { throw UsageError("'\(word)' is not an option: begin it with --") }
   }
 
   private init(_ description: CommandDescription, _ rest: ArraySlice<String>) {

@@ -24,18 +24,13 @@ struct StoredSession: Sendable, Codable {
     guard !name.isEmpty, allowed, !name.hasPrefix(".") else {
       throw UsageError("'\(name)' is not a session name: use letters, digits, '-', '_' and '.'")
     }
-    let configuration: URL
-    if let path = surroundings.environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
-      configuration = URL(filePath: path)
-    } else if let home = surroundings.environment["HOME"], !home.isEmpty {
-      configuration = URL(filePath: home).appending(component: ".config")
-    } else {
+    guard let configuration = surroundings.configuration else {
       throw UsageError("--session needs a folder: set HOME or XDG_CONFIG_HOME")
     }
     let host = String(
       String.UnicodeScalarView(
         "\(origin)".unicodeScalars.map { $0 == ":" || $0 == "/" || $0 == "[" || $0 == "]" ? "_" : $0 }))
-    return configuration.appending(components: "martlet", "sessions", host, "\(name).json")
+    return configuration.appending(components: "sessions", host, "\(name).json")
   }
 
   /// Reads the session of an origin; an empty one if there is no file.

@@ -1,0 +1,28 @@
+import MartletEngine
+import MartletSemantics
+
+/// The options that a user wants for every request: `default_options` in `$XDG_CONFIG_HOME/martlet/config.json`, as in
+/// HTTPie.
+enum DefaultOptions {
+  private struct File: Decodable {
+    var default_options: [String]?
+  }
+
+  /// The options in the file; none without a file.
+  ///
+  /// - Throws: `UsageError`, with the file's name, for a file that cannot be used.
+  static func read(_ surroundings: Surroundings) throws(UsageError) -> [String] {
+    guard let file = surroundings.configuration?.appending(component: "config.json"),
+      FileManager.default.fileExists(atPath: file.path)
+    else { return [] }
+    guard let data = try? Data(contentsOf: file), let content = try? JSONDecoder().decode(File.self, from: data) else {
+      throw UsageError(
+        "'\(file.path)' has no list of options: write {\"default_options\": [\"--timeout=10\", \"--sorted\"]}")
+    }
+    let options = content.default_options ?? []
+    do throws(UsageError) { try ArgumentParser.check(options) } catch {
+      throw UsageError("default_options in '\(file.path)': \(error.description)")
+    }
+    return options
+  }
+}

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Keeps all descriptors of the process, like a transport with idle connections, and gives up a few at a time. So each
 /// step that makes a descriptor has to ask for it.
-package final class DescriptorKeeper: SpareDescriptors.Holder {
+package final class DescriptorKeeper: Sendable {
   private let kept = Mutex<[Int32]>([])
   private let step: Int
 
@@ -24,7 +24,7 @@ package final class DescriptorKeeper: SpareDescriptors.Holder {
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
     limits.rlim_cur = rlim_t(limit)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
-    SpareDescriptors.add(self)
+    _ = SpareDescriptors.add { [self] _ in giveUp() }  // for the rest of the program
   }
 
   /// Takes all descriptors that are left.
@@ -34,12 +34,11 @@ package final class DescriptorKeeper: SpareDescriptors.Holder {
     }
   }
 
-  package func giveUpIdleConnections(_ done: @escaping @Sendable () -> Void) {
+  private func giveUp() {
     kept.withLock { kept in
       for descriptor in kept.suffix(step) { close(descriptor) }
       kept.removeLast(min(step, kept.count))
     }
-    done()
   }
 }
 #endif

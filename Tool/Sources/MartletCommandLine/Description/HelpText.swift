@@ -21,10 +21,14 @@ enum HelpText {
       text += "\n\(group.title):\n"
       text += columns(group.options.map { ($0.short == nil ? "    " + $0.usage : $0.usage, $0.help) }, width: 28)
     }
+    text += "\n\(optionRule)\n"
     if !command.examples.isEmpty { text += "\nExamples:\n" + examples(command.examples) }
     if command.name.isMethod { text += "\nExit codes:\n" + exitCodes }
     return text
   }
+
+  /// What is true of all options.
+  static let optionRule = "--no-NAME undoes an earlier --NAME, for every option."
 
   static var exitCodes: String { columns(ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) }, width: 6) }
 

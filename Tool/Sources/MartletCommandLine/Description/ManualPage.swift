@@ -12,7 +12,7 @@ enum ManualPage {
     }
     page += ".SH DESCRIPTION\n" + paragraphs(RequestItem.help)
     page += ".PP\nWithout a method it is get, or post if there is a body.\n"
-    page += ".SH OPTIONS\n" + options(Catalogue.callGroups)
+    page += ".SH OPTIONS\n\(escaped(HelpText.optionRule))\n" + options(Catalogue.callGroups)
     for command in Catalogue.all where !command.name.isMethod {
       page += ".SH \(name.uppercased()) \(command.name.rawValue.uppercased())\n"
       page += "\(escaped(sentence(command.summary)))\n"

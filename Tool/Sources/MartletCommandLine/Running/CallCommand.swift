@@ -86,7 +86,7 @@ struct CallCommand {
       surroundings.inputFiles.hasUnreadInput
     else { return }
     surroundings.report(
-      "martlet: standard input is not sent: @- sends it as the body, --ignore-stdin says that it is not")
+      "martlet: standard input is not sent: @- sends it as the body, --ignore-stdin hides this message")
   }
 
   /// Writes the text of `--write-out`, whatever the outcome.

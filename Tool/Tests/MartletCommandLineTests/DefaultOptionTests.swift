@@ -40,6 +40,7 @@ struct DefaultOptionTests {
     #expect(result.code == .failure)
     #expect(result.errors.text.contains(".config/martlet/config.json'") && result.errors.text.contains(reason))
     #expect(server.connectionCount == 0)
+    #expect(try await run("man").code == .success)
   }
 
   @Test func aFileWithoutOptionsChangesNothing() async throws {

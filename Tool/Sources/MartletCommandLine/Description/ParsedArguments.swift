@@ -73,15 +73,18 @@ struct ArgumentParser {
 
   /// Parses the arguments after the program's name.
   ///
-  /// - Parameter defaults: options that precede those of a command that makes a request.
-  static func parse(_ arguments: [String], defaults: [String] = []) throws(UsageError) -> ParsedArguments {
+  /// - Parameter defaults: returns the options that precede those of a command that makes a request; it is called only
+  ///   for such a command.
+  static func parse(
+    _ arguments: [String], defaults: () throws(UsageError) -> [String] = { [] }
+  ) throws(UsageError) -> ParsedArguments {
     if let first = arguments.first, let command = CommandName(rawValue: first) {
-      let rest = (command.isMethod ? defaults : []) + arguments.dropFirst()
+      let rest = try (command.isMethod ? defaults() : []) + arguments.dropFirst()
       var parser = ArgumentParser(Catalogue.description(of: command), rest[...])
       return try parser.run()
     }
     // All methods have the same options, which may precede the method, and the method may be omitted.
-    var parser = ArgumentParser(Catalogue.description(of: .get), (defaults + arguments)[...])
+    var parser = ArgumentParser(Catalogue.description(of: .get), try (defaults() + arguments)[...])
     parser.result.leaveOutMethod()
     var result = try parser.run()
     guard let word = result.words.first else { return result }

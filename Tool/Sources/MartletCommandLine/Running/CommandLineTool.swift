@@ -54,7 +54,9 @@ package enum CommandLineTool {
         try surroundings.output.write(HelpText.overview)
         return .done(.success)
       }
-      let parsed = try ArgumentParser.parse(arguments, defaults: try DefaultOptions.read(surroundings))
+      let parsed = try ArgumentParser.parse(arguments) { () throws(UsageError) in
+        try DefaultOptions.read(surroundings)
+      }
       guard let text = try text(for: parsed) else { return .work(parsed) }
       try surroundings.output.write(text)
       return .done(.success)

@@ -117,3 +117,8 @@ private final class APIKeys: Interceptor {
     return .send(request)
   }
 }
+
+extension APIKeys: CustomReflectable {
+  /// A mirror without children: the backend's URL may have a password.
+  var customMirror: Mirror { Mirror(self, children: [:]) }
+}

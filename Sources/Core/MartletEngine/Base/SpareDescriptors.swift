@@ -52,7 +52,7 @@ package enum SpareDescriptors {
 
   /// Lets all transports give up idle connections. Calls the closure when they have done so.
   package static func release(_ done: @escaping @Sendable () -> Void) {
-    beginRelease().notify(queue: .global(), execute: done)
+    beginRelease(by: all()).notify(queue: .global(), execute: done)
   }
 
   /// Makes a descriptor by a system call, which returns a negative number if it fails. If none is left, it blocks for
@@ -82,16 +82,21 @@ package enum SpareDescriptors {
     }
   }
 
-  private static func waitForRelease() { _ = beginRelease().wait(timeout: .now() + .milliseconds(100)) }
+  private static func waitForRelease() {
+    _ = beginRelease(by: all()).wait(timeout: .now() + .milliseconds(100))
+  }
 
   /// Reads a whole file.
   package static func contents(of file: URL) throws -> Data {
     try retrying({ Result { try Data(contentsOf: file) } }, if: { (try? $0.get()) == nil }).get()
   }
 
-  private static func beginRelease() -> DispatchGroup {
+  private static func all() -> [GiveUp] { transports.withLock { Array($0.list.values) } }
+
+  /// Lets transports give up idle connections. The group is empty when they have done so.
+  static func beginRelease(by transports: [GiveUp]) -> DispatchGroup {
     let group = DispatchGroup()
-    for giveUp in transports.withLock({ $0.list.values }) { giveUp(Done(group)) }
+    for giveUp in transports { giveUp(Done(group)) }
     return group
   }
 }

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Glibc
-@_spi(Transports) import MartletEngine
+import MartletEngine
 import TestSupport
 import Testing
 
@@ -21,18 +21,6 @@ struct SpareDescriptorTests {
     }
     #expect(descriptor == -1)
     #expect(calls.value == 1 && released.value == 0)
-  }
-
-  @Test func aTransportThatEndsMeanwhileIsNotWaitedFor() async {
-    let queue = JobQueue<Int>(wakeUp: -1)
-    let number = SpareDescriptors.add { done in queue.submit { _ in withExtendedLifetime(done) {} } }
-    let result = OneShot<Void>()
-    SpareDescriptors.release { result.answer(.success(())) }
-    SpareDescriptors.remove(number)
-    var jobs: [JobQueue<Int>.Job] = []
-    queue.drain(into: &jobs)
-    jobs.removeAll()  // It was never run.
-    await #expect(throws: Never.self) { try await result.wait() }
   }
 
   @Test func theLongestIdleConnectionsAreGivenUp() {

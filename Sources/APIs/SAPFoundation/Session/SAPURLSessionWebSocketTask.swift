@@ -111,7 +111,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
   }
 
   /// Closes the WebSocket with a code and a reason, of which the first 123 bytes are sent. The task completes without
-  /// an error when the server has closed the connection. Before the handshake is complete, this is ``cancel()``.
+  /// an error when the server has closed the connection. Before the handshake is complete, this is `cancel()`.
   public func cancel(with closeCode: URLSessionWebSocketTask.CloseCode, reason: Data?) {
     let code = WebSocket.CloseCode(rawValue: UInt16(clamping: closeCode.rawValue))
     let text = String(decoding: reason ?? Data(), as: UTF8.self)

@@ -217,20 +217,24 @@ package struct TokenAnswer: Sendable, Decodable {
     case scope
   }
 
-  package init(from decoder: any Decoder) throws {
+  package init(from decoder: any Decoder) throws { try self.init(from: decoder, isExpired: false) }
+
+  /// - Parameter isExpired: whether the access token will not be sent, so that a text without one has a use, too: its
+  ///   refresh token.
+  package init(from decoder: any Decoder, isExpired: Bool) throws {
     let members = try decoder.container(keyedBy: Key.self)
     accessToken = try members.decode(String.self, forKey: .accessToken)
-    guard Self.isToken(accessToken) else {
-      throw DecodingError.dataCorruptedError(
-        forKey: .accessToken, in: members, debugDescription: "the token is empty or has a character that is not allowed"
-      )
-    }
     let type = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? ""
     tokenType = type.isEmpty ? "Bearer" : type
     seconds = try members.decodeIfPresent(TokenLifetime.self, forKey: .seconds)?.seconds
     // With an empty one, the old refresh token would be lost.
     let refreshToken = try members.decodeIfPresent(String.self, forKey: .refreshToken)
     self.refreshToken = refreshToken?.isEmpty == true ? nil : refreshToken
+    guard Self.isToken(accessToken) || isExpired && self.refreshToken != nil else {
+      throw DecodingError.dataCorruptedError(
+        forKey: .accessToken, in: members, debugDescription: "the token is empty or has a character that is not allowed"
+      )
+    }
     scopes = try? members.decodeIfPresent(ScopeList.self, forKey: .scope)?.scopes
   }
 

@@ -44,6 +44,18 @@ import Testing
     #expect(token.expires == seconds.map { Date(timeIntervalSince1970: $0) })
   }
 
+  /// RFC 6749 §A.12. A program that keeps only the refresh token writes an expired token without a value.
+  @Test func anEmptyTokenIsReadOnlyForItsRefreshToken() throws {
+    let kept = AccessToken("", expires: Date(timeIntervalSince1970: 0), refreshToken: "r")
+    #expect(try JSONDecoder().decode(AccessToken.self, from: JSONEncoder().encode(kept)) == kept)
+    for members in [
+      "", #", "refresh_token": "r""#, #", "expires_at": 0"#, #", "expires_at": 0, "refresh_token": """#,
+      #", "expires_at": "9999-01-01T00:00:00Z", "refresh_token": "r""#,
+    ] {
+      #expect(throws: DecodingError.self, "\(members)") { try token(#"{"access_token": ""\#(members)}"#) }
+    }
+  }
+
   @Test func descriptionsOfADecodedTokenShowNothing() throws {
     let token = try token(#"{"access_token": "secret", "refresh_token": "secret"}"#)
     var dumped = ""

@@ -257,7 +257,7 @@ import Testing
 
   /// RFC 6749 appendix A.12.
   @Test(arguments: [
-    ("a", true), ("a b", true), ("!~", true), (String(repeating: "a", count: 5000), true), ("", false), ("a\nb", false),
+    ("a", true), ("a b", true), ("!~", true), (String(repeating: "a", count: 500), true), ("", false), ("a\nb", false),
     ("a\r\nX-Evil: 1", false), ("ä", false), ("a\u{7F}", false), ("a\u{0}", false), ("\u{202E}a", false),
   ])
   func accessTokenHasPrintableCharacters(_ text: String, _ isToken: Bool) throws {

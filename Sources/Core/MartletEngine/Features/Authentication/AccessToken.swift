@@ -60,8 +60,8 @@ extension AccessToken: Codable {
   /// ```
   ///
   /// `expires_in` counts from now. `expires_at` takes precedence: a number of seconds since 1970 or an RFC 3339 date;
-  /// any other value is ignored. If the required `token_type` is missing, the type is `Bearer`. A value that is empty or
-  /// has a character outside RFC 6749 §A.12 is an error, unless the token has expired by its `expires_at` and has a
+  /// any other value is ignored. If the required `token_type` is missing, the type is `Bearer`. A value that is empty
+  /// or has a character outside RFC 6749 §A.12 is an error, unless the token has expired by its `expires_at` and has a
   /// refresh token: a program may keep only that.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)

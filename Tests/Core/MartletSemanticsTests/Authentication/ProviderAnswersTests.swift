@@ -211,7 +211,7 @@ import Testing
          "verification_url":"https://www.google.com/device"}
         """, seconds: 1800, interval: 7),
     Device(
-      testDescription: "Salesforce, OAuth 2.0 Device Flow",
+      testDescription: "Salesforce, OAuth 2.0 Device Flow for IoT Integration",
       body: """
         {"device_code":"M1JV","user_code":"EW4K","verification_uri":"https://login.example/setup/connect","interval":5}
         """, seconds: 1800, interval: 5),

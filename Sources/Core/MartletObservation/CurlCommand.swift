@@ -70,7 +70,9 @@ package struct CurlCommand {
       groups.append(["-H", Self.quoted(value.isEmpty ? "\(name.rawName);" : "\(name.rawName): \(value)")])
     }
     // The options against fields that curl would add by itself, although the engine does not.
-    if !fields.contains(.accept), request.hasOrOmits(.accept) { groups.append(["-H", "'Accept:'"]) }
+    if !fields.contains(.accept), request.options.omittedFields.contains(.accept) {
+      groups.append(["-H", "'Accept:'"])
+    }
     if !fields.contains(.userAgent) { groups.append(["-H", "'User-Agent:'"]) }
     if hasBody, !isStreamed, !fields.contains(.contentType) { groups.append(["-H", "'Content-Type:'"]) }
     if hasBody, !isShort, !fields.contains(.expect) { groups.append(["-H", "'Expect:'"]) }

@@ -27,7 +27,7 @@ public enum HalfBlocks {
     }
   }
 
-  /// The maximum number of columns beside a bitmap. No terminal has so many.
+  /// The maximum number of columns beside a bitmap: more than a terminal has.
   private static let columnLimit = 1 << 16
 
   /// Returns the lines of a bitmap centred in a box of pixels, each as wide as the box; parts outside are cropped.

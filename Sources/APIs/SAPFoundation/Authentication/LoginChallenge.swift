@@ -2,6 +2,27 @@ import MartletEngine
 import MartletSemantics
 import MartletSignIn
 
+/// The parameters of ``SAMLObserver`` and ``OTPObserver``.
+protocol LoginParameters {
+  var authorizationEndpointURL: URL { get }
+  var finishEndpointURL: URL { get }
+  var challengeHeaderName: String { get }
+  var challengeHeaderValue: String { get }
+}
+
+extension LoginParameters {
+  /// A mirror without user information and queries of the URLs.
+  var mirrorWithoutSecrets: Mirror {
+    Mirror(
+      self,
+      children: [
+        "authorizationEndpointURL": authorizationEndpointURL.redacted,
+        "finishEndpointURL": finishEndpointURL.redacted, "challengeHeaderName": challengeHeaderName,
+        "challengeHeaderValue": challengeHeaderValue,
+      ])
+  }
+}
+
 /// The common part of ``SAMLObserver`` and ``OTPObserver``: if a response has a certain field, it logs in once for all
 /// such requests, and sends them again (with a ``MartletSignIn/LoginInterceptor``).
 ///

@@ -47,17 +47,9 @@ public struct OTPParameters: Sendable, Hashable {
   }
 }
 
-extension OTPParameters: CustomReflectable {
+extension OTPParameters: LoginParameters, CustomReflectable {
   /// A mirror without user information and queries of the URLs.
-  public var customMirror: Mirror {
-    Mirror(
-      self,
-      children: [
-        "authorizationEndpointURL": authorizationEndpointURL.redacted,
-        "finishEndpointURL": finishEndpointURL.redacted, "challengeHeaderName": challengeHeaderName,
-        "challengeHeaderValue": challengeHeaderValue,
-      ])
-  }
+  public var customMirror: Mirror { mirrorWithoutSecrets }
 }
 
 /// The error of a login with a one-time password.

@@ -47,17 +47,9 @@ public struct SAMLAuthenticationParameters: Sendable, Hashable {
   }
 }
 
-extension SAMLAuthenticationParameters: CustomReflectable {
+extension SAMLAuthenticationParameters: LoginParameters, CustomReflectable {
   /// A mirror without user information and queries of the URLs.
-  public var customMirror: Mirror {
-    Mirror(
-      self,
-      children: [
-        "authorizationEndpointURL": authorizationEndpointURL.redacted,
-        "finishEndpointURL": finishEndpointURL.redacted, "challengeHeaderName": challengeHeaderName,
-        "challengeHeaderValue": challengeHeaderValue,
-      ])
-  }
+  public var customMirror: Mirror { mirrorWithoutSecrets }
 }
 
 /// The error of a login with SAML.

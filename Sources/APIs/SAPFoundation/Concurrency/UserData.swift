@@ -28,7 +28,7 @@ final class UserData<Content>: @unchecked Sendable {
     }
   }
 
-  /// Removes what is not valid any more, or reads. This needs no beginning, because it stores nothing.
+  /// Reads the content, or removes what is no longer valid. It stores nothing, so it needs no beginning.
   func access<Result>(_ work: (inout Content) throws -> Result) rethrows -> Result { try change(work) }
 
   /// Removes everything, because the user signs out. Work that began before stores nothing from now on.

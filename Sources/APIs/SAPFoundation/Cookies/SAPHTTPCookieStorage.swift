@@ -118,7 +118,7 @@ public final class SAPHTTPCookieStorage: Sendable {
     guard cookieAcceptPolicy != .never else { return }
     put(cookie) { site, change in
       cookieJarStore.change(site, since: beginning.signOuts) { cookies in
-        // Within the change: a sign-out sets its mark first, and then removes what was stored before.
+        // Checked within the change, because a sign-out sets its mark before it removes what is stored.
         if !hasSignedOut(since: beginning) { change(&cookies) }
       }
     }

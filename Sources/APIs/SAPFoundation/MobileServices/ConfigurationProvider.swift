@@ -1,3 +1,5 @@
+import MartletEngine
+
 /// Provides the configuration of an app: the URL of its server, its identifier, its destinations.
 public protocol ConfigurationProviding {
   /// The provider's name, such as `com.sap.configuration.provider.fileconfiguration`.
@@ -52,7 +54,7 @@ open class FileConfigurationProvider: ConfigurationProviding {
   ) -> (providerSuccess: Bool, configuration: NSDictionary, returnError: (any Error)?) {
     do {
       guard let file = location else { throw ConfigurationError.missingFile(name: filename) }
-      let content = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil)
+      let content = try PropertyListSerialization.propertyList(from: SpareDescriptors.contents(of: file), format: nil)
       guard let values = content as? [String: Any] else { throw ConfigurationError.noDictionary(name: filename) }
       return (true, NSDictionary(dictionary: values), nil)
     } catch { return (false, NSDictionary(), error) }

@@ -91,7 +91,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
     }
     opening.complete()
     guard let waiting else {
-      // The stores of the session may be those of the next user, who is signing in or has signed in.
+      // If the next user is signing in or has signed in, the session's stores may already be that user's.
       if !hasNext { session?.sapURLSession.clearCredentials() }
       session?.sapURLSession.invalidateAndCancel()
       return

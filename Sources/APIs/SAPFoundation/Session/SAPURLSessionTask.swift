@@ -100,7 +100,7 @@ public class SAPURLSessionTask: @unchecked Sendable {
       return (state.parent, state.isCancelled)
     }
     let refusal: (any Error)? =
-      isValid ? wasCancelled ? URLError(.cancelled) : nil : SAPURLSessionError.invalidURLSession
+      if !isValid { SAPURLSessionError.invalidURLSession } else if wasCancelled { URLError(.cancelled) } else { nil }
     let work = parent.perform { Task(priority: priority) { await TaskRun(task: self).run(unless: refusal) } }
     let isCancelled = mutable.withLock { state in
       // The work may already be at its end, or past it.

@@ -26,8 +26,9 @@ extension OnlineODataProvider {
   ) async throws -> ODataEntity<Value> {
     let connection = try connection()
     let answer = try await connection.send(.create(value, in: path, returnsEntity: true))
+    guard answer.body.isEmpty else { return try answer.result { try $0.entity(type) } }
     let receipt = try answer.receipt
-    guard answer.body.isEmpty, let location = receipt.location else { return try answer.result { try $0.entity(type) } }
+    guard let location = receipt.location else { return try answer.result { try $0.entity(type) } }
     do { return try await connection.send(ODataOperation(.get, ODataPath(location))).entity(type) } catch {
       throw ODataError(notReading: error, receipt)
     }

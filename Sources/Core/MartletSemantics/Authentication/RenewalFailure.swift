@@ -1,8 +1,8 @@
 /// What a failed request for new credentials says about the user's login: whether it has ended, or nothing can be known
 /// now. All code that renews credentials asks this rule before it shows a login page or logs a user out.
 ///
-/// A user who is logged out without need loses work, and a whole fleet of users does if an authorization server has an
-/// outage. So only a response about the credentials themselves counts as a refusal.
+/// A needless logout costs a user unsaved work, and an outage of an authorization server would log out all of its
+/// users. So only a response about the credentials themselves counts as a refusal.
 package enum RenewalFailure: Sendable, Hashable {
   /// The server has refused what the client presented: only a new login helps.
   case refused

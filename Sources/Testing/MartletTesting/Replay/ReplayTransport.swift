@@ -72,7 +72,7 @@ public final class ReplayTransport: Transport {
     now: @escaping @Sendable () -> Date = { .now }
   ) throws(HTTPError) {
     let har: HAR
-    do { har = try HAR(json: Data(contentsOf: file)) } catch {
+    do { har = try HAR(json: SpareDescriptors.contents(of: file)) } catch {
       throw HTTPError(
         .file, "'\(file.path)' cannot be read as a recording: \(Recording.remedy)", phase: .preparing,
         underlying: error)

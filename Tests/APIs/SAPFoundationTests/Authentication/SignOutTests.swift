@@ -162,14 +162,19 @@ struct LateAnswerTests {
     func cancelAuthentication() {}
   }
 
+  /// Returns a session whose stored token has expired, and the page that renews it.
+  private static func renewing(at backend: URL) throws -> (LoginPage, OAuth2TokenStorage, SAPURLSession) {
+    let (page, store) = (LoginPage(), OAuth2TokenStorage())
+    let expired = OAuth2Token(accessToken: "old", tokenType: "Bearer", expiryDate: .distantPast, refreshToken: "r")
+    try store.store(token: expired, for: backend)
+    let observer = OAuth2Observer(authenticator: page, tokenStore: store, backend: backend)
+    return (page, store, SAPURLSession.observed(by: observer))
+  }
+
   @Test(arguments: [true, false])
   func aRenewalThatCompletesAfterTheSignOutIsDiscarded(_ succeeds: Bool) async throws {
     let server = try LoopbackServer { _ in .text("in") }
-    let (page, store) = (LoginPage(), OAuth2TokenStorage())
-    let expired = OAuth2Token(accessToken: "old", tokenType: "Bearer", expiryDate: .distantPast, refreshToken: "r")
-    try store.store(token: expired, for: server.url)
-    let session = SAPURLSession.observed(
-      by: OAuth2Observer(authenticator: page, tokenStore: store, backend: server.url))
+    let (page, store, session) = try Self.renewing(at: server.url)
 
     async let waiting = session.get(server.url("/a"))
     try await page.isRefreshing.wait()
@@ -189,11 +194,7 @@ struct LateAnswerTests {
   /// Another process deletes the stored token, because the user signs out there.
   @Test func aTokenThatWasDeletedDuringItsRenewalIsNotStoredAgain() async throws {
     let server = try LoopbackServer { _ in .text("in") }
-    let (page, store) = (LoginPage(), OAuth2TokenStorage())
-    let expired = OAuth2Token(accessToken: "old", tokenType: "Bearer", expiryDate: .distantPast, refreshToken: "r")
-    try store.store(token: expired, for: server.url)
-    let session = SAPURLSession.observed(
-      by: OAuth2Observer(authenticator: page, tokenStore: store, backend: server.url))
+    let (page, store, session) = try Self.renewing(at: server.url)
 
     async let waiting = session.get(server.url("/a"))
     try await page.isRefreshing.wait()

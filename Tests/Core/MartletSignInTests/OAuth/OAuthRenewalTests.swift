@@ -56,7 +56,7 @@ struct OAuthRenewalTests {
   func renewalThatIsNotDecidedLeadsToNoLogin(_ status: HTTPStatus, _ isTransient: Bool) async throws {
     for reply in [Reply.text("sorry", status: status), .json(#"{"error":"temporarily_unavailable"}"#, status: status)] {
       let (results, grants) = try await requests(renewal: reply) {
-        Issue.record("nobody has to log in")
+        Issue.record("no login is needed")
         return .text("", status: .badRequest)
       }
       let error = #expect(throws: HTTPError.self) { try results[0].get() }

@@ -15,7 +15,7 @@ enum DefaultOptions {
     guard let file = surroundings.configuration?.appending(component: "config.json"),
       FileManager.default.fileExists(atPath: file.path)
     else { return [] }
-    guard let data = try? Data(contentsOf: file), let content = try? JSONDecoder().decode(File.self, from: data) else {
+    guard let content = try? JSONDecoder().decode(File.self, from: SpareDescriptors.contents(of: file)) else {
       throw UsageError(
         "'\(file.path)' has no list of options: write {\"default_options\": [\"--timeout=10\", \"--sorted\"]}")
     }

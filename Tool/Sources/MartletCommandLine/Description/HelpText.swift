@@ -27,7 +27,7 @@ enum HelpText {
     return text
   }
 
-  /// What is true of all options.
+  /// The rule for all options.
   static let optionRule = "--no-NAME undoes an earlier --NAME, for every option."
 
   static var exitCodes: String { columns(ExitCode.allCases.map { ("\($0.rawValue)", $0.meaning) }, width: 6) }

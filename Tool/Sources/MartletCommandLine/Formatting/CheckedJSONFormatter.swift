@@ -1,6 +1,6 @@
 import MartletSemantics
 
-/// Indents a body that is valid JSON, and leaves any other as it is: a reader must see what is wrong with it.
+/// Indents a body that is valid JSON, and leaves any other as it is, so that its faults stay visible.
 ///
 /// It holds each outermost object or array until that is complete, and then formats it, so that a stream of them is
 /// shown as it arrives. After the first fault nothing is indented. Values of more than 16 MiB are not checked: they are

@@ -70,7 +70,7 @@ package final class LogUpload: LogHandler, Sendable {
 
   private func upload(_ part: [URL], to url: URL, with session: SAPURLSession) async throws {
     let lines: Data
-    do { lines = try part.reduce(into: Data()) { $0 += try Data(contentsOf: $1) } } catch {
+    do { lines = try part.reduce(into: Data()) { $0 += try SpareDescriptors.contents(of: $1) } } catch {
       throw SAPcpmsLogUploaderError.internalError(error: error)
     }
     var request = URLRequest(url: url)

@@ -83,30 +83,6 @@ extension CookieJar {
 
 // MARK: - Sign-outs
 
-/// When work for a user began, in the order of calls and sign-outs. Whatever stores something of the user needs it, and
-/// refuses it after a sign-out.
-package struct Beginning: Sendable {
-  /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
-  package let position: UInt64
-  /// The sign-outs that all processes knew then; nil if they are not known.
-  package let signOuts: SharedSignOuts?
-
-  package init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
-    (self.position, self.signOuts) = (position, signOuts)
-  }
-
-  /// The beginning of work that begins now, outside a call.
-  package static var now: Beginning { Beginning(Call.lastPosition) }
-}
-
-extension SignOutMark {
-  /// Whether there was a sign-out since the work began.
-  package func isAfter(_ beginning: Beginning) -> Bool { isAfter(beginning.position) }
-
-  /// - Throws: ``HTTPError/signedOut`` if there was a sign-out since the work began.
-  package func check(_ beginning: Beginning) throws(HTTPError) { try check(beginning.position) }
-}
-
 extension CookieJar {
   /// The group of the partition in a store that several processes share.
   var group: Int {

@@ -74,7 +74,8 @@ struct CookieTransport: Transport, DeadlineAware {
     let (jar, context) = (jar(for: request), Self.context(of: request))
     await jar.noteSignOuts(in: call)
     guard !request.fields.contains(.cookie) else { return nil }
-    if let line = jar.immediateLine(for: request, in: context) { return usable(line, in: call) }
+    // Of a jar that no other process shares, the immediate line is known to be missing.
+    if jar.shared != nil, let line = jar.immediateLine(for: request, in: context) { return usable(line, in: call) }
     do { return usable(try await jar.line(for: request, in: context), in: call) } catch {
       call.emit(.note("the cookie store failed: \(error)"))
       return nil

@@ -46,7 +46,7 @@ package struct FileReplacement: Sendable {
     try replacement.take(file.path, descriptor)
   }
 
-  /// The permissions with which the new file begins, so that no other users can read it than the replaced one.
+  /// The permissions with which the new file begins, so that only users who can read the replaced file can read it.
   var initialMode: mode_t { access == .standard ? FileStatus.named(url.path)?.permissions ?? 0o666 : 0o600 }
 
   /// Puts a complete file, which is open, in the place.

@@ -29,6 +29,45 @@ package final class SignOutMark: Sendable {
   }
 }
 
+/// The sign-outs that a store of several processes has recorded for a group of partitions. Each of them changes the
+/// value, and so does a new file in place of the old one.
+package struct SharedSignOuts: Sendable, Hashable {
+  /// Changed when all cookies are removed.
+  package var ofAll: Int64
+  /// Changed when the cookies of a partition in the group are removed.
+  package var ofGroup: Int64
+
+  package init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
+
+  /// The number of groups. A sign-out of one partition also refuses the cookies that others of its group are about to
+  /// receive in other processes, so there are many; but their number is bounded, and does not tell the partition.
+  package static let groupCount = 256
+}
+
+/// When work for a user began, in the order of calls and sign-outs. Whatever stores something of the user needs it, and
+/// refuses it after a sign-out.
+package struct Beginning: Sendable {
+  /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
+  package let position: UInt64
+  /// The sign-outs that all processes knew then; nil if they are not known.
+  package let signOuts: SharedSignOuts?
+
+  package init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
+    (self.position, self.signOuts) = (position, signOuts)
+  }
+
+  /// The beginning of work that begins now, outside a call.
+  package static var now: Beginning { Beginning(Call.lastPosition) }
+}
+
+extension SignOutMark {
+  /// Whether there was a sign-out since the work began.
+  package func isAfter(_ beginning: Beginning) -> Bool { isAfter(beginning.position) }
+
+  /// - Throws: ``HTTPError/signedOut`` if there was a sign-out since the work began.
+  package func check(_ beginning: Beginning) throws(HTTPError) { try check(beginning.position) }
+}
+
 extension HTTPError {
   /// The error of a request that began before the sign-out.
   package static var signedOut: HTTPError {

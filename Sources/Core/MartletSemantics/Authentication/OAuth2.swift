@@ -246,10 +246,13 @@ package struct TokenAnswer: Sendable, Decodable {
   /// Whether a token of this type requires a proof with each request: DPoP (RFC 9449), or MAC.
   package static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
 
+  /// The types of tokens that are sent as `Bearer`: this one, and those with which Slack says for whom they are.
+  private static let bearerTypes: Set<String> = ["bearer", "bot", "user"]
+
   /// The reason why the token cannot be used; nil if it can. A client must not use a token whose type it does not
   /// understand (RFC 6749 §7.1).
   package var objection: String? {
-    guard !ASCII.equalIgnoringCase(tokenType, "Bearer") else { return nil }
+    guard !Self.bearerTypes.contains(ASCII.lowercased(tokenType)) else { return nil }
     return
       "the token has the type '\(tokenType.printable(upTo: 100))', and only Bearer tokens can be sent (RFC 6749 §7.1)"
   }
@@ -287,11 +290,12 @@ package struct TokenRefusal: Sendable, Hashable {
 
   /// Reads a response's body; nil if it is no error response.
   ///
-  /// The member `error` makes it one, whatever the status: GitHub refuses with 200. Facebook's is an object. Without
-  /// it, the `message` of an error status is the code (Twitch); a success may have a message, too (Azure).
+  /// The member `error` makes it one, whatever the status: GitHub refuses with 200. Facebook's is an object, and Okta
+  /// calls it `errorCode`. Without it, the `message` of an error status is the code (Twitch); a success may have a
+  /// message, too (Azure).
   package init?(_ status: HTTPStatus, _ body: Data) {
     guard let members = try? JSONDecoder().decode(RefusalMembers.self, from: body) else { return nil }
-    guard let code = members.code ?? (status.isSuccessful ? nil : members.message) else { return nil }
+    guard let code = members.code ?? (status.isSuccessful ? nil : members.otherCode) else { return nil }
     self.init(code: code, description: members.description ?? members.message, uri: members.uri)
   }
 
@@ -308,9 +312,11 @@ private struct RefusalMembers: Decodable {
   let description: String?
   let uri: String?
   let message: String?
+  /// The code of an error status without `error`.
+  let otherCode: String?
 
   private enum Key: String, CodingKey {
-    case error, type, message
+    case error, type, message, errorCode, errorSummary
     case description = "error_description"
     case uri = "error_uri"
   }
@@ -321,7 +327,10 @@ private struct RefusalMembers: Decodable {
     code = Self.text(.error, of: members) ?? inner.map { Self.text(.type, of: $0) ?? "error" }
     description = Self.text(.description, of: members)
     uri = Self.text(.uri, of: members)
-    message = Self.text(.message, of: members) ?? inner.flatMap { Self.text(.message, of: $0) }
+    message =
+      Self.text(.message, of: members) ?? inner.flatMap { Self.text(.message, of: $0) }
+      ?? Self.text(.errorSummary, of: members)
+    otherCode = Self.text(.errorCode, of: members) ?? message
   }
 
   private static func text(_ key: Key, of members: KeyedDecodingContainer<Key>) -> String? {

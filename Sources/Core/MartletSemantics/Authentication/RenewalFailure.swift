@@ -25,7 +25,9 @@ package enum RenewalFailure: Sendable, Hashable {
     if status.isServerError || Self.temporaryStatuses.contains(status) || code.map(Self.temporaryCodes.contains) == true
     {
       self = .temporary
-    } else if code.map(Self.clientCodes.contains) == true {
+    } else if code.map(Self.clientCodes.contains) == true
+      || status == .unauthorized && code.map(Self.clientCodesOf401.contains) == true
+    {
       self = .unusable
     } else if code == "invalid_grant" || status.isSuccessful && code != nil || Self.refusals.contains(status) {
       self = .refused
@@ -40,13 +42,21 @@ package enum RenewalFailure: Sendable, Hashable {
   private static let temporaryStatuses: Set<HTTPStatus> = [
     .requestTimeout, .tooManyRequests, .proxyAuthenticationRequired, .misdirectedRequest, .tooEarly,
   ]
-  /// RFC 6749 §4.1.2.1, and RFC 8628 §3.5.
-  private static let temporaryCodes: Set<String> = ["temporarily_unavailable", "server_error", "slow_down"]
-  /// The client's own identifier or secret is wrong (RFC 6749 §5.2); the second one is GitHub's name for that.
+  /// RFC 6749 §4.1.2.1, RFC 8628 §3.5; and the names that Slack and Salesforce have for them.
+  private static let temporaryCodes: Set<String> = [
+    "temporarily_unavailable", "server_error", "slow_down", "internal_error", "fatal_error", "unknown_error",
+  ]
+  /// The client's own identifier or secret is wrong (RFC 6749 §5.2), also as GitHub, Slack and Twitch say it.
   ///
   /// The other codes are refusals: the server does not renew this login, and a login uses another grant. Some servers
   /// answer an expired refresh token with `invalid_request`, `unauthorized_client` or a code of their own.
-  private static let clientCodes: Set<String> = ["invalid_client", "incorrect_client_credentials"]
+  private static let clientCodes: Set<String> = [
+    "invalid_client", "incorrect_client_credentials", "bad_client_secret", "invalid_client_id", "invalid client",
+    "invalid client secret",
+  ]
+  /// What Keycloak, Auth0 and UAA say of a client that has not proved who it is. With 400 and 403, these codes are
+  /// about the login.
+  private static let clientCodesOf401: Set<String> = ["unauthorized_client", "access_denied", "unauthorized"]
   /// The statuses of a refusal: 400 and 401 (RFC 6749 §5.2), and those that services use in their place.
   private static let refusals: Set<HTTPStatus> = [
     .badRequest, .unauthorized, .forbidden, .gone, .unprocessableContent,

@@ -2,8 +2,8 @@ import FoundationEssentials
 import MartletSemantics
 import Testing
 
-/// What the token endpoints of well-known providers answer, as their public documentation shows it. Values are
-/// shortened; each row names the provider and the document.
+/// What the token endpoints of well-known providers answer. Values are shortened. Each row names the provider and the
+/// public document that shows the answer; "observed" are answers that public bug reports, captures and clients show.
 @Suite struct ProviderAnswersTests {
   struct Token: CustomTestStringConvertible, Sendable {
     let testDescription: String
@@ -91,8 +91,24 @@ import Testing
       body: """
         {"access_token":"NgCX","token_type":"Bearer","scope":"user-read-private","expires_in":3600,"refresh_token":"Ng"}
         """, seconds: 3600, scopes: ["user-read-private"]),
+    Token(
+      testDescription: "Slack, observed",
+      body: """
+        {"ok":true,"access_token":"xoxb-1","token_type":"bot","scope":"commands,incoming-webhook","expires_in":43200,
+         "refresh_token":"xoxe-1"}
+        """, seconds: 43_200, scopes: ["commands", "incoming-webhook"]),
+    Token(
+      testDescription: "Twitch, Refreshing Access Tokens",
+      body:
+        #"{"access_token":"1ssj","refresh_token":"eyJf","scope":"channel:read:subscriptions","token_type":"bearer"}"#,
+      scopes: ["channel:read:subscriptions"]),
+    Token(
+      testDescription: "GitHub Enterprise Server 3.0, Refreshing user access tokens",
+      body: #"{"access_token":"ghu_16","expires_in":"28800","refresh_token":"ghr_1","scope":"","token_type":"bearer"}"#,
+      seconds: 28_800, scopes: []),
   ]
 
+  /// All of them are sent as Bearer tokens.
   @Test(arguments: tokens) func tokenOfAProviderIsRead(_ row: Token) throws {
     #expect(TokenRefusal(.ok, Data(row.body.utf8)) == nil)
     let answer = try JSONDecoder().decode(TokenAnswer.self, from: Data(row.body.utf8))
@@ -112,11 +128,11 @@ import Testing
 
   static let failures = [
     Failure(
-      testDescription: "GitHub, Troubleshooting OAuth app access token request errors", status: 200,
+      testDescription: "GitHub, observed", status: 200,
       body: #"{"error":"bad_refresh_token","error_description":"The refresh token passed is incorrect or expired."}"#,
       code: "bad_refresh_token", meaning: .refused),
     Failure(
-      testDescription: "GitHub, the same document: a wrong secret", status: 200,
+      testDescription: "GitHub, Troubleshooting OAuth app access token request errors", status: 200,
       body: #"{"error":"incorrect_client_credentials","error_description":"The client_id and/or client_secret …"}"#,
       code: "incorrect_client_credentials", meaning: .unusable),
     Failure(
@@ -129,7 +145,7 @@ import Testing
         #"{"error":"interaction_required","error_description":"AADSTS50079: …","error_codes":[50079],"trace_id":"1"}"#,
       code: "interaction_required", meaning: .refused),
     Failure(
-      testDescription: "Microsoft identity platform, the same document: a busy server", status: 503,
+      testDescription: "Microsoft identity platform, observed: a busy server", status: 429,
       body: #"{"error":"temporarily_unavailable","error_description":"AADSTS90055: …","error_codes":[90055]}"#,
       code: "temporarily_unavailable", meaning: .temporary),
     Failure(
@@ -137,7 +153,7 @@ import Testing
       body: #"{"error":"invalid_grant","error_description":"Unknown or invalid refresh token."}"#,
       code: "invalid_grant", meaning: .refused),
     Failure(
-      testDescription: "Auth0, Rate Limits", status: 429,
+      testDescription: "Auth0, observed: a rate limit", status: 429,
       body: #"{"error":"too_many_requests","error_description":"Global limit has been reached"}"#,
       code: "too_many_requests", meaning: .temporary),
     Failure(
@@ -153,28 +169,64 @@ import Testing
       code: "invalid_token", meaning: .refused),
     Failure(
       testDescription: "Atlassian, OAuth 2.0 (3LO) apps", status: 403,
+      body: #"{"error":"invalid_grant","error_description":"Unknown or invalid refresh token."}"#,
+      code: "invalid_grant", meaning: .refused),
+    Failure(
+      testDescription: "Atlassian, observed", status: 403,
       body: #"{"error":"unauthorized_client","error_description":"refresh_token is invalid"}"#,
       code: "unauthorized_client", meaning: .refused),
     Failure(
-      testDescription: "Slack, Using token rotation", status: 200,
+      testDescription: "Slack, observed", status: 200,
       body: #"{"ok":false,"error":"invalid_refresh_token"}"#,
       code: "invalid_refresh_token", meaning: .refused),
     Failure(
-      testDescription: "HubSpot, OAuth tokens", status: 400,
-      body: #"{"status":"BAD_REFRESH_TOKEN","message":"missing or unknown refresh token","correlationId":"1"}"#,
+      testDescription: "HubSpot, observed", status: 400,
+      body: #"{"status":"BAD_REFRESH_TOKEN","message":"missing or unknown refresh token"}"#,
       code: "missing or unknown refresh token", meaning: .refused),
     Failure(
       testDescription: "Okta, Error codes", status: 429,
-      body: #"{"errorCode":"E0000047","message":"API call exceeded rate limit due to too many requests."}"#,
-      code: "API call exceeded rate limit due to too many requests.", meaning: .temporary),
+      body: #"{"errorCode":"E0000047","errorSummary":"API call exceeded rate limit","errorLink":"E0000047"}"#,
+      code: "E0000047", meaning: .temporary),
     Failure(
-      testDescription: "Facebook, Manually Build a Login Flow", status: 400,
+      testDescription: "Facebook, Graph API: Handling Errors", status: 400,
       body: #"{"error":{"message":"Invalid verification code format.","type":"OAuthException","code":100}}"#,
       code: "OAuthException", meaning: .refused),
     Failure(
-      testDescription: "Spotify, Refreshing tokens", status: 400,
-      body: #"{"error":"invalid_grant","error_description":"Refresh token revoked"}"#, code: "invalid_grant",
-      meaning: .refused),
+      testDescription: "Spotify, news of 2016-07-25", status: 400, body: #"{"error":"invalid_grant"}"#,
+      code: "invalid_grant", meaning: .refused),
+    Failure(
+      testDescription: "Twitch, observed", status: 400, body: #"{"status":400,"message":"Invalid refresh token"}"#,
+      code: "Invalid refresh token", meaning: .refused),
+    Failure(
+      testDescription: "Twitch, observed: a wrong secret", status: 403,
+      body: #"{"status":403,"message":"invalid client secret"}"#, code: "invalid client secret", meaning: .unusable),
+    Failure(
+      testDescription: "Keycloak, ClientIdAndSecretAuthenticator: a wrong secret", status: 401,
+      body: #"{"error":"unauthorized_client","error_description":"Invalid client or Invalid client credentials"}"#,
+      code: "unauthorized_client", meaning: .unusable),
+    Failure(
+      testDescription: "Auth0, observed: a wrong secret", status: 401,
+      body: #"{"error":"access_denied","error_description":"Unauthorized"}"#, code: "access_denied",
+      meaning: .unusable),
+    Failure(
+      testDescription: "Cloud Foundry UAA (SAP XSUAA), observed: a wrong secret", status: 401,
+      body: #"{"error":"unauthorized","error_description":"Bad credentials"}"#, code: "unauthorized",
+      meaning: .unusable),
+    Failure(
+      testDescription: "Slack, observed: a wrong secret", status: 200,
+      body: #"{"ok":false,"error":"bad_client_secret"}"#,
+      code: "bad_client_secret", meaning: .unusable),
+    Failure(
+      testDescription: "Slack, observed: an outage", status: 200, body: #"{"ok":false,"error":"internal_error"}"#,
+      code: "internal_error", meaning: .temporary),
+    Failure(
+      testDescription: "Okta, observed: an unknown client", status: 401,
+      body: #"{"errorCode":"invalid_client","errorSummary":"Invalid value for 'client_id' parameter."}"#,
+      code: "invalid_client", meaning: .unusable),
+    Failure(
+      testDescription: "Salesforce, observed: an outage", status: 400,
+      body: #"{"error":"unknown_error","error_description":"retry your request"}"#, code: "unknown_error",
+      meaning: .temporary),
   ]
 
   @Test(arguments: failures) func failureOfAProviderIsUnderstood(_ row: Failure) throws {

@@ -24,19 +24,33 @@ extension URLSessionConfiguration {
 /// A mark in the replaced cache, which is on disk, shows at the next start whether it was emptied before the first
 /// session was made. An app that keeps the replaced instance and calls its methods does not reach the sessions.
 private enum SharedURLCaches {
-  private static let known = Mutex<[(replaced: URLCache, cache: SAPURLCache)]>([])
+  private struct Known {
+    private var caches: [(replaced: URLCache, cache: SAPURLCache)] = []
+
+    func cache(for urlCache: URLCache) -> SAPURLCache? { caches.first { $0.replaced === urlCache }?.cache }
+
+    mutating func append(_ cache: (replaced: URLCache, cache: SAPURLCache)) { caches.append(cache) }
+  }
+
+  private static let known = Mutex(Known())
 
   /// Returns the cache for `URLCache.shared`, now or when a configuration was made; nil for another `URLCache`.
+  ///
+  /// The app's cache may be of a class of its own, so its methods are called while the lock is free. If several
+  /// sessions come first at once, each prepares a cache, and all use the one that is known first.
   static func cache(for urlCache: URLCache) -> SAPURLCache? {
-    known.withLock { known in
-      if let (_, cache) = known.first(where: { $0.replaced === urlCache }) { return cache }
-      guard urlCache === URLCache.shared else { return nil }
-      let cache = SAPURLCache(urlCache.engineCache(isShared: true), inPlaceOf: urlCache)
-      if !urlCache.hasMark {
-        if ProgramMark.cache.isSet { cache.removal.remove(.all, from: cache.cache) }
-        urlCache.setMark()
-        if urlCache.hasMark { ProgramMark.cache.set() }
-      }
+    // In this order: the shared cache is known before it is replaced.
+    let isShared = urlCache === URLCache.shared
+    if let cache = known.withLock({ $0.cache(for: urlCache) }) { return cache }
+    guard isShared else { return nil }
+    let cache = SAPURLCache(urlCache.engineCache(isShared: true), inPlaceOf: urlCache)
+    if !urlCache.hasMark {
+      if ProgramMark.cache.isSet { cache.removal.remove(.all, from: cache.cache) }
+      urlCache.setMark()
+      if urlCache.hasMark { ProgramMark.cache.set() }
+    }
+    return known.withLock { known in
+      if let earlier = known.cache(for: urlCache) { return earlier }
       known.append((urlCache, cache))
       URLCache.shared = cache
       return cache

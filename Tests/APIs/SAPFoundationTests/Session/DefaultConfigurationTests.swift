@@ -5,6 +5,7 @@ import MartletSemantics
 import MartletTesting
 import SAPFoundation
 import SAPFoundationTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -247,5 +248,35 @@ struct DefaultConfigurationTests {
 
     #expect(await SAPURLSession(configuration: configuration).get(server.url("/show")).text == "none")
     #expect(server.requests.count == 2)
+  }
+
+  /// An app's own class may log its calls through a session, or ask for one on another thread and wait.
+  @Test func anAppsOwnSharedCacheMayUseASessionWhenItIsAsked() async throws {
+    let before = URLCache.shared
+    defer { URLCache.shared = before }
+    let own = AskingCache()
+    URLCache.shared = own
+    let (server, configuration) = (try server(), URLSessionConfiguration.default)
+
+    for _ in 0..<2 { _ = await SAPURLSession(configuration: configuration).get(server.url("/show")) }
+
+    #expect(own.session.value?.configuration.urlCache is SAPURLCache)
+    #expect(server.requests.count == 1)
+  }
+}
+
+/// A cache of an app that makes a session when it is asked for the first time.
+private final class AskingCache: URLCache, @unchecked Sendable {
+  let session = Shared<SAPURLSession?>(nil)
+  private let isAsked = Atomic(false)
+
+  init() { super.init(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil) }
+
+  override func cachedResponse(for request: URLRequest) -> CachedURLResponse? {
+    if !isAsked.exchange(true, ordering: .relaxed) {
+      let made = SAPURLSession(configuration: .default)
+      session.change { $0 = made }
+    }
+    return super.cachedResponse(for: request)
   }
 }

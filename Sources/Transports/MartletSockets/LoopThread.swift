@@ -37,6 +37,8 @@ final class LoopThread: Sendable {
   let jobs = JobQueue<TransportState>(wakeUp: EventLoop.makeWakeUp())
   let loan = LoopLoan<TransportState>()
   let resumed = ResumedJobs()
+  /// Passes what a call's tasks ask for to the loop, unless the exchange has ended there.
+  let command: @Sendable (Exchange.Command, Exchange) -> Void
   /// The number of the transport among those that can give up idle connections.
   private let idleConnections: Int
 
@@ -45,6 +47,7 @@ final class LoopThread: Sendable {
     _ configuration: ConnectionConfiguration, _ options: ConnectionOptions, _ security: ConnectionSecurity,
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
+    command = { [jobs] command, exchange in jobs.submit { $0.obey(command, of: exchange) } }
     let parts = TransportState.SharedParts(
       jobs: jobs, loan: loan, resumed: resumed, servers: servers, authentications: authentications)
     let transport = try TransportState(configuration, options, security, parts)

@@ -192,7 +192,7 @@ extension SocketTransport {
 
   /// A request that was submitted.
   private struct Begun {
-    let source: TransferBody
+    let source: ResponseReader
     /// The connection's bytes after an upgrade; nil if the request asks for none.
     let stream: UpgradedStream?
     /// The proxy that forwards the request; nil if there is none.
@@ -269,15 +269,14 @@ extension SocketTransport {
       let isWritten = !destination.key.mayMultiplex || thread.servers.choosingHTTP1.contains(destination.origin)
       let head = try HTTP1RequestHead(
         request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
+      let message = Exchange.Message(
+        request: request, head: head, http2Head: try http2Head(of: request, to: destination, head))
       let exchange = Exchange(
-        request, to: destination, heads: (head, try http2Head(of: request, to: destination, head)), body: body,
-        settings: settings(of: request, head, in: call))
+        message, body: body, to: destination, settings: settings(of: request, head, in: call), send: thread.command)
       // Before the request is sent, so that the connection is closed if the request ends otherwise.
       let stream = exchange.upgrade.map { UpgradedStream($0, on: thread) }
       thread.start(exchange)  // before the request's body can fail
-      let source = TransferBody(
-        of: LoopTransferControl(exchange: exchange, jobs: thread.jobs), on: thread, sending: exchange.upload,
-        from: body, in: call)
+      let source = ResponseReader(of: exchange, on: thread, sending: body, in: call)
       return Begun(source: source, stream: stream, proxy: proxy)
     } catch {
       body?.source.cancel()

@@ -154,7 +154,7 @@ extension ConnectionOpening {
       }
       let tunnel = try Tunnel(
         to: key.origin, by: key.route, at: originAddresses,
-        userAgent: transport.pool.transfers(waitingFor: key).first?.exchange.request.fields[.userAgent])
+        userAgent: transport.pool.transfers(waitingFor: key).first?.exchange.message.request.fields[.userAgent])
       if let tunnel { try begin(tunnel) } else { reachedOrigin() }
     } catch { fail(error) }
   }

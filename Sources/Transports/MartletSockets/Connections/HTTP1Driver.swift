@@ -42,7 +42,9 @@ extension HTTP1Driver {
   func start(_ transfer: Transfer) {
     let exchange = transfer.exchange
     let head: HTTP1RequestHead
-    do throws(HTTPError) { head = try exchange.head.written(for: exchange.request, to: exchange.origin) } catch {
+    do throws(HTTPError) {
+      head = try exchange.message.head.written(for: exchange.message.request, to: exchange.origin)
+    } catch {
       transfer.fail(error)
       return connection.becomeIdle()
     }
@@ -57,11 +59,11 @@ extension HTTP1Driver {
     }
     self.transfer = transfer
     parser = HTTP1ResponseParser(
-      answering: exchange.request.method, allowsUpgrade: exchange.request.fields.contains(.upgrade),
+      answering: exchange.message.request.method, allowsUpgrade: exchange.message.request.fields.contains(.upgrade),
       headLimit: exchange.settings.headerBytes)
     outgoing.append(head.bytes)
     transfer.wrote(head.bytes)
-    hasMoreBody = exchange.upload.hasBody
+    hasMoreBody = exchange.hasBody
     send()
   }
 
@@ -96,7 +98,7 @@ extension HTTP1Driver {
   /// Returns whether the source may have more.
   private func collect(for transfer: Transfer) -> Bool {
     while hasMoreBody, chunk.isSent, outgoing.count <= Self.copiedChunk {
-      let isChunked = transfer.exchange.head.framing == .unknownLength
+      let isChunked = transfer.exchange.message.head.framing == .unknownLength
       if isChunked, !chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
       chunk = UploadChunk()
       switch transfer.nextChunk() {
@@ -112,7 +114,7 @@ extension HTTP1Driver {
           data.withUnsafeBytes { isChunked ? ChunkedWriter.append($0, to: &outgoing) : outgoing.append($0) }
           transfer.noteSent(data.count)
         }
-        if !isChunked, transfer.upload.isTaken { hasMoreBody = false }
+        if !isChunked, transfer.hasTakenBody { hasMoreBody = false }
       }
     }
     return hasMoreBody
@@ -158,7 +160,7 @@ extension HTTP1Driver {
     hasMoreBody = false
     chunk = UploadChunk()
     if !outgoing.isEmpty { outgoing = SendBuffer() }
-    transfer?.upload.stop()
+    transfer?.stopUpload()
   }
 }
 

@@ -73,7 +73,7 @@ extension HTTP2Driver {
   }
 
   private func submit(_ transfer: Transfer) {
-    guard let head = transfer.exchange.http2Head else {
+    guard let head = transfer.exchange.message.http2Head else {
       let message = "\(connection.peer): the request was not prepared for HTTP/2"
       return reject(transfer, HTTPError(.other, message, phase: .sending))
     }

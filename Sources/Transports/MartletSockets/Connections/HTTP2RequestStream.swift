@@ -36,7 +36,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
         return driver.refuse(self, "it answered with the status \(status)")
       }
     }
-    let hasBody = BodyFraming.hasBody(status: status, answering: transfer.exchange.request.method)
+    let hasBody = BodyFraming.hasBody(status: status, answering: transfer.exchange.message.request.method)
     transfer.receive(head: head, length: hasBody ? contentLength : 0)
   }
 
@@ -79,7 +79,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
       if copied > 0 { transfer.noteSent(copied) }
       count += copied
       guard chunk.isSent else { continue }
-      if transfer.upload.isTaken { return .end(count) }
+      if transfer.hasTakenBody { return .end(count) }
       switch transfer.nextChunk() {
       case .chunk(let data): chunk = UploadChunk(data)
       case .nothingYet: return count > 0 ? .bytes(count) : .later

@@ -12,7 +12,7 @@ extension TransportState {
     let exchange = transfer.exchange
     let origin = exchange.origin
     let key = usableKey(exchange.destination.key, of: origin)
-    guard key.versions == .http1, exchange.http2Head != nil, !transfer.failures.requireNewConnection,
+    guard key.versions == .http1, exchange.message.http2Head != nil, !transfer.failures.requireNewConnection,
       !servers.refusingHTTP2WebSockets.contains(origin), !servers.requiringHTTP1.contains(origin),
       !servers.choosingHTTP1.contains(origin)
     else { return key }

@@ -187,8 +187,8 @@ extension TransportState {
     let kind = transfer.timing.reusedConnection ? "reused" : "new"
     let reason = "the \(kind) connection ended before any byte of a response"
     pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
-    guard !transfer.failures.requireNewConnection, transfer.exchange.request.replacesStaleConnection,
-      transfer.upload.canBeginAgain
+    guard !transfer.failures.requireNewConnection, transfer.exchange.message.request.replacesStaleConnection,
+      transfer.canBeginAgain
     else {
       if var error, !transfer.timing.reusedConnection {
         error.delivery = .unknown
@@ -214,6 +214,17 @@ extension TransportState {
     guard isClosing, failure.cause == .refused, transfer.mayBeReplaced else { return transfer.fail(failure.error) }
     transfer.note("sent again on another connection: the one it went over is being closed, and has not processed it")
     sendAgain(transfer, because: .refused)
+  }
+
+  /// Does what a call's task asks for, unless the exchange has ended.
+  func obey(_ command: Exchange.Command, of exchange: Exchange) {
+    guard let transfer = exchange.transfer.get(on: loop) else { return }
+    switch command {
+    case .resumeReading: transfer.resumeReading()
+    case .continueUpload: transfer.connection?.driver?.continueUpload(of: transfer)
+    case .cancel: transfer.cancel()
+    case .fail(let error): end(transfer, with: error)
+    }
   }
 
   /// Moves a transfer to another connection, because its own connection could not send any part of the request.

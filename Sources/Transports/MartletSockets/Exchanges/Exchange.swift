@@ -4,19 +4,28 @@ import Glibc
 import MartletSemantics
 import Synchronization
 
-/// One request in progress: the state that the sending task and the loop's thread share.
+/// One request in progress: what the call's tasks and the loop's thread share.
 final class Exchange: Sendable {
-  let request: HTTPRequest
+  /// What the call's tasks ask of the loop's thread. They may ask at any time, even after the exchange has ended.
+  enum Command: Sendable {
+    /// Read on: the reader has taken bytes and wants more of the response.
+    case resumeReading
+    /// Send on: there are more bytes of the request's body, or its end.
+    case continueUpload
+    /// Cancel: the reader has stopped.
+    case cancel
+    /// Fail: the request's body cannot be read.
+    case fail(HTTPError)
+  }
+
+  let message: Message
   let destination: Destination
-  /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection writes
-  /// it when needed.
-  let head: HTTP1RequestHead
-  /// The head for HTTP/2; nil if the connection cannot speak HTTP/2.
-  let http2Head: HTTP2RequestHead?
-  let signals: SignalQueue<TransferSignal>
-  let upload: Upload
+  let signals: SignalQueue<ResponseSignal>
   /// The number of bytes of the request's body; nil if it is not known.
   let bodyLength: Int64?
+  let hasBody: Bool
+  /// The bytes of the request's body, which a task reads while they are sent; nil if they are in memory.
+  let upload: UploadQueue?
   let settings: Settings
   /// Carries the bytes of the connection after the server has changed the protocol; nil if the request does not ask for
   /// that.
@@ -25,6 +34,7 @@ final class Exchange: Sendable {
   let transfer = LoopBound<Transfer?>(nil)
   /// Whether the request may be sent. The reader and the loop's thread may decide at the same moment.
   private let sending = Atomic(Sending.undecided)
+  private let send: @Sendable (Command, Exchange) -> Void
 
   private enum Sending: UInt8, AtomicRepresentable {
     case undecided
@@ -32,6 +42,16 @@ final class Exchange: Sendable {
     case begun
     /// The reader stopped before.
     case prevented
+  }
+
+  /// A request as a connection sends it.
+  struct Message: Sendable {
+    let request: HTTPRequest
+    /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection
+    /// writes it when needed.
+    let head: HTTP1RequestHead
+    /// The head for HTTP/2; nil if the connection cannot speak HTTP/2.
+    let http2Head: HTTP2RequestHead?
   }
 
   /// The limits of a request, and what its call needs. Times are in nanoseconds; nil is no limit.
@@ -71,20 +91,54 @@ final class Exchange: Sendable {
     }
   }
 
+  /// - Parameters:
+  ///   - body: the body of the request, opened; nil if there is none.
+  ///   - send: passes a command to the loop's thread.
   init(
-    _ request: HTTPRequest, to destination: Destination, heads: (http1: HTTP1RequestHead, http2: HTTP2RequestHead?),
-    body: OpenBody?, settings: Settings
+    _ message: Message, body: OpenBody?, to destination: Destination, settings: Settings,
+    send: @escaping @Sendable (Command, Exchange) -> Void
   ) {
-    self.request = request
-    self.destination = destination
-    head = heads.http1
-    http2Head = heads.http2
+    (self.message, self.destination) = (message, destination)
     self.settings = settings
-    upgrade = request.asksForUpgrade ? Upgrade(readAhead: settings.readAhead) : nil
+    upgrade = message.request.asksForUpgrade ? Upgrade(readAhead: settings.readAhead) : nil
     signals = SignalQueue(highWater: max(Self.minimumReadAhead, settings.readAhead), clock: EventLoop.clock)
     bodyLength = body == nil ? 0 : body?.length
-    upload = Upload(body, of: request, waitsFor100: settings.expectation != nil)
+    hasBody = body != nil
+    upload =
+      body == nil || message.request.body.bytes != nil
+      ? nil : UploadQueue(waitsForDemand: settings.expectation != nil || !message.request.body.isReplayable)
+    self.send = send
   }
+
+  /// Called by the loop: takes the next part of the request's body.
+  ///
+  /// - Parameter taken: how many bytes were taken before, on this connection.
+  func nextPart(after taken: Int64) -> UploadQueue.Next {
+    if let upload { return upload.next() }
+    guard hasBody, taken == 0, let bytes = message.request.body.bytes else { return .end(trailers: [:]) }
+    return .chunk(bytes)
+  }
+
+  /// Starts the task that reads the request's body for the loop; nil if there is none, or its bytes are in memory.
+  func produceUpload(from body: OpenBody?) -> Task<Void, Never>? {
+    guard let body, let upload else { return nil }
+    return Task { [self] in
+      do {
+        guard await upload.demand() else { return body.source.cancel() }
+        while let chunk = try await body.source.next() {
+          guard await upload.push(chunk, wake: { ask(.continueUpload) }) else { return body.source.cancel() }
+        }
+        try Task.checkCancellation()  // A sequence that ended because its task was cancelled is no whole body.
+        if upload.end(trailers: body.source.trailers) { ask(.continueUpload) }
+      } catch {
+        body.source.cancel()
+        ask(.fail(HTTPError(whileSending: error)))
+      }
+    }
+  }
+
+  /// Asks the loop's thread for something.
+  func ask(_ command: Command) { send(command, self) }
 
   /// Notes that a connection begins to send the request. Returns false if its reader stopped before.
   func beginSending() -> Bool {
@@ -147,31 +201,6 @@ extension HTTPRequest {
   func isUpgraded(by head: ResponseHead) -> Bool {
     head.status == .switchingProtocols
       || head.status.isSuccessful && (method == .connect || head.version == .http2 && opensWebSocket)
-  }
-}
-
-/// How the tasks that read the response and produce the request's body reach the loop's transfer.
-struct LoopTransferControl: TransferControl {
-  let exchange: Exchange
-  let jobs: JobQueue<TransportState>
-
-  var signals: SignalQueue<TransferSignal> { exchange.signals }
-
-  func resumeReading() { onLoop { $0.resumeReading() } }
-
-  func continueUpload() { onLoop { $0.connection?.driver?.continueUpload(of: $0) } }
-
-  func preventSending() -> Bool { exchange.preventSending() }
-
-  func cancel() { onLoop { $0.cancel() } }
-
-  func fail(_ error: HTTPError) { onLoop { $0.transport.end($0, with: error) } }
-
-  /// Runs an action on the loop's thread, unless the exchange has ended.
-  private func onLoop(_ action: @escaping @Sendable (Transfer) -> Void) {
-    jobs.submit { [exchange] transport in
-      if let transfer = exchange.transfer.get(on: transport.loop) { action(transfer) }
-    }
   }
 }
 #endif

@@ -41,8 +41,27 @@ struct ConnectionFailures {
 }
 
 extension Transfer {
-  /// Returns the next part of the request's body; nothing yet while it is held.
-  func nextChunk() -> UploadQueue.Next { holdsBody ? .nothingYet : upload.next() }
+  /// Takes the next part of the request's body; nothing yet while it is held.
+  func nextChunk() -> UploadQueue.Next {
+    guard !holdsBody else { return .nothingYet }
+    let next = exchange.nextPart(after: upload.taken)
+    if case .chunk(let data) = next { upload.taken += Int64(data.count) }
+    return next
+  }
+
+  /// Whether all bytes of a body of known length were taken from their source, even if the source has not reported its
+  /// end. False if trailers follow.
+  var hasTakenBody: Bool { exchange.bodyLength == upload.taken && !exchange.message.request.body.hasTrailers }
+
+  /// Stops the source of the body: the server does not need it.
+  func stopUpload() {
+    guard let source = exchange.upload else { return }
+    source.close()
+    upload.isStopped = true
+  }
+
+  /// Whether the body can still be sent from its beginning.
+  var canBeginAgain: Bool { exchange.upload == nil || upload.taken == 0 && !upload.isStopped }
 
   /// Notes that bytes of the request's body were sent.
   func noteSent(_ count: Int) {
@@ -52,14 +71,14 @@ extension Transfer {
   }
 
   /// Whether the request may move to another connection after it was not sent on this one.
-  var mayGoElsewhere: Bool { upload.canBeginAgain && failures.unsent < Self.unsentLimit }
+  var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.unsentLimit }
 
   /// Whether it is also sent again at once after the server has reported that it did not process the request. That
   /// happens once in a call: a server that refuses again gets the request after a pause, for which the loop has the
   /// rules.
   var mayBeReplaced: Bool {
     exchange.settings.isFirstAttempt && failures.refused == 0 && mayGoElsewhere
-      && exchange.request.options.retryPolicy.replacesStaleConnections
+      && exchange.message.request.options.retryPolicy.replacesStaleConnections
   }
 
   private static let unsentLimit = 5

@@ -24,7 +24,7 @@ final class Transfer: HeapTimer {
   private(set) var isPaused = false
   var failures = ConnectionFailures()
   // SAFETY: as for `TransportState`.
-  @exclusivity(unchecked) var upload: RequestUpload
+  @exclusivity(unchecked) var upload = UploadProgress()
   /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
   private var hold: HeapTimer?
   /// Whether a 100 response has arrived.
@@ -55,7 +55,6 @@ final class Transfer: HeapTimer {
   init(_ exchange: Exchange, on transport: TransportState) {
     self.exchange = exchange
     key = exchange.destination.key
-    upload = RequestUpload(of: exchange)
     self.transport = transport
     lastActivity = transport.loop.now
     timing = TransferTiming(start: transport.loop.now)
@@ -118,7 +117,7 @@ extension Transfer {
     phase = .resolving
     timing = TransferTiming(start: timing.start)
     failures.add(cause)
-    upload.beginAgain()
+    (upload.taken, upload.sent) = (0, 0)
   }
 }
 
@@ -288,7 +287,7 @@ extension Transfer {
   /// Begins to discard the rest of the body. Returns false if its length is too large or unknown, or if the request has
   /// a body.
   private func startDiscarding() -> Bool {
-    guard hasHead, !exchange.upload.hasBody, let length = body.length, length - body.received <= Self.discardLimit
+    guard hasHead, !exchange.hasBody, let length = body.length, length - body.received <= Self.discardLimit
     else { return false }
     body.discarding = Self.discardLimit
     lastActivity = transport.loop.now
@@ -301,7 +300,7 @@ extension Transfer {
   /// The maximum number of bytes of an abandoned response that are still received.
   private static let discardLimit = 64 << 10
 
-  private func finish(_ last: consuming TransferSignal) {
+  private func finish(_ last: consuming ResponseSignal) {
     guard !isEnded else { return }
     isEnded = true
     transport.loop.set(self, to: .max)
@@ -310,7 +309,7 @@ extension Transfer {
     flushBuffer()
     flushHead()
     undelivered.last = last.measured(metrics)
-    if case .queue(let queue) = exchange.upload { queue.close() }
+    exchange.upload?.close()
     connection = nil
     transport.forget(self)
     markDirty()
@@ -367,7 +366,7 @@ extension Transfer {
     undelivered.signals.append(.sent(upload.sent))
   }
 
-  func add(_ signal: TransferSignal) {
+  func add(_ signal: ResponseSignal) {
     reportSent()
     undelivered.signals.append(signal)
     markDirty()

@@ -46,6 +46,17 @@ struct TransferTiming {
   }
 }
 
+/// How much of the request's body was sent.
+struct UploadProgress {
+  /// How many bytes were taken from their source.
+  var taken: Int64 = 0
+  var sent: Int64 = 0
+  /// How many of the sent bytes were reported to the call's listeners.
+  var reported: Int64 = 0
+  /// Whether the source was stopped, so that the request cannot be sent again.
+  var isStopped = false
+}
+
 /// How much of the response's body was received.
 struct BodyProgress {
   /// The length; nil if it is not known.
@@ -62,9 +73,9 @@ struct BodyProgress {
 struct UndeliveredSignals {
   /// The final head, while the rest of a small response may still be delivered with it.
   var head: [UInt8]?
-  var signals: [TransferSignal] = []
+  var signals: [ResponseSignal] = []
   /// How many bytes of the body the signals have.
   var bytes = 0
   /// The last signal, after the others.
-  var last: TransferSignal?
+  var last: ResponseSignal?
 }

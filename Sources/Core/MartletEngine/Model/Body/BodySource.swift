@@ -42,7 +42,7 @@ extension BodySource {
 }
 
 /// A body that may know that its reader has all of it, so that the reader need not ask for the end.
-protocol EndAwareBody: BodySource {
+package protocol EndAwareBody: BodySource {
   /// Whether the body is complete and no byte of it is left to read. False if that is not known yet.
   var hasNoRest: Bool { get }
 }
@@ -203,7 +203,7 @@ extension HTTPError {
 
   /// Wraps an error of a source that is read while the request is sent. The error is never ``isUnsent``, even if it
   /// is that of another request, which the source has sent.
-  init(whileSending error: any Error) {
+  package init(whileSending error: any Error) {
     self.init(wrapping: error)
     if isUnsent { phase = .sending }
   }

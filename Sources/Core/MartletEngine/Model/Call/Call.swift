@@ -80,7 +80,7 @@ public final class Call: Work {
   public var remainingTime: Duration? { activeDeadline?.remaining }
 
   /// The deadline; nil without one, and after the call's end.
-  var activeDeadline: Deadline? { hasDeadline ? root.deadline.withLock { $0 } : nil }
+  package var activeDeadline: Deadline? { hasDeadline ? root.deadline.withLock { $0 } : nil }
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.

@@ -67,7 +67,7 @@ package final class Deadline: Sendable {
 
   /// Adds a wait, which fails if it is not removed in time. After the deadline it fails at once, and the result is
   /// false.
-  func add(_ wait: any FailableWait) -> Bool {
+  package func add(_ wait: any FailableWait) -> Bool {
     guard waits.add(wait) else { return false }
     alarm.withLock { alarm in
       if alarm == nil { alarm = Alarm(at: limit, on: stopwatch) { [waits] in waits.expire() } }
@@ -76,7 +76,7 @@ package final class Deadline: Sendable {
   }
 
   /// Removes a wait that has ended.
-  func remove(_ wait: any FailableWait) { waits.remove(wait) }
+  package func remove(_ wait: any FailableWait) { waits.remove(wait) }
 
   /// The waits that the deadline ends. The alarm refers to this object and not to the deadline, whose release cancels
   /// the alarm.
@@ -125,12 +125,12 @@ package final class Deadline: Sendable {
 }
 
 /// A wait that an error can end.
-protocol FailableWait: AnyObject, Sendable {
+package protocol FailableWait: AnyObject, Sendable {
   func fail(_ error: HTTPError)
 }
 
 extension OneShot: FailableWait {
-  func fail(_ error: HTTPError) { answer(.failure(error)) }
+  package func fail(_ error: HTTPError) { answer(.failure(error)) }
 }
 
 /// A transport, a store or a body's source that can be awaited in the task of a call with a deadline. It either does

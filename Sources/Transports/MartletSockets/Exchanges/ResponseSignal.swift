@@ -1,7 +1,9 @@
-public import MartletSemantics
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
 
 /// The reports of a transport's loop thread to the task that reads a response, in order.
-@_spi(Transports) public enum TransferSignal: QueuedSignal {
+enum ResponseSignal: QueuedSignal {
   /// The raw lines of the written request's head. Only for calls whose listeners receive it.
   case written([UInt8])
   /// The raw lines of an informational response's head.
@@ -25,16 +27,16 @@ public import MartletSemantics
   case failed(HTTPError)
   /// A signal with the metrics up to that point. The head carries them in case the response is not read to its end; the
   /// end or the failure carries them again. Only for calls whose listeners receive metrics.
-  indirect case measured(TransferMetrics, TransferSignal)
+  indirect case measured(TransferMetrics, ResponseSignal)
 
   /// The signal with metrics, unless they are nil.
-  public consuming func measured(_ metrics: TransferMetrics?) -> Self {
+  consuming func measured(_ metrics: TransferMetrics?) -> Self {
     if let metrics { .measured(metrics, self) } else { self }
   }
 
   /// How many bytes the signal counts toward the reader's limit. Even a chunk of a few bytes occupies memory, so it
   /// counts as 256.
-  public var byteCount: Int {
+  var byteCount: Int {
     switch self {
     case .chunk(let data), .whole(_, let data, _): max(256, data.count)
     case .measured(_, let signal): signal.byteCount
@@ -43,7 +45,7 @@ public import MartletSemantics
   }
 
   /// Whether it is the end of a complete response.
-  public var isEnd: Bool {
+  var isEnd: Bool {
     switch self {
     case .end: true
     case .measured(_, let signal): signal.isEnd
@@ -52,7 +54,8 @@ public import MartletSemantics
   }
 
   /// Whether both are counts of sent bytes.
-  public func replaces(_ earlier: Self) -> Bool {
+  func replaces(_ earlier: Self) -> Bool {
     if case .sent = self, case .sent = earlier { true } else { false }
   }
 }
+#endif

@@ -1,11 +1,12 @@
 #if os(Linux)
+@_spi(Transports) import MartletEngine
 import Glibc
-public import MartletSemantics
+import MartletSemantics
 
 /// Collects the bytes of a response's body until they are delivered.
 ///
 /// Its memory either has room for the whole body or is a chunk. It belongs to one thread.
-@_spi(Transports) public struct BodyBuffer {
+struct BodyBuffer {
   private let pool: ChunkPool
   /// The block to free; its first bytes may not belong to the body.
   private var block: UnsafeMutableRawPointer?
@@ -17,22 +18,22 @@ public import MartletSemantics
   private var memory: UnsafeMutableRawPointer?
   private var capacity = 0
   /// The number of bytes in the buffer.
-  public private(set) var count = 0
+  private(set) var count = 0
 
   /// Makes a buffer without memory.
-  public init(_ pool: ChunkPool) { self.pool = pool }
+  init(_ pool: ChunkPool) { self.pool = pool }
 
   /// Whether it has memory.
-  public var isAllocated: Bool { memory != nil }
+  var isAllocated: Bool { memory != nil }
 
   /// Whether there is no room for another byte.
-  public var isFull: Bool { count == capacity }
+  var isFull: Bool { count == capacity }
 
   /// Whether the memory is for a whole body, and some of it is still missing.
-  public var isIncompleteBody: Bool { bodySize.map { count < $0 } ?? false }
+  var isIncompleteBody: Bool { bodySize.map { count < $0 } ?? false }
 
   /// Whether a body of this size is delivered in a chunk: if it fills at least half of the chunk.
-  public static func usesChunk(bodySize: Int) -> Bool {
+  static func usesChunk(bodySize: Int) -> Bool {
     bodySize <= ChunkPool.Size.usual.count && bodySize >= ChunkPool.Size.usual.count / 2
   }
 
@@ -41,7 +42,7 @@ public import MartletSemantics
   /// - Parameters:
   ///   - bodySize: the size of a body that is delivered in one piece; nil for a chunk.
   ///   - size: the size of a chunk.
-  public mutating func allocate(bodySize: Int?, chunk size: ChunkPool.Size = .usual) -> Bool {
+  mutating func allocate(bodySize: Int?, chunk size: ChunkPool.Size = .usual) -> Bool {
     if let bodySize, !Self.usesChunk(bodySize: bodySize) {
       // One byte more than the body: if a read does not fill the memory, the socket has no more bytes.
       (chunk, capacity) = (nil, bodySize + 1)
@@ -63,7 +64,7 @@ public import MartletSemantics
   ///   - chunk: the memory of the chunk.
   ///   - bytes: the bytes of the body, within the chunk.
   ///   - bodySize: the size of a body that is delivered in one piece; nil for a chunk.
-  public mutating func adopt(_ chunk: UnsafeMutableRawPointer, with bytes: UnsafeRawBufferPointer, bodySize: Int?) {
+  mutating func adopt(_ chunk: UnsafeMutableRawPointer, with bytes: UnsafeRawBufferPointer, bodySize: Int?) {
     let offset = bytes.baseAddress.map { UnsafeRawPointer(chunk).distance(to: $0) } ?? 0
     (block, self.chunk, self.bodySize) = (chunk, .usual, bodySize)
     memory = chunk + offset
@@ -72,7 +73,7 @@ public import MartletSemantics
   }
 
   /// Copies as many bytes as fit. Returns the rest.
-  public mutating func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+  mutating func append(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     guard let memory else { return bytes }
     let size = min(bytes.count, capacity - count)
     UnsafeMutableRawBufferPointer(start: memory + count, count: size)
@@ -82,16 +83,16 @@ public import MartletSemantics
   }
 
   /// The memory after the bytes, to be filled in place; empty if there is none.
-  public var room: UnsafeMutableRawBufferPointer {
+  var room: UnsafeMutableRawBufferPointer {
     UnsafeMutableRawBufferPointer(start: memory.map { $0 + count }, count: capacity - count)
   }
 
   /// Adds bytes that were written into ``room``.
-  public mutating func addFilled(_ count: Int) { self.count += count }
+  mutating func addFilled(_ count: Int) { self.count += count }
 
   /// Removes and returns the bytes; nil if there are none. If a chunk contains only a few bytes, they are copied;
   /// otherwise the result takes over its memory.
-  public mutating func take() -> Data? {
+  mutating func take() -> Data? {
     guard let memory, let block, count > 0 else { return nil }
     defer { forget() }
     guard let chunk else { return Data(bytesNoCopy: memory, count: count, deallocator: .free) }
@@ -99,7 +100,7 @@ public import MartletSemantics
   }
 
   /// Frees the memory.
-  public mutating func release() {
+  mutating func release() {
     guard let block else { return }
     if let chunk { pool.give(back: block, chunk) } else { free(block) }
     forget()

@@ -1,29 +1,21 @@
-public import MartletSemantics
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
 import Synchronization
 
 /// A server's certificates, which the caller's check has to accept before anything is sent to the server.
-@_spi(Transports) public struct ServerCheck: Sendable {
+struct ServerCheck: Sendable {
   /// The certificates that the server sent, in DER, its own first.
-  public let certificates: [Data]
+  let certificates: [Data]
   /// The error if the system has refused them. The request then fails, unless the server can be accepted and is.
-  public let refusal: HTTPError?
+  let refusal: HTTPError?
   /// Whether a connection to the refused server is open and waits.
-  public let canBeAccepted: Bool
-
-  /// - Parameters:
-  ///   - certificates: the certificates that the server sent, in DER, its own first.
-  ///   - refusal: the error if the system has refused them.
-  ///   - canBeAccepted: whether a connection to the refused server is open and waits.
-  public init(certificates: [Data], refusal: HTTPError?, canBeAccepted: Bool = false) {
-    self.certificates = certificates
-    self.refusal = refusal
-    self.canBeAccepted = canBeAccepted
-  }
+  var canBeAccepted = false
 
   /// Calls the check of these settings.
   ///
   /// - Throws: the error of the request if the check or the system refuses the server.
-  public func decide(_ settings: TLSSettings, for origin: Origin, in call: Call) async throws {
+  func decide(_ settings: TLSSettings, for origin: Origin, in call: Call) async throws {
     let trust = ServerTrust(origin: origin, certificates: certificates, refusal: refusal?.message)
     do {
       if canBeAccepted, let accepts = settings.acceptsRefusedServer {
@@ -43,19 +35,16 @@ import Synchronization
 
 /// The servers whose certificates the caller's check did not refuse: the last 16 sets of each, because several machines
 /// may share one name. The certificates of a forgotten server are checked again. It may be used from every thread.
-@_spi(Transports) public final class CheckedServers: Sendable {
+final class CheckedServers: Sendable {
   private let servers = Mutex(LRUStorage<Origin, [[Data]]>(countLimit: 1000))
 
-  /// Makes an empty list.
-  public init() {}
-
   /// Whether the check has accepted these certificates.
-  public func contains(_ certificates: [Data], of origin: Origin) -> Bool {
+  func contains(_ certificates: [Data], of origin: Origin) -> Bool {
     servers.withLock { $0.use(origin)?.contains(certificates) ?? false }
   }
 
   /// Records that the check has accepted certificates.
-  public func insert(_ certificates: [Data], of origin: Origin) {
+  func insert(_ certificates: [Data], of origin: Origin) {
     servers.withLock { servers in
       servers.update(origin, from: []) { accepted in
         guard !accepted.contains(certificates) else { return }
@@ -64,3 +53,4 @@ import Synchronization
     }
   }
 }
+#endif

@@ -1,8 +1,10 @@
+#if os(Linux)
 import Foundation
-@_spi(Transports) import MartletEngine
 import MartletTesting
 import TestSupport
 import Testing
+
+@testable import MartletSockets
 
 /// The queue of a request's body.
 @Suite(.timeLimit(.minutes(5)))
@@ -106,3 +108,4 @@ struct UploadQueueTests {
     #expect(next(queue) == "nothing yet")
   }
 }
+#endif

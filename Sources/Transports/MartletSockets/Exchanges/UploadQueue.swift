@@ -1,13 +1,15 @@
-public import MartletSemantics
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
 import Synchronization
 
 /// The queue for a request's body, between the task that produces it and the loop thread that sends it. Its size is
 /// limited, so that a fast producer waits for a slow network.
 ///
 /// Its continuation is an unsafe one, as in ``SignalQueue``: it is taken out of the state under the lock.
-@_spi(Transports) public final class UploadQueue: Sendable {
+final class UploadQueue: Sendable {
   /// The result of asking the queue.
-  public enum Next: Sendable {
+  enum Next: Sendable {
     /// The next bytes.
     case chunk(Data)
     /// There are no bytes yet, and the producer wakes the loop when there are; or the queue is closed, and there will
@@ -35,10 +37,10 @@ import Synchronization
 
   /// - Parameter waitsForDemand: whether the producer begins only when the loop asks for the first bytes, because the
   ///   body must not be opened if it is not sent. Otherwise it begins while the connection is established.
-  public init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
+  init(waitsForDemand: Bool) { state = Mutex(State(isWanted: !waitsForDemand)) }
 
   /// Called by the loop: takes the next chunk.
-  public func next() -> Next {
+  func next() -> Next {
     let (next, producer) = state.withLock { state -> (Next, UnsafeContinuation<Void, Never>?) in
       state.isWanted = true
       let next = state.take()
@@ -51,7 +53,7 @@ import Synchronization
   }
 
   /// Called by the producer: waits until the loop asks for bytes. Returns false if it never will.
-  public func demand() async -> Bool {
+  func demand() async -> Bool {
     await wait { $0.isWanted }
     return state.withLock { !$0.isClosed }
   }
@@ -59,7 +61,7 @@ import Synchronization
   /// Called by the producer: adds bytes, and waits while there are too many. Returns false if no more are needed.
   ///
   /// - Parameter wake: called before the wait if the loop had found no bytes.
-  public func push(_ chunk: Data, wake: () -> Void) async -> Bool {
+  func push(_ chunk: Data, wake: () -> Void) async -> Bool {
     if let isWanted = add(chunk, wake: wake) { return isWanted }
     return await room()
   }
@@ -68,7 +70,7 @@ import Synchronization
   /// has to wait for ``room()``.
   ///
   /// - Parameter wake: called if the loop had found no bytes.
-  public func add(_ chunk: Data, wake: () -> Void) -> Bool? {
+  func add(_ chunk: Data, wake: () -> Void) -> Bool? {
     let (wakes, isWanted) = state.withLock { state -> (Bool, Bool?) in
       guard !state.isClosed else { return (false, false) }
       defer { state.loopWaits = false }
@@ -81,13 +83,13 @@ import Synchronization
   }
 
   /// Called by the producer: waits while there are too many bytes. Returns false if no more are needed.
-  public func room() async -> Bool {
+  func room() async -> Bool {
     await wait { $0.buffered <= Self.highWater }
     return state.withLock { !$0.isClosed }
   }
 
   /// Called by the producer: marks the end. Returns whether to wake the loop.
-  public func end(trailers: HTTPFields = [:]) -> Bool {
+  func end(trailers: HTTPFields = [:]) -> Bool {
     state.withLock { state in
       state.trailers = trailers
       defer { state.loopWaits = false }
@@ -97,7 +99,7 @@ import Synchronization
 
   /// Closes the queue, and resumes a waiting producer. A closed queue never reports its end, because a body that was
   /// given up must not look complete to the server.
-  public func close() {
+  func close() {
     let producer = state.withLock { state in
       state.isClosed = true
       state.chunks.removeAll()
@@ -131,3 +133,4 @@ extension UploadQueue.State {
     return .chunk(chunk)
   }
 }
+#endif

@@ -1,42 +1,23 @@
-public import MartletSemantics
+#if os(Linux)
+@_spi(Transports) import MartletEngine
+import MartletSemantics
 import Synchronization
 
-/// The requests that a call's tasks make of the loop thread that runs its transfer. They may come from every thread,
-/// even after the transfer has ended.
-@_spi(Transports) public protocol TransferControl: Sendable {
-  /// What the loop thread reports.
-  var signals: SignalQueue<TransferSignal> { get }
-  /// Reads on: the reader has taken bytes and wants more of the response.
-  func resumeReading()
-  /// Sends on: there are more bytes of the request's body, or its end.
-  func continueUpload()
-  /// Keeps the request from being sent, unless a connection has begun to send it.
-  ///
-  /// - Returns: whether nothing of it was or will be sent.
-  func preventSending() -> Bool
-  /// Cancels the transfer: the reader has stopped.
-  func cancel()
-  /// Fails the transfer: the request's body cannot be read.
-  func fail(_ error: HTTPError)
-}
-
-/// Reads a response that a loop thread receives: first its head, then its body. Releasing it cancels the transfer. If
-/// the call's deadline passes while it is being read, it fails.
-@_spi(Transports) public final class TransferBody: BodySource, DeadlineAware {
-  private let signals: SignalQueue<TransferSignal>
-  private let transfer: any TransferControl
+/// Reads a response that the loop's thread receives: first its head, then its body. Releasing it cancels the exchange.
+/// If the call's deadline passes while it is being read, it fails.
+final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
+  private let exchange: Exchange
   private let call: Call
-  private let uploadLength: Int64?
   /// The task that reads the request's body; nil if its bytes are in memory.
   private let producer: Task<Void, Never>?
   private let state: Mutex<State>
   /// The latest metrics from the loop thread, until they are reported; nil if no listener receives them.
   private let measured = Mutex<Measured?>(nil)
   /// True: its waits end at the deadline.
-  public var endsAtDeadline: Bool { true }
+  var endsAtDeadline: Bool { true }
 
   private enum State {
-    /// The transfer is in progress. This case keeps the transport's thread alive; a response that was read to its end
+    /// The exchange is in progress. This case keeps the transport's thread alive; a response that was read to its end
     /// does not.
     case running(any AnyObject & Sendable)
     /// The reader stopped: it gets a `CancellationError`, or an ``HTTPError`` with the phase if the request was not
@@ -59,37 +40,31 @@ import Synchronization
     }
   }
 
-  /// Makes the reader of a submitted transfer, and starts the task that reads the request's body.
+  /// Makes the reader of an exchange that has begun, and starts the task that reads the request's body.
   ///
   /// - Parameters:
-  ///   - transfer: the transfer.
+  ///   - exchange: the exchange.
   ///   - thread: the transport's thread, which the reader keeps alive until the end of the body.
-  ///   - upload: the source of the request's body, for the loop thread.
   ///   - body: the request's body, opened; nil if there is none.
   ///   - call: gets the events.
-  public init(
-    of transfer: any TransferControl, on thread: any AnyObject & Sendable, sending upload: Upload,
-    from body: OpenBody?, in call: Call
-  ) {
-    signals = transfer.signals
-    self.transfer = transfer
+  init(of exchange: Exchange, on thread: any AnyObject & Sendable, sending body: OpenBody?, in call: Call) {
+    self.exchange = exchange
     state = Mutex(.running(thread))
     self.call = call
-    uploadLength = body == nil ? 0 : body?.length
-    producer = upload.produce(body, for: transfer)
+    producer = exchange.produceUpload(from: body)
   }
 
   /// Returns the final response's head. Informational responses before it become events.
   ///
   /// - Throws: the error of the request.
-  public func head() async throws -> ResponseHead {
+  func head() async throws -> ResponseHead {
     while true {
       if let head = try finalHead(try await signal()) { return head }
     }
   }
 
   @inline(never)  // Its variables would take space in the frame of a call that waits for a head.
-  private func finalHead(_ signal: TransferSignal) throws -> ResponseHead? {
+  private func finalHead(_ signal: ResponseSignal) throws -> ResponseHead? {
     switch signal {
     case .written(let lines): call.emit(.written(WrittenHead(lines: lines)))
     case .informational(let lines): call.emit(.informational(ResponseHead(lines: lines)))
@@ -101,7 +76,7 @@ import Synchronization
   }
 
   /// Returns the next bytes of the response's body; nil at its end.
-  public func next() async throws -> Data? {
+  func next() async throws -> Data? {
     if let data = takeReceived(), !data.isEmpty { return data }
     switch state.withLock({ $0 }) {
     case .ended:
@@ -120,13 +95,13 @@ import Synchronization
   }
 
   /// The trailers; empty before the end.
-  public var trailers: HTTPFields {
+  var trailers: HTTPFields {
     if case .ended(let trailers) = state.withLock({ $0 }) { trailers } else { [:] }
   }
 
   /// Returns the body of a response that was received at once; nil for any other, and if the task is cancelled.
   /// ``cancel()`` reports the metrics, after the reader has reported the bytes.
-  public func takeReceived() -> Data? {
+  func takeReceived() -> Data? {
     guard !Task.isCancelled else { return nil }
     return state.withLock { state in
       guard case .received(let data, let trailers) = state else { return nil }
@@ -138,17 +113,17 @@ import Synchronization
   deinit { stop() }
 
   /// Returns the next signal, and sends events to the listeners of the call. Throws after a stop.
-  private func signal() async throws -> TransferSignal {
+  private func signal() async throws -> ResponseSignal {
     if Task.isCancelled { stop() }
     let deadline = call.activeDeadline
     _ = deadline?.add(self)
     defer { deadline?.remove(self) }
     let (next, resumesSender) = try await withTaskCancellationHandler {
-      try await signals.next()
+      try await exchange.signals.next()
     } onCancel: {
       stop()
     }
-    if resumesSender { transfer.resumeReading() }
+    if resumesSender { exchange.ask(.resumeReading) }
     let signal = noteMetrics(of: next)
     if case .ask(let question) = signal {
       do { try await call.withinDeadline { [call] in try await question(call) } } catch {
@@ -161,16 +136,16 @@ import Synchronization
   }
 
   /// Keeps the metrics up to a signal. Returns the signal alone.
-  private func noteMetrics(of signal: consuming TransferSignal) -> TransferSignal {
+  private func noteMetrics(of signal: consuming ResponseSignal) -> ResponseSignal {
     guard case .measured(let metrics, let signal) = signal else { return signal }
     measured.withLock { $0 = Measured(metrics) }
     return signal
   }
 
   @inline(never)  // Its variables would take space in the frame of a call that waits for a signal.
-  private func process(_ signal: TransferSignal) throws(HTTPError) {
+  private func process(_ signal: ResponseSignal) throws(HTTPError) {
     switch signal {
-    case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: uploadLength)))
+    case .sent(let count): call.emit(.progress(Event.Progress(.sent, completed: count, total: exchange.bodyLength)))
     case .note(let note): call.emit(.note(note))
     case .end(let trailers): finish(.ended(HTTPFields(lines: trailers[...])))
     case .whole(_, let data, let trailers): finish(.received(data, trailers: trailers))
@@ -200,36 +175,36 @@ import Synchronization
 
   /// Stops because of an error, and passes it to the reader.
   func fail(_ error: HTTPError) {
-    let error = transfer.preventSending() ? HTTPError(beforeSending: error, .queued) : error
+    let error = exchange.preventSending() ? HTTPError(beforeSending: error, .queued) : error
     let wasRunning = state.withLock { state in
       guard case .running = state else { return false }
       state = .failed(error)
       return true
     }
     guard wasRunning else { return }
-    signals.stop(error)
-    transfer.cancel()
+    exchange.signals.stop(error)
+    exchange.ask(.cancel)
     producer?.cancel()
   }
 
   /// Whether the response has arrived, and no byte of its body is left to read.
   var hasNoRest: Bool {
     if state.withLock(\.hasNoRest) { return true }
-    if let end = signals.takeEnd(), case .end(let trailers) = noteMetrics(of: end) {
+    if let end = exchange.signals.takeEnd(), case .end(let trailers) = noteMetrics(of: end) {
       finish(.ended(HTTPFields(lines: trailers[...])))
     }
     return state.withLock(\.hasNoRest)
   }
 
   /// Stops: the rest of the response is not read. An attempt that ends this way is measured until now.
-  public func cancel() {
+  func cancel() {
     if hasNoRest { return reportMetrics() }
     stop()
     if let last = measured.withLock({ $0.take() }) { call.emit(.metrics(last.untilNow)) }
   }
 
   /// Stops without reporting metrics, because another response replaces this one within the same attempt.
-  public func cancelUnmeasured() {
+  func cancelUnmeasured() {
     _ = measured.withLock { $0.take() }
     stop()
   }
@@ -246,16 +221,16 @@ import Synchronization
     switch previous {
     case .running:
       let error = CancellationError()
-      signals.stop(transfer.preventSending() ? HTTPError(beforeSending: error, .queued) : error)
-      transfer.cancel()
+      exchange.signals.stop(exchange.preventSending() ? HTTPError(beforeSending: error, .queued) : error)
+      exchange.ask(.cancel)
       producer?.cancel()
-    case .received: signals.stop(CancellationError())
+    case .received: exchange.signals.stop(CancellationError())
     case .stopped, .failed, .ended: break
     }
   }
 }
 
-/// The metrics of a transfer up to some moment.
+/// The metrics of an exchange up to some moment.
 private struct Measured: Sendable {
   var metrics: TransferMetrics
   private let stopwatch = Stopwatch(ContinuousClock())
@@ -269,4 +244,4 @@ private struct Measured: Sendable {
   }
 }
 
-extension TransferBody: FailableWait, EndAwareBody {}
+#endif

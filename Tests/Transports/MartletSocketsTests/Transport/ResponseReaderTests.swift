@@ -1,39 +1,54 @@
+#if os(Linux)
 import Foundation
-@_spi(Transports) @testable import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import MartletSockets
+
 /// The reader of a response, and the concurrent task that reads the request's body.
 @Suite(.timeLimit(.minutes(5)))
-struct TransferBodyTests {
-  private let signals = SignalQueue<TransferSignal>(highWater: 1000)
+struct ResponseReaderTests {
+  /// An exchange with a loop that only records what it is asked for.
+  private struct Loop {
+    let exchange: Exchange
+    private let asked: Recorded
 
-  /// Records the requests to a loop thread.
-  private final class Loop: TransferControl {
-    let signals: SignalQueue<TransferSignal>
-    private let asked = Mutex<[String]>([])
-    let hasFailed = Gate()
-
-    init(_ signals: SignalQueue<TransferSignal>) { self.signals = signals }
-
-    var requests: [String] { asked.withLock { $0 } }
-
-    /// Whether a connection has begun to send the request.
-    let isSending = Atomic(true)
-
-    func preventSending() -> Bool { !isSending.load(ordering: .relaxed) }
-    func resumeReading() { note("resume reading") }
-    func continueUpload() { note("continue upload") }
-    func cancel() { note("cancel") }
-    func fail(_ error: HTTPError) {
-      note("fail: \(error.kind)")
-      hasFailed.open()
+    private final class Recorded: Sendable {
+      let commands = Mutex<[String]>([])
+      let hasFailed = Gate()
     }
 
-    private func note(_ text: String) { asked.withLock { $0.append(text) } }
+    init(_ request: HTTPRequest? = nil, body: OpenBody? = nil, isSending: Bool = true) throws {
+      let asked = Recorded()
+      self.asked = asked
+      let request = request ?? HTTPRequest(.get, url("http://a.example/"))
+      let origin = try #require(request.origin)
+      let key = ConnectionKey(to: origin, by: .direct, .http1, identity: 0)
+      let destination = Exchange.Destination(to: origin, key: key, identity: TLSIdentity(TLSSettings(), within: nil))
+      let head = try HTTP1RequestHead(request, to: origin, body: body)
+      let settings = Exchange.Settings(
+        headerBytes: 1000, readAhead: 1000, wholeBody: 0, isFirstAttempt: true, events: [])
+      exchange = Exchange(
+        .init(request: request, head: head, http2Head: nil), body: body, to: destination, settings: settings
+      ) { command, _ in
+        asked.commands.withLock { $0.append("\(command)") }
+        if case .fail = command { asked.hasFailed.open() }
+      }
+      if isSending { #expect(exchange.beginSending()) }
+    }
+
+    var commands: [String] { asked.commands.withLock { $0 } }
+    var signals: SignalQueue<ResponseSignal> { exchange.signals }
+
+    func hasFailed() async throws { try await asked.hasFailed.wait() }
+
+    func reader(sending body: OpenBody? = nil, in call: Call = Call()) -> ResponseReader {
+      ResponseReader(of: exchange, on: asked, sending: body, in: call)
+    }
   }
 
   /// A sequence that has no bytes, and ends when its task is cancelled.
@@ -50,30 +65,25 @@ struct TransferBodyTests {
     }
   }
 
-  private func body(_ loop: Loop, sending upload: Upload = .none, from body: OpenBody? = nil) -> TransferBody {
-    TransferBody(of: loop, on: loop, sending: upload, from: body, in: Call())
-  }
-
   private func lines(_ text: String) -> [UInt8] { Array(text.utf8) }
 
   @Test func headAndBodyThatCameAtOnceAreReadOneAfterTheOther() async throws {
-    let loop = Loop(signals)
-    let body = body(loop)
-    signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: lines("a: 1\r\n")))
+    let loop = try Loop()
+    let body = loop.reader()
+    loop.signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: lines("a: 1\r\n")))
     #expect(try await body.head().status == .ok)
     #expect(body.trailers.isEmpty)
     #expect(try await body.next() == Data("hello".utf8))
     #expect(try await body.next() == nil)
     #expect(body.trailers["a"] == "1")
     body.cancel()
-    #expect(loop.requests.isEmpty)
+    #expect(loop.commands.isEmpty)
   }
 
   @Test(arguments: [false, true])
   func aCancelledRequestKnowsWhetherItWasSent(isSent: Bool) async throws {
-    let loop = Loop(signals)
-    loop.isSending.store(isSent, ordering: .relaxed)
-    let body = body(loop)
+    let loop = try Loop(isSending: isSent)
+    let body = loop.reader()
     let reading = Task { try await body.head() }
     reading.cancel()
 
@@ -82,20 +92,20 @@ struct TransferBodyTests {
     #expect(error?.isCancelled == true)
     #expect(error?.phase == (isSent ? nil : .queued))
     #expect(error?.isUnsent == !isSent)
-    #expect(loop.requests == ["cancel"])
+    #expect(loop.commands == ["cancel"])
   }
 
   @Test(arguments: [false, true])
   func aRequestThatItsDeadlineEndsKnowsWhetherItWasSent(isSent: Bool) async throws {
-    let loop = Loop(signals)
-    loop.isSending.store(isSent, ordering: .relaxed)
-    let body = body(loop)
+    let loop = try Loop(isSending: isSent)
+    let body = loop.reader()
     body.fail(HTTPError(.deadlineExceeded, "too late"))
 
     let error = await #expect(throws: HTTPError.self) { try await body.head() }
 
     #expect(error?.kind == .deadlineExceeded)
     #expect(error?.phase == (isSent ? nil : .queued))
+    #expect(loop.commands == ["cancel"])
   }
 
   @Test(arguments: [false, true])
@@ -104,13 +114,13 @@ struct TransferBodyTests {
     let listener = EventHandler(.metrics) { event, _ in
       if case .metrics(let metrics) = event { reported.withLock { $0.append(metrics) } }
     }
-    let loop = Loop(signals)
+    let loop = try Loop()
     let call = Call(listeners: [listener])
-    let body = TransferBody(of: loop, on: loop, sending: .none, from: nil, in: call)
-    let whole = TransferSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
+    let body = loop.reader(in: call)
+    let whole = ResponseSignal.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: [])
     var metrics = TransferMetrics()
     metrics.total = .milliseconds(3)
-    signals.push(whole.measured(metrics))
+    loop.signals.push(whole.measured(metrics))
     #expect(try await body.head().status == .ok)
     #expect(try await (isTaken ? body.takeReceived() : body.next()) == Data("hello".utf8))
     #expect(reported.withLock(\.count) == 0)
@@ -118,59 +128,60 @@ struct TransferBodyTests {
     body.cancel()
     body.cancel()
     #expect(reported.withLock { $0.map(\.total) } == [.milliseconds(3)])
-    #expect(loop.requests.isEmpty)
+    #expect(loop.commands.isEmpty)
   }
 
   @Test func responseThatCameAtOnceIsNotReadAfterACancellation() async throws {
-    let body = body(Loop(signals))
-    signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: []))
+    let loop = try Loop()
+    let body = loop.reader()
+    loop.signals.push(.whole(lines("HTTP/1.1 200 OK\r\n"), Data("hello".utf8), trailers: []))
     _ = try await body.head()
     body.cancel()
     await #expect(throws: CancellationError.self) { try await body.next() }
   }
 
   @Test func releasedReaderCancelsItsTransferOnce() async throws {
-    let loop = Loop(signals)
+    let loop = try Loop()
     do {
-      let body = body(loop)
-      signals.push(.head(lines("HTTP/1.1 200 OK\r\n")))
+      let body = loop.reader()
+      loop.signals.push(.head(lines("HTTP/1.1 200 OK\r\n")))
       _ = try await body.head()
       body.cancel()
     }
-    #expect(loop.requests == ["cancel"])
+    #expect(loop.commands == ["cancel"])
   }
 
-  @Test func questionIsAskedBeforeTheHeadAndItsErrorEndsTheRequest() async {
+  @Test func questionIsAskedBeforeTheHeadAndItsErrorEndsTheRequest() async throws {
     struct Refused: Error {}
-    let loop = Loop(signals)
-    let body = body(loop)
+    let loop = try Loop()
+    let body = loop.reader()
     let asked = Counter()
-    signals.push(.ask { _ in asked.next() })
-    signals.push(.ask { _ in throw Refused() })
+    loop.signals.push(.ask { _ in asked.next() })
+    loop.signals.push(.ask { _ in throw Refused() })
     await #expect(throws: Refused.self) { try await body.head() }
     #expect(asked.value == 1)
-    #expect(loop.requests == ["cancel"])
+    #expect(loop.commands == ["cancel"])
   }
 
   /// Otherwise a part of a body would be sent as the whole, if the loop checks the queue at that moment.
   @Test func sequenceThatEndsBecauseItWasCancelledIsNoWholeBody() async throws {
     let hasBegun = Gate()
-    let loop = Loop(signals)
     let request = HTTPRequest(
-      .put, try #require(URL(string: "http://a.example/")),
+      .put, url("http://a.example/"),
       body: .stream { EndingWhenCancelled(hasBegun: hasBegun) })
     let open = try await request.body.open()
-    let upload = Upload(open, of: request, waitsFor100: false)
-    let body = body(loop, sending: upload, from: open)
+    let loop = try Loop(request, body: open)
+    let body = loop.reader(sending: open)
     try await hasBegun.wait()
 
     body.cancel()
-    try await loop.hasFailed.wait()
+    try await loop.hasFailed()
 
-    guard case .queue(let queue) = upload, case .nothingYet = queue.next() else {
-      Issue.record("the queue has ended")
+    guard case .nothingYet = loop.exchange.nextPart(after: 0) else {
+      Issue.record("the body has ended")
       return
     }
-    #expect(loop.requests == ["cancel", "fail: cancelled"])
+    #expect(loop.commands.first == "cancel" && loop.commands.count == 2)
   }
 }
+#endif

@@ -107,7 +107,9 @@ let package = Package(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
     // module that it names has changed.
-    .target(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
+    .target(
+      name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"],
+      packageAccess: false),
     .target(
       name: "MartletImages",
       dependencies: [
@@ -166,7 +168,8 @@ let package = Package(
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
     .target(
       name: "MartletTasksTesting",
-      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
+      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"],
+      packageAccess: false),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
@@ -296,7 +299,8 @@ package.products += [
 package.targets += [
   // without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder
   .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
-  .target(name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"]),
+  .target(
+    name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"], packageAccess: false),
   .testTarget(
     name: "MartletKerberosTests",
     dependencies: [

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The details of a call that the page shows: its events in words, and every attempt as an entry of an archive.
 struct CallDetails: Encodable {

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A row of the table.
 struct CallRow: Encodable {

@@ -1,5 +1,5 @@
 public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Counts the calls in progress: for an activity indicator, a badge, or a test that waits until no call runs.
 ///

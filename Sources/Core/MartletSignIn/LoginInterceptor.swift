@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Credentials) public import MartletEngine
 import MartletSemantics
 import Synchronization
 

@@ -1,5 +1,5 @@
 package import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension WebSocket {
   /// A message: text or bytes (RFC 6455 §5.6).

@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 public import MartletTasks
 
 /// The response of a ``MockSession`` to the requests of a key.

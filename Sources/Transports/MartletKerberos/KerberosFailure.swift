@@ -1,6 +1,6 @@
 import CGSSAPI
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The reason why there is no token, as reported by GSSAPI (RFC 2743) and Kerberos.
 struct KerberosFailure: Error, Equatable {

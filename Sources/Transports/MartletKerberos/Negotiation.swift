@@ -1,6 +1,6 @@
 import CGSSAPI
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The source of tickets.

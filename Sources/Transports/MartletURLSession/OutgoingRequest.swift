@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A request in the form for URLSession.
 struct OutgoingRequest: Sendable {

@@ -1,5 +1,5 @@
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// The events from URLSession's delegate for the task that reads a response, in order.

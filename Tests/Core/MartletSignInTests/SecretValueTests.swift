@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

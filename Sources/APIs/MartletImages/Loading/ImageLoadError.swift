@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The reason why an image could not be loaded.
 ///

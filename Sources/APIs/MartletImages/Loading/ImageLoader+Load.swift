@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 // A load: waits for a slot, downloads the file, and makes the renditions that its waiters need.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Limits how many operations run at a time. Waiting operations begin by priority.

@@ -1,5 +1,5 @@
 public import Martlet
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 
 /// An ``Authenticator`` for a user account: it logs in, renews its token after a 401, and logs out.
 ///

@@ -1,3 +1,4 @@
+@_spi(Credentials) import MartletEngine
 import Martlet
 
 /// Adapts an authenticator to the engine's ``CredentialSource``.

@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 public import Martlet
 
 extension NetworkRequest {

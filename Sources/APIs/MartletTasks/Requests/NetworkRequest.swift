@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 public import Martlet
 
 /// A request to a service, as a value with chainable modifiers; the host may come from the ``NetworkEnvironment``.

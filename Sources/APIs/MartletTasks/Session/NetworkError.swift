@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 public import Martlet
 
 /// The reason why a task failed, other than errors of the call (`HTTPError`) and of decoding (`DecodingError`).

@@ -81,7 +81,9 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
     _ type: Value.Type, from response: HTTPResponse, data: Data
   ) throws -> Value {
     guard response.status.isSuccessful else { throw NetworkError.service(ServiceMessage(response, data: data)) }
-    if data.isEmpty, type is any ExpressibleByNilLiteral.Type { return try decoder.decode(type, body: data) }
+    if data.isEmpty, type is any ExpressibleByNilLiteral.Type {
+      return try decoder.decode(type, from: Data("null".utf8))
+    }
     // Only after that: the casts succeed for optionals, too.
     if let raw = data as? Value { return raw }
     if let nothing = NoContent() as? Value { return nothing }
@@ -91,7 +93,7 @@ public struct JSONResponseDecoder: NetworkResponseDecoder {
         "the response (\(response.head.statusText)) has no body to decode \(type) from: expect an optional, or use task() without a type"
       )
     }
-    return try decoder.decode(type, body: data)
+    return try decoder.decode(type, from: data)
   }
 }
 

@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 public import Martlet
 
 /// Sends the requests of tasks with an `HTTPSession`.
@@ -104,17 +105,17 @@ public protocol RequestSigner: Sendable {
 }
 
 /// Adds the environment's headers and signature.
-struct EnvironmentInterceptor: ImmediateInterceptor {
+struct EnvironmentInterceptor: Interceptor {
   let environment: @Sendable () -> NetworkEnvironment
   let stages = InterceptorStages.prepare
 
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
+  func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     let environment = environment()
     guard !environment.headers.isEmpty || environment.signer != nil, let url = environment.baseURL,
       environment.isOrigin(of: request)
-    else { return nil }
-    try DefaultFieldsInterceptor(environment.headers, for: [url]).addFields(to: &request, in: call)
-    guard let signer = environment.signer else { return nil }
-    return { [request] in .send(try await signer.sign(request: request)) }
+    else { return .send(request) }
+    let prepared = try await DefaultFieldsInterceptor(environment.headers, for: [url]).prepare(request, in: call)
+    guard let signer = environment.signer, case .send(let request) = prepared else { return prepared }
+    return .send(try await signer.sign(request: request))
   }
 }

@@ -1,3 +1,5 @@
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Martlet
 public import MartletCombine
 

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletSemantics
 
 /// Answers challenges (Basic, Digest) with a stored credential, or with one that the user enters.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletSemantics
 
 /// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 import MartletSignIn
 
 /// Shows a login page, and returns the URL to which it redirects. It replaces SAP's web views.

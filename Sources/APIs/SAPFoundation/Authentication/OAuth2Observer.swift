@@ -1,5 +1,5 @@
 package import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import MartletSignIn
 import Synchronization
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The parameters of a user's login with OAuth 2.0: the authorization code grant (RFC 6749 §4.1), with the proof key of
 /// RFC 7636.

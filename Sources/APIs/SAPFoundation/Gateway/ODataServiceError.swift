@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The error of a service, in any format: OData's JSON (V2, V4, older), XML, an API gateway's fault, HTML, plain text,
 /// an empty body, or the error in an otherwise successful response: in its `sap-message` field, or as its only content.

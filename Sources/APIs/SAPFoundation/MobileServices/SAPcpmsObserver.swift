@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Adds the fields that identify app and device to Mobile Services: `X-SMP-APPID`, `X-SMP-DEVICEID` and
 /// `X-SMP-APPVERSION`.

@@ -1,3 +1,5 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// Registers a device for push notifications with Mobile Services.
 ///
 /// ```swift

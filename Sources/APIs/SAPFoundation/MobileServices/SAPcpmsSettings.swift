@@ -1,3 +1,5 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// Reads, stores and deletes settings on Mobile Services: those of the app, of the user, and of one device of the user.
 ///
 /// ```swift

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The URL of an app's Mobile Services, and the identifiers of the app and the device there.
 ///

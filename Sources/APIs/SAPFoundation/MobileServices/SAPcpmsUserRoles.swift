@@ -1,3 +1,5 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// Loads who the user is, and the user's roles, from Mobile Services.
 ///
 /// ```swift

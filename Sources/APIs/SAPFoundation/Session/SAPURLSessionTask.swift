@@ -1,5 +1,5 @@
 public import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 import MartletURLSession
 
 /// A task of a session: one request, which is sent as often as necessary to get its response.

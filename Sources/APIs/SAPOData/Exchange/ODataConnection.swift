@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletURLSession
 
 /// The session and the options of one call, and how a request is sent with them.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// One request to a service, before it is known whether it is sent alone or in a batch.
 struct ODataOperation: Sendable {

@@ -1,3 +1,4 @@
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// A client for one OData service, V2 or V4, over a session with its observers: cookies, logins, CSRF tokens.

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension HTTPSession {
   /// Returns the pages of a list that a server splits, each decoded from JSON. The `next` links in the `Link` fields of

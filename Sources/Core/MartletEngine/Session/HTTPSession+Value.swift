@@ -57,7 +57,7 @@ extension HTTPSession {
 
 extension JSONDecoder {
   /// Decodes a body. If the type is optional, an empty body is nil.
-  package func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
+  func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
     try decode(type, from: body.isEmpty && type is any ExpressibleByNilLiteral.Type ? Data("null".utf8) : body)
   }
 }

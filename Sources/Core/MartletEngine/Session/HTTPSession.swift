@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Sends requests: with `data`, `bytes`, `upload` and `download`, or as JSON with `value`.
 ///

@@ -185,13 +185,13 @@ extension Data {
 ///
 /// Some servers write the number as a string, which is accepted. Some write 0, a negative number or a word; the
 /// lifetime is then unknown. A token that had expired when it was issued would be renewed for each request.
-package struct TokenLifetime: Sendable, Decodable {
+@_spi(Credentials) public struct TokenLifetime: Sendable, Decodable {
   /// The number that the server wrote; nil if it is none.
-  package let number: Double?
+  public let number: Double?
   /// The lifetime in seconds, 2³² at most; nil if it is unknown.
-  package var seconds: Double? { number.flatMap { $0 > 0 ? min($0, Double(1 << 32)) : nil } }
+  public var seconds: Double? { number.flatMap { $0 > 0 ? min($0, Double(1 << 32)) : nil } }
 
-  package init(from decoder: any Decoder) throws {
+  public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     let number = (try? value.decode(Double.self)) ?? (try? value.decode(String.self)).flatMap { Double($0) }
     self.number = number.flatMap { $0.isFinite ? $0 : nil }
@@ -199,15 +199,15 @@ package struct TokenLifetime: Sendable, Decodable {
 }
 
 /// The successful response of a token endpoint (RFC 6749 §5.1).
-package struct TokenAnswer: Sendable, Decodable {
-  package let accessToken: String
+@_spi(Credentials) public struct TokenAnswer: Sendable, Decodable {
+  public let accessToken: String
   /// The type of the token; `Bearer` if the member is missing or empty, although it is required.
-  package let tokenType: String
+  public let tokenType: String
   /// The lifetime of the token in seconds; nil if it is unknown (see ``TokenLifetime``).
-  package let seconds: Double?
-  package let refreshToken: String?
+  public let seconds: Double?
+  public let refreshToken: String?
   /// The scopes of the token; nil if they are the requested ones.
-  package let scopes: Set<String>?
+  public let scopes: Set<String>?
 
   private enum Key: String, CodingKey {
     case accessToken = "access_token"
@@ -217,11 +217,11 @@ package struct TokenAnswer: Sendable, Decodable {
     case scope
   }
 
-  package init(from decoder: any Decoder) throws { try self.init(from: decoder, isExpired: false) }
+  public init(from decoder: any Decoder) throws { try self.init(from: decoder, isExpired: false) }
 
   /// - Parameter isExpired: whether the access token will not be sent, so that a text without one has a use, too: its
   ///   refresh token.
-  package init(from decoder: any Decoder, isExpired: Bool) throws {
+  public init(from decoder: any Decoder, isExpired: Bool) throws {
     let members = try decoder.container(keyedBy: Key.self)
     accessToken = try members.decode(String.self, forKey: .accessToken)
     let type = try members.decodeIfPresent(String.self, forKey: .tokenType) ?? ""
@@ -239,19 +239,19 @@ package struct TokenAnswer: Sendable, Decodable {
   }
 
   /// Whether a text can be an access token: one or more printable ASCII characters or spaces (RFC 6749 appendix A.12).
-  package static func isToken(_ text: String) -> Bool {
+  public static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
   }
 
   /// Whether a token of this type requires a proof with each request: DPoP (RFC 9449), or MAC.
-  package static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
+  public static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
 
   /// The types of tokens that are sent as `Bearer`: this one, and those with which Slack says for whom they are.
   private static let bearerTypes: Set<String> = ["bearer", "bot", "user"]
 
   /// The reason why the token cannot be used; nil if it can. A client must not use a token whose type it does not
   /// understand (RFC 6749 §7.1).
-  package var objection: String? {
+  public var objection: String? {
     guard !Self.bearerTypes.contains(ASCII.lowercased(tokenType)) else { return nil }
     return
       "the token has the type '\(tokenType.printable(upTo: 100))', and only Bearer tokens can be sent (RFC 6749 §7.1)"
@@ -282,24 +282,24 @@ private struct ScopeList: Decodable {
 }
 
 /// The error response of an authorization server (RFC 6749 §4.1.2.1, §5.2).
-package struct TokenRefusal: Sendable, Hashable {
+@_spi(Credentials) public struct TokenRefusal: Sendable, Hashable {
   /// The error code, such as `invalid_grant`.
-  package let code: String
-  package let description: String?
-  package let uri: String?
+  public let code: String
+  public let description: String?
+  public let uri: String?
 
   /// Reads a response's body; nil if it is no error response.
   ///
   /// The member `error` makes it one, whatever the status: GitHub refuses with 200. Facebook's is an object, and Okta
   /// calls it `errorCode`. Without it, the `message` of an error status is the code (Twitch); a success may have a
   /// message, too (Azure).
-  package init?(_ status: HTTPStatus, _ body: Data) {
+  public init?(_ status: HTTPStatus, _ body: Data) {
     guard let members = try? JSONDecoder().decode(RefusalMembers.self, from: body) else { return nil }
     guard let code = members.code ?? (status.isSuccessful ? nil : members.otherCode) else { return nil }
     self.init(code: code, description: members.description ?? members.message, uri: members.uri)
   }
 
-  package init(code: String, description: String? = nil, uri: String? = nil) {
+  public init(code: String, description: String? = nil, uri: String? = nil) {
     self.code = code
     self.description = description
     self.uri = uri

@@ -3,7 +3,7 @@
 ///
 /// A needless logout costs a user unsaved work, and an outage of an authorization server would log out all of its
 /// users. So only a response about the credentials themselves counts as a refusal.
-package enum RenewalFailure: Sendable, Hashable {
+@_spi(Credentials) public enum RenewalFailure: Sendable, Hashable {
   /// The server has refused what the client presented: only a new login helps.
   case refused
   /// The server was not able to decide: the same request may succeed later, and the credentials stay.
@@ -21,7 +21,7 @@ package enum RenewalFailure: Sendable, Hashable {
   /// - Parameters:
   ///   - status: the status of the response.
   ///   - code: the error code in its body (`error`); nil if there is none.
-  package init(_ status: HTTPStatus, code: String? = nil) {
+  public init(_ status: HTTPStatus, code: String? = nil) {
     if status.isServerError || Self.temporaryStatuses.contains(status) || code.map(Self.temporaryCodes.contains) == true
     {
       self = .temporary

@@ -258,7 +258,7 @@ extension Redaction {
 extension URL {
   /// The URL for error messages: without user information and query, because both may contain credentials. A query is
   /// shown as `?…`.
-  package var redacted: String { Redaction.strict.redacted(absoluteURL) }
+  @_spi(Toolkit) public var redacted: String { Redaction.strict.redacted(absoluteURL) }
 }
 
 extension Redaction {

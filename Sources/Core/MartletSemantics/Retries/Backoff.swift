@@ -41,7 +41,7 @@ public struct Backoff: Sendable, Hashable {
 extension Duration {
   /// The duration, limited to a hundred years in both directions, so that it can be added to any time. Callers use
   /// `.seconds(.max)` for "never", which cannot be added.
-  package var bounded: Duration { min(max(self, .zero - Self.century), Self.century) }
+  @_spi(Toolkit) public var bounded: Duration { min(max(self, .zero - Self.century), Self.century) }
 
   private static let century = Duration.seconds(100 * 365 * 86_400)
 }

@@ -2,7 +2,7 @@ extension String {
   /// Text from other people in a safe form. Control characters become spaces, so that it starts no lines of its own and
   /// does not control a terminal. Characters that change the direction of the text (U+202A to U+202E, U+2066 to U+2069)
   /// become U+FFFD, so that it cannot look like another text.
-  package var printable: String {
+  @_spi(Toolkit) public var printable: String {
     // The bytes of control characters, and the first byte of those from U+0080 on and of those that change the
     // direction.
     var text = self
@@ -23,7 +23,7 @@ extension Unicode.Scalar {
 extension Data {
   /// Returns the first bytes of a text in UTF-8, without the parts of a character that the limit cuts: they would make
   /// the text invalid.
-  package func prefixOfText(_ limit: Int) -> Data {
+  @_spi(Toolkit) public func prefixOfText(_ limit: Int) -> Data {
     guard count > limit else { return self }
     let limit = startIndex + limit
     let end = (0...3).map { limit - $0 }.first { $0 >= startIndex && self[$0] & 0xC0 != 0x80 } ?? limit

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 /// Fetches the token of a URL, again if necessary, until it belongs to the cookies in the session's jar.
 struct CSRFFetch {

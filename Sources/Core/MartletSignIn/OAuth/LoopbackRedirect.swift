@@ -1,6 +1,6 @@
 import Dispatch
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A client of an OAuth 2 authorization server (RFC 6749): obtains access tokens, and renews them.

@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 
 /// The way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
 public struct OAuthLogin: Sendable {

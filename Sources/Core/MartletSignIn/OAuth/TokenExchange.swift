@@ -1,5 +1,5 @@
 package import MartletEngine
-package import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) package import MartletSemantics
 
 /// A request that sends secrets to an endpoint of an authorization server (RFC 6749 §3.2, RFC 8628 §3.1): the options
 /// with which every session sends it, and the meaning of its response.

@@ -1,5 +1,5 @@
 public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 extension HTTPSession {

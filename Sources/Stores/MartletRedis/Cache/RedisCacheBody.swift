@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Writes the body of an entry: full chunks at once, and the entry at the end. A small body is written with its entry.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The contents of a ``RedisCacheStore``, their lifetime, and how processes share requests.
 public struct RedisCacheOptions: Sendable {

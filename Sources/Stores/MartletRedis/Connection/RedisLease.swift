@@ -1,5 +1,5 @@
 @_spi(Fleet) public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// A key that one process holds. It expires by itself, and the process extends it every third of its time while it

@@ -1,7 +1,7 @@
 import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Commands that are sent together, with one caller that waits for their answers.

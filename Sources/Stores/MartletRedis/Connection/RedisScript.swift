@@ -1,6 +1,6 @@
 import CCrypto
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A Lua script, which the server runs as one step. It is sent once, and then referred to by its digest. No script has
 /// a long answer.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Reads the answers of a server, which arrive in pieces of any size: RESP version 2
 /// (https://redis.io/docs/latest/develop/reference/protocol-spec/).

@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// A transport whose responses come from a closure.
 ///

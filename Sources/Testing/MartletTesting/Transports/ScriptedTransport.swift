@@ -1,5 +1,5 @@
 public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A transport that answers requests from a list of responses, in order.
 ///

@@ -1,5 +1,5 @@
 #if os(Linux)
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// The opening of a connection: looks up the name, opens a socket, asks the proxy for a tunnel, secures the socket with

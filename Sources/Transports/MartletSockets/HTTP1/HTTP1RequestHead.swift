@@ -1,5 +1,5 @@
 package import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 /// The head of a request as it is sent over HTTP/1.1, and how its body is framed.
 ///

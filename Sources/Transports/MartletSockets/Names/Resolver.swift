@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import Synchronization
 

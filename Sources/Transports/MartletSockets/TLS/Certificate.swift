@@ -1,7 +1,7 @@
 #if os(Linux)
 import COpenSSL
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A certificate parsed by OpenSSL, read for messages and pins. It is valid only while its owner is.
 struct Certificate {

@@ -1,5 +1,5 @@
 #if os(Linux)
-package import MartletEngine
+@_spi(Toolkit) package import MartletEngine
 import Synchronization
 
 extension WorkerThreads {

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@_spi(Transports) @testable import MartletEngine
+@_spi(Toolkit) @_spi(Transports) @testable import MartletEngine
 
 /// Work that ends at a call's deadline by itself is awaited in the caller's task; all other work is not.
 @Suite("Deadlines of calls", .timeLimit(.minutes(5)))

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import MartletEngine
+@_spi(Toolkit) @testable import MartletEngine
 
 @Suite(.timeLimit(.minutes(5)))
 struct DeadlineTests {

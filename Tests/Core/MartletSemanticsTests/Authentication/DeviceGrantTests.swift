@@ -1,5 +1,5 @@
 import FoundationEssentials
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import Testing
 
 /// RFC 8628.

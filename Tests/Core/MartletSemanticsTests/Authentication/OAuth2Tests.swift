@@ -1,5 +1,5 @@
 import Foundation
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import Testing
 
 @Suite("OAuth 2: authorization codes and tokens (RFC 6749)")

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import Testing
 
 /// What the token endpoints of well-known providers answer. Values are shortened. Each row names the provider and the

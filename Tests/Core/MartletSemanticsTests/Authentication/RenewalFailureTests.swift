@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import Testing
 
 /// RFC 6749 §5.2, and the statuses that say nothing about credentials.

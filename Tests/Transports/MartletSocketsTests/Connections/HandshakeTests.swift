@@ -1,6 +1,6 @@
 #if os(Linux)
 import Dispatch
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Writes the heads of messages, without the secrets that the redaction hides.
 struct MessageText: Sendable {

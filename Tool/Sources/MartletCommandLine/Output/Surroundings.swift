@@ -1,6 +1,6 @@
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The program's environment besides its arguments; tests set their own.
 struct Surroundings: Sendable {

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A page that shows a ``Timeline``: a row for each call and each attempt, with its phases as bars. It needs only a
 /// browser: no script, no other file. The rows are `details` elements, which the keyboard opens.

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Writes log lines to files, and uploads them to Mobile Services. ``SAPcpmsLogUploader`` has the one of the app.
 package final class LogUpload: LogHandler, Sendable {

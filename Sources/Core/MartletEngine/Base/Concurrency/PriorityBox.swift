@@ -1,12 +1,12 @@
 import Synchronization
 
 /// A priority that may change while its work waits.
-package final class PriorityBox: Sendable {
+@_spi(Toolkit) public final class PriorityBox: Sendable {
   private let value: Atomic<Int>
 
-  package init(_ priority: Int) { value = Atomic(priority) }
+  public init(_ priority: Int) { value = Atomic(priority) }
 
-  package var current: Int { value.load(ordering: .relaxed) }
+  public var current: Int { value.load(ordering: .relaxed) }
 
-  package func set(_ priority: Int) { value.store(priority, ordering: .relaxed) }
+  public func set(_ priority: Int) { value.store(priority, ordering: .relaxed) }
 }

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Measures time since its creation, on a clock of any type.
 package struct Stopwatch: Sendable {

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Credentials) public import MartletSemantics
 
 /// An access token of an authorization server (RFC 6749 §1.4, §5.1).
 ///
@@ -25,7 +25,7 @@ public struct AccessToken: Sendable, Hashable {
 
   /// The value of `Authorization`. Authorization servers write `bearer` in any case, but some resource servers accept
   /// only `Bearer`.
-  package var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
+  public var authorization: String { (ASCII.equalIgnoringCase(type, "Bearer") ? "Bearer" : type) + " " + value }
 
   /// Returns whether the token can be sent without expiring in transit: more than 30 seconds, or more than a quarter of
   /// its lifetime, are left.

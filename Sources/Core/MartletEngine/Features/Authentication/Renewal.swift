@@ -5,14 +5,14 @@ import Synchronization
 ///
 /// A renewal runs in its own task, and goes on even if all its waiters are cancelled: a server that issues a new token
 /// may have invalidated the old one, so the result must not be lost. It is kept for the next caller.
-package final class Renewal<Value: Sendable>: Sendable {
-  package typealias Version = RenewedValue<Value>
+@_spi(Credentials) public final class Renewal<Value: Sendable>: Sendable {
+  public typealias Version = RenewedValue<Value>
   /// Makes a new value. It gets the last one; nil if there was none.
-  package typealias Renew = @Sendable (Value?) async throws -> Value?
+  public typealias Renew = @Sendable (Value?) async throws -> Value?
   private typealias State = RenewalState<Value, RunningWork<Version?>>
 
   /// The result of a request for the value.
-  package enum Answer: Sendable {
+  public enum Answer: Sendable {
     case version(Version)
     /// There is no value.
     case none
@@ -20,9 +20,9 @@ package final class Renewal<Value: Sendable>: Sendable {
     /// caller continues without the value.
     case skipped
 
-    package var isSkipped: Bool { if case .skipped = self { true } else { false } }
+    public var isSkipped: Bool { if case .skipped = self { true } else { false } }
 
-    package var version: Version? { if case .version(let version) = self { version } else { nil } }
+    public var version: Version? { if case .version(let version) = self { version } else { nil } }
   }
 
   /// How many times longer a request may wait if its value was refused.
@@ -30,7 +30,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   private let id = UniqueID()
   private let state: Mutex<State>
 
-  package init(_ value: Value?) { state = Mutex(State(value)) }
+  public init(_ value: Value?) { state = Mutex(State(value)) }
 
   /// The number of the current value, and the running renewal; each is nil if there is none.
   package var current: (number: Int?, running: RunningWork<Version?>?) {
@@ -41,7 +41,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   func usable(where isUsable: (Version) -> Bool) -> Version? { state.withLock { $0.usable(where: isUsable) } }
 
   /// Returns the value if it meets the condition, a new one otherwise.
-  package func value(
+  public func value(
     where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
     let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
@@ -52,7 +52,7 @@ package final class Renewal<Value: Sendable>: Sendable {
   ///
   /// A limited wait may last longer than in ``value(where:by:renew:)``: the request cannot succeed without the value,
   /// and a user may be signing in.
-  package func value(
+  public func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
     let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
@@ -60,14 +60,14 @@ package final class Renewal<Value: Sendable>: Sendable {
   }
 
   /// Replaces the value. The result of a running renewal is discarded, and its waiters get this value.
-  package func use(_ value: Value?) {
+  public func use(_ value: Value?) {
     let (ended, version) = state.withLock { $0.use(value) }
     ended?.finish(.success(version))
   }
 
   /// Removes the value because the user signs out. The result of a running renewal is discarded, and its waiters get
   /// ``HTTPError/signedOut``.
-  package func forget() {
+  public func forget() {
     let (ended, _) = state.withLock { $0.use(nil) }
     ended?.finish(.failure(HTTPError.signedOut))
   }
@@ -98,9 +98,9 @@ package final class Renewal<Value: Sendable>: Sendable {
 }
 
 /// A value of a ``Renewal`` and its number. Newer values have higher numbers.
-package struct RenewedValue<Value: Sendable>: Sendable {
-  package let value: Value
-  package let number: Int
+@_spi(Credentials) public struct RenewedValue<Value: Sendable>: Sendable {
+  public let value: Value
+  public let number: Int
 }
 
 /// The state machine of a ``Renewal``, without locks and tasks: callers use the value, wait for the running renewal, or

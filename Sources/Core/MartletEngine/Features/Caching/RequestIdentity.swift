@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 /// Identifies requests that can share one response: those with the same target and the same values of certain fields.
 package struct RequestIdentity: Sendable, Hashable {

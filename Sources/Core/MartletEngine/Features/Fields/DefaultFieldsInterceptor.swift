@@ -51,16 +51,11 @@ public struct DefaultFieldsInterceptor: ImmediateInterceptor {
   }
 
   package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
-    try addFields(to: &request, in: call)
-    return nil
-  }
-
-  /// Adds the fields, if the request's origin gets them.
-  package func addFields(to request: inout HTTPRequest, in call: Call) throws {
-    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return }
+    guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return nil }
     if let refusal = fields.refusal { throw refusal }
     let own = request.fields
     for (name, value) in fields where !own.contains(name) { request.fields.append(value, for: name) }
+    return nil
   }
 
   private func covers(_ origin: Origin, asked: URL?) -> Bool {

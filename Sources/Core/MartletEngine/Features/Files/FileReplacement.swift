@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 #if canImport(Glibc)
 import CFiles

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// A field that tells a server how much time a call has left, so that it need not begin work after the client has gone.
 ///

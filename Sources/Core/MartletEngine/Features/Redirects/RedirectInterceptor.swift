@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 extension RedirectPolicy {
   /// The rule for redirects and links, if the policy follows any.

@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 import Synchronization
 
 /// One call of a session's method, with all its attempts. It is passed to every interceptor, transport and listener.

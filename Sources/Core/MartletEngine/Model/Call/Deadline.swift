@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// A time limit for one or several operations. They share one alarm, which is set at the first wait.
@@ -6,7 +6,7 @@ import Synchronization
 /// It ends a wait in one of two ways. A type that is known to end its own waits (``DeadlineAware``) is notified when
 /// the time is up. All other code, such as an interceptor or the caller's store, runs in a separate task, which is then
 /// cancelled and abandoned (``limiting(_:)``): so the deadline also holds against code that ignores cancellation.
-package final class Deadline: Sendable {
+@_spi(Toolkit) public final class Deadline: Sendable {
   private let limit: Duration
   private let stopwatch: Stopwatch
   private let waits: Waits
@@ -19,7 +19,7 @@ package final class Deadline: Sendable {
   ///   - limit: the time from now.
   ///   - subject: the name of the limited operation, for the error's message.
   ///   - clock: measures the time.
-  package init(_ limit: Duration, for subject: String = "the call", on clock: any Clock<Duration>) {
+  public init(_ limit: Duration, for subject: String = "the call", on clock: any Clock<Duration>) {
     self.limit = limit.bounded
     stopwatch = Stopwatch(clock)
     waits = Waits(limit, for: subject)
@@ -39,7 +39,7 @@ package final class Deadline: Sendable {
   /// waits for its end.
   ///
   /// - Parameter discard: gets a value that arrives too late; it is dropped by default.
-  package func limiting<Value: Sendable>(
+  public func limiting<Value: Sendable>(
     discarding discard: @escaping @Sendable (Value) -> Void = { _ in },
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {

@@ -7,7 +7,7 @@ import Synchronization
 /// A wait ends at its deadline, or when its task is cancelled, although its thread still works. That thread is
 /// abandoned and replaced, up to twice as many threads as may work at a time. An abandoned thread counts until its work
 /// ends. When all are abandoned, further work waits, each piece until its own deadline.
-package final class WorkerThreads: Sendable {
+@_spi(Toolkit) public final class WorkerThreads: Sendable {
   private typealias Piece = (number: UInt64, element: @Sendable () -> Void)
 
   private struct State {
@@ -47,13 +47,13 @@ package final class WorkerThreads: Sendable {
   /// - Parameters:
   ///   - name: their name, for debuggers.
   ///   - limit: how many work at a time; at least one.
-  package init(_ name: String, limit: Int) {
+  public init(_ name: String, limit: Int) {
     self.name = name
     state = Mutex(State(limit: max(1, limit)))
   }
 
   /// The number of pieces of work that wait.
-  package var waiting: Int { state.withLock { $0.waiting.count } }
+  public var waiting: Int { state.withLock { $0.waiting.count } }
 
   /// Runs work on one of the threads, when one is free.
   ///
@@ -61,7 +61,7 @@ package final class WorkerThreads: Sendable {
   ///   - priority: the order in which waiting work begins.
   ///   - deadline: ends the wait, both for a thread and for the work.
   /// - Throws: the error of the work; `.deadlineExceeded`; `CancellationError` if the task is cancelled.
-  package func run<Value: Sendable>(
+  public func run<Value: Sendable>(
     _ priority: PriorityBox = PriorityBox(0), within deadline: Deadline,
     _ work: @escaping @Sendable () throws -> Value
   ) async throws -> Value {
@@ -82,7 +82,7 @@ package final class WorkerThreads: Sendable {
   }
 
   /// Runs work on one of the threads, when one is free, without a wait or a deadline: the work itself reports its end.
-  package func submit(_ work: @escaping @Sendable () -> Void) {
+  public func submit(_ work: @escaping @Sendable () -> Void) {
     let piece = state.withLock { state in
       _ = state.waiting.append(work, PriorityBox(0))
       return state.begin()

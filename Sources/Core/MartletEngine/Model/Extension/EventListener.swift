@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Receives the events of calls. It cannot change or fail a call.
 ///

@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 /// The words for events that ``Event/description`` and more detailed reports share. They contain no secrets. Text from
 /// elsewhere, such as from a server, is not escaped.

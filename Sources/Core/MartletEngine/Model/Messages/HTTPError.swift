@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The error that all methods of a session throw, with the failed call and the cause.
 ///
@@ -300,7 +300,7 @@ extension HTTPError: CustomStringConvertible, LocalizedError {
 extension HTTPError {
   /// Makes the error for credentials that could not be obtained. A network failure keeps its kind, so that it is
   /// retried as usual and is not mistaken for a logout; any other cause becomes ``Kind/authenticationFailed``.
-  package init(credentialsFailed what: String, with error: any Error) {
+  public init(credentialsFailed what: String, with error: any Error) {
     let cause = error as? HTTPError
     let isNetworkFailure = cause.map { $0.isUnreachable || $0.isTLSFailure || $0.isTimeout || $0.isHeldBack } ?? false
     // Only messages of HTTPError are known to contain no secrets.

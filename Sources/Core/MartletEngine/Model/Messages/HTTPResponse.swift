@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// A response: head, and a body that is read in chunks.
 public struct HTTPResponse: Sendable {

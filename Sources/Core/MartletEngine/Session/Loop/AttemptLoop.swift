@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Sends a request until its response is accepted. Redirects, retries, challenges and all other resends share this
 /// loop, its limit and its history. Interceptors need not check for cancellation, because the loop does. It also

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A session that a program can close: it begins no more calls, gives those in progress some time to end, and then
 /// closes its connections.

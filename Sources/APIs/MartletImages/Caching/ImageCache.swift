@@ -12,13 +12,50 @@ import Synchronization
 /// ```
 ///
 /// The cost of an image is the bytes of its pixels, width * height * 4; that of an animation is the bytes of all
-/// frames. Encoded files are not cached here but in the session's HTTP cache, which applies their freshness. An image
-/// in this cache does not expire: it is used until it is removed.
+/// frames. Encoded files are not cached here but in the session's HTTP cache.
+///
+/// An ``ImageLoader`` uses an image that it has stored here while its response is fresh, and at least for
+/// ``ImageLoader/Configuration/memoryAge``. If a later load brings other bytes, the images of the earlier file are
+/// removed in all sizes. An image that you set is used until it is removed.
 public final class ImageCache: Sendable {
   /// The application's cache, which ``ImageLoader/shared`` uses.
   public static let shared = ImageCache()
 
-  private let images: Mutex<LRUStorage<ImageKey, LoadedImage>>
+  /// How long a loader uses an image, and the file that it was made from.
+  struct Validity: Sendable {
+    /// A number that differs for another file.
+    let file: Int
+    let since: Stopwatch
+    let lifetime: Duration
+
+    var isOver: Bool { since.elapsed >= lifetime }
+  }
+
+  private struct Entry: Sendable {
+    let image: LoadedImage
+    /// nil for an image that no loader has stored.
+    let validity: Validity?
+  }
+
+  private struct Contents {
+    var images: LRUStorage<ImageKey, Entry>
+    /// The latest file of each request.
+    var files = LRUStorage<RequestIdentity, Int>(countLimit: 4096)
+
+    mutating func set(_ image: LoadedImage, _ validity: Validity?, for key: ImageKey) {
+      if let file = validity?.file {
+        let earlier = files.value(for: key.request)
+        files.set(file, for: key.request)
+        // Otherwise two sizes of one picture could be two pictures.
+        if let earlier, earlier != file {
+          images.removeAll { $0.key.request == key.request && $0.value.validity?.file == earlier }
+        }
+      }
+      images.set(Entry(image: image, validity: validity), cost: image.pixelBytes, for: key)
+    }
+  }
+
+  private let contents: Mutex<Contents>
 
   /// Makes an empty cache.
   ///
@@ -27,19 +64,15 @@ public final class ImageCache: Sendable {
   ///     stored.
   ///   - countLimit: the maximum number of images; nil, the default, means no limit.
   public init(byteLimit: Int = 128 << 20, countLimit: Int? = nil) {
-    images = Mutex(LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max))
+    contents = Mutex(Contents(images: LRUStorage(costLimit: byteLimit, countLimit: countLimit ?? .max)))
   }
 
   /// The image of a key. Setting nil removes it.
   public subscript(key: ImageKey) -> LoadedImage? {
-    get { images.withLock { $0.use(key) } }
+    get { contents.withLock { $0.images.use(key)?.image } }
     set {
-      images.withLock { images in
-        if let newValue {
-          images.set(newValue, cost: newValue.pixelBytes, for: key)
-        } else {
-          images.remove(key)
-        }
+      contents.withLock { contents in
+        if let newValue { contents.set(newValue, nil, for: key) } else { contents.images.remove(key) }
       }
     }
   }
@@ -50,20 +83,34 @@ public final class ImageCache: Sendable {
     set { self[ImageKey(url)] = newValue }
   }
 
+  /// Returns the image of a key, unless its time is over.
+  func usableImage(for key: ImageKey) -> LoadedImage? {
+    guard let entry = contents.withLock({ $0.images.use(key) }), entry.validity?.isOver != true else { return nil }
+    return entry.image
+  }
+
+  /// Stores an image that a loader has made, in place of those of an earlier file of its request.
+  func store(_ image: LoadedImage, valid validity: Validity, for key: ImageKey) {
+    contents.withLock { $0.set(image, validity, for: key) }
+  }
+
   /// The number of images.
-  public var count: Int { images.withLock { $0.count } }
+  public var count: Int { contents.withLock { $0.images.count } }
 
   /// The bytes of all images' pixels.
-  public var byteCount: Int { images.withLock { $0.cost } }
+  public var byteCount: Int { contents.withLock { $0.images.cost } }
 
   /// Removes the least recently used images until the rest has at most `byteCount` bytes of pixels.
-  public func trim(to byteCount: Int) { images.withLock { _ = $0.trim(toCost: byteCount) } }
+  public func trim(to byteCount: Int) { contents.withLock { _ = $0.images.trim(toCost: byteCount) } }
 
   /// Removes all images.
   public func removeAll() { trim(to: -1) }
 
   /// Removes all images of a partition, for example when its user signs out.
   public func removePartition(_ partition: String) {
-    images.withLock { _ = $0.removeAll { $0.key.partition == partition } }
+    contents.withLock { contents in
+      contents.images.removeAll { $0.key.partition == partition }
+      contents.files.removeAll { $0.key.key.partition == partition }
+    }
   }
 }

@@ -19,6 +19,20 @@ struct ImageFileContent: Sendable {
   /// Whether the image may be cached: the response has no `no-store` (RFC 9111 §5.2.2.5).
   var mayBeCached: Bool { !CacheControl(head.fields).contains("no-store") }
 
+  /// How long the HTTP cache would answer with the response without asking the server (RFC 9111 §4.2).
+  func freshness(at now: Date) -> Duration {
+    guard !CacheControl(head.fields).isUnqualified("no-cache") else { return .zero }
+    let freshness = Freshness(of: StoredResponse(head: head, requestTime: now, responseTime: now), at: now)
+    return .seconds(max(0, freshness.lifetime - freshness.age))
+  }
+
+  /// A number that differs for files with other bytes.
+  var digest: Int {
+    var hasher = Hasher()
+    data.withUnsafeBytes { hasher.combine(bytes: $0) }
+    return hasher.finalize()
+  }
+
   /// Decodes the image for a rendition, and runs the processors. Call it on a thread for decoding.
   func image(
     as rendition: Rendition, _ processors: [any ImageProcessor], _ options: ImageDecoder.Options

@@ -43,12 +43,12 @@ extension ImageLoader {
   /// Whether the image is in memory and may come from there.
   func hasInMemory(_ request: ImageRequest) -> Bool {
     let plan = Plan(request, in: self)
-    return plan.mayUseMemory && configuration.cache?[plan.key] != nil
+    return plan.mayUseMemory && configuration.cache?.usableImage(for: plan.key) != nil
   }
 
   /// Returns the image if it is in memory and may come from there.
   func inMemory(_ plan: Plan) -> LoadedImage? {
-    guard plan.mayUseMemory, var image = configuration.cache?[plan.key] else { return nil }
+    guard plan.mayUseMemory, var image = configuration.cache?.usableImage(for: plan.key) else { return nil }
     image.source = .memory
     image.duration = .zero
     state.withLock { [image] in $0.statistics.add(image, from: .memory) }
@@ -85,19 +85,30 @@ extension ImageLoader {
   private func load(_ request: ImageRequest, _ plan: Plan, _ observer: LoadObserver?) async throws -> LoadedImage {
     var plan = plan
     while true {
-      if let image = try await join(plan, request, observer) { return image }
-      plan.makeUnshared(in: self)
+      switch try await join(plan, request, observer) {
+      case .image(let image): return image
+      case .abandoned: break  // The callers of an abandoned load share another one.
+      case .circular: plan.makeUnshared(in: self)
+      }
     }
   }
 
-  /// Waits for a load. Returns nil if the load may wait for the caller.
-  private func join(_ plan: Plan, _ request: ImageRequest, _ observer: LoadObserver?) async throws -> LoadedImage? {
+  /// How the wait for a load ended.
+  private enum Joined {
+    case image(LoadedImage)
+    /// The load makes no progress: it may be waiting for one of its callers.
+    case abandoned
+    /// The load waits for the caller.
+    case circular
+  }
+
+  /// Waits for a load.
+  private func join(_ plan: Plan, _ request: ImageRequest, _ observer: LoadObserver?) async throws -> Joined {
     let waiter = LoadTable.Waiter(
       rendition: plan.key.rendition, processors: request.processors, priority: request.priority, result: OneShot(),
       observer: observer)
     let context = CallContext.current
-    // A load that another load needs does not wait for a slot, because the other load keeps its own slot in the
-    // meantime.
+    // A load that another load needs does not wait for a place, because the other load keeps its own in the meantime.
     let isNested = context.contains(Self.workOwner)
     let membership = state.withLock { state in
       let membership = state.loads.join(
@@ -105,16 +116,20 @@ extension ImageLoader {
       if let membership, membership.priorityOfNewLoad == nil { state.statistics.shared += 1 }
       return membership
     }
-    guard let membership else { return nil }
+    guard let membership else { return .circular }
     if let priority = membership.priorityOfNewLoad {
       let load = Load(
         number: membership.load, identity: plan.identity, requestedURL: request.http.url,
-        mayUseMemory: plan.mayUseMemory, priority: priority, needsSlot: !isNested)
+        mayUseMemory: plan.mayUseMemory, priority: priority, needsPlace: !isNested)
       let task = membership.work.context.perform { Task { await run(load, request.http) } }
       if !state.withLock({ $0.loads.setTask(task, of: load.number) }) { task.cancel() }
+    } else {
+      places.admitWaiting()  // The caller may have raised the priority of the load.
     }
     defer { state.withLock { $0.loads.leave(membership) }?.cancel() }
-    return try await membership.work.wait(in: context) { try await waiter.result.wait() } ?? nil
+    let result: LoadedImage?? = try await membership.work.wait(in: context) { try await waiter.result.wait() }
+    guard let result else { return .circular }
+    return result.map(Joined.image) ?? .abandoned
   }
 
   /// The owner of the work of loads, for all loaders.

@@ -2,7 +2,7 @@
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
-// A load: waits for a slot, downloads the file, and makes the renditions that its waiters need.
+// A load: waits for a place, downloads the file, and makes the renditions that its waiters need.
 
 extension ImageLoader {
   /// A running load.
@@ -13,7 +13,9 @@ extension ImageLoader {
     let mayUseMemory: Bool
     let priority: PriorityBox
     /// Whether the load counts against ``Configuration/concurrentLoads``.
-    let needsSlot: Bool
+    let needsPlace: Bool
+    /// Its place, while it has one.
+    var place: LoadPlace?
 
     func key(_ rendition: Rendition) -> ImageKey {
       ImageKey(identity.request, instance: identity.instance, rendition)
@@ -25,11 +27,12 @@ extension ImageLoader {
     do {
       guard needsDownload(load) else { return }
       let stopwatch = Stopwatch(configuration.clock)
-      // The load keeps its slot until the image is decoded: otherwise files that wait for decoding would fill the
+      guard load.needsPlace else { return try await downloadAndDecode(load, request, stopwatch) }
+      // The load keeps its place until the image is decoded: otherwise files that wait for decoding would fill the
       // memory.
-      if load.needsSlot {
-        try await semaphore.run(load.priority) { try await downloadAndDecode(load, request, stopwatch) }
-      } else {
+      try await places.run(load.priority, at: Origin(request.url)) { place in
+        var load = load
+        load.place = place
         try await downloadAndDecode(load, request, stopwatch)
       }
     } catch {
@@ -49,7 +52,9 @@ extension ImageLoader {
   /// Whether the file has to be downloaded. A load that ended just before this one may have left its image in memory.
   private func needsDownload(_ load: Load) -> Bool {
     guard let waiter = state.withLock({ $0.loads.next(load.number) }) else { return false }
-    guard load.mayUseMemory, var image = configuration.cache?[load.key(waiter.rendition)] else { return true }
+    guard load.mayUseMemory, var image = configuration.cache?.usableImage(for: load.key(waiter.rendition)) else {
+      return true
+    }
     image.source = .memory
     deliver(.success(image), as: waiter.rendition, of: load)
     return state.withLock { $0.loads.next(load.number) } != nil
@@ -89,25 +94,27 @@ extension ImageLoader {
     }
   }
 
-  /// Waits for the response. After the response timeout, the callers that joined the load stop waiting and load the
-  /// image themselves: the load may be waiting for one of them in a task without the context of its call. Then nothing
-  /// noticed the cycle.
-  private func response(
-    to request: HTTPRequest, for load: Load
-  ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    let alarm = session.withOptions(request).options.responseTimeout.map { timeout in
-      Alarm(after: timeout.bounded, on: configuration.clock) { [self] in
-        for waiter in state.withLock({ $0.loads.markOverdue(load.number) }) { waiter.answer(.success(nil)) }
+  /// Waits for the response. A server that is late fails the request after the response timeout, and the callers that
+  /// joined the load share that result. A load without an event for twice that time is not waiting for a server: it may
+  /// be waiting for one of its callers in a task without the context of its call, so that nothing noticed the cycle.
+  /// Those that joined it then share another load.
+  private func response(to request: HTTPRequest, for load: Load) async throws -> (ResponseBody, HTTPResponse) {
+    var request = request
+    let watch = session.withOptions(request).options.responseTimeout.map { timeout in
+      LoadWatch(limit: timeout.bounded * 2, on: configuration.clock) { [self] in
+        for waiter in state.withLock({ $0.loads.abandon(load.number) }) { waiter.answer(.success(nil)) }
       }
     }
-    defer { alarm?.cancel() }
-    return try await session.bytes(for: request)
+    if let watch { request.options.listeners.append(watch) }
+    defer { watch?.stop() }
+    return try await LoadPlace.lend(load.place) { [request] in try await session.bytes(for: request) }
   }
 
   private func collect(_ body: ResponseBody, for load: Load) async throws -> Data {
     let limit = configuration.encodedBytesLimit
     var image = ArrivingImage(configuration, executor)
-    for try await chunk in body {
+    var chunks = body.makeAsyncIterator()
+    while let chunk = try await LoadPlace.lend(load.place, while: { try await chunks.next() }) {
       guard image.count + chunk.count <= limit, body.length ?? 0 <= Int64(limit) else {
         body.cancel()
         throw ImageLoadError(
@@ -150,7 +157,7 @@ extension ImageLoader {
       let image = try await executor.run(load.priority) { [options = configuration.decoding] in
         try file.image(as: rendition, processors, options)
       }
-      if file.mayBeCached, load.identity.isShared { cache(image, as: load.key(rendition), for: load) }
+      if file.mayBeCached, load.identity.isShared { cache(image, of: file, as: load.key(rendition), for: load) }
       state.withLock { state in
         state.failures.forget(load.key(rendition))
         state.statistics.add(image, from: image.source, in: stopwatch.elapsed)
@@ -163,9 +170,12 @@ extension ImageLoader {
   }
 
   /// Caches an image, unless its partition was removed in the meantime.
-  private func cache(_ image: LoadedImage, as key: ImageKey, for load: Load) {
-    guard state.withLock({ $0.loads.isRunning(load.number) }) else { return }
-    configuration.cache?[key] = image
+  private func cache(_ image: LoadedImage, of file: ImageFileContent, as key: ImageKey, for load: Load) {
+    guard let cache = configuration.cache, state.withLock({ $0.loads.isRunning(load.number) }) else { return }
+    let lifetime = max(file.freshness(at: Date()), configuration.memoryAge)
+    guard lifetime > .zero else { return }
+    let validity = ImageCache.Validity(file: file.digest, since: Stopwatch(configuration.clock), lifetime: lifetime)
+    cache.store(image, valid: validity, for: key)
     if !state.withLock({ $0.loads.isRunning(load.number) }) { configuration.cache?[key] = nil }
   }
 

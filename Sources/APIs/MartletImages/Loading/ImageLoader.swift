@@ -32,7 +32,7 @@ public final class ImageLoader: Sendable {
   public let session: HTTPSession
   /// The configuration that the loader was made with.
   public let configuration: Configuration
-  let semaphore: PrioritySemaphore
+  let places: LoadPlaces
   let executor: DecodingExecutor
   let state: Mutex<State>
 
@@ -47,7 +47,7 @@ public final class ImageLoader: Sendable {
   public init(session: HTTPSession, configuration: Configuration = .init()) {
     self.session = session
     self.configuration = configuration
-    semaphore = PrioritySemaphore(limit: configuration.concurrentLoads)
+    places = LoadPlaces(limit: configuration.concurrentLoads, perOrigin: configuration.concurrentLoadsPerOrigin)
     executor = DecodingExecutor(configuration)
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
@@ -81,6 +81,7 @@ public final class ImageLoader: Sendable {
   public func setPriority(_ priority: ImagePriority, for request: ImageRequest) {
     let plan = Plan(request, in: self)
     state.withLock { $0.loads.setMinimumPriority(priority, of: plan.identity) }
+    places.admitWaiting()
   }
 
   /// Forgets that an image failed, so that its request is sent again at once.
@@ -100,7 +101,7 @@ public final class ImageLoader: Sendable {
   }
 
   /// The numbers of loads and of images to decode that the limits keep waiting.
-  package var queueLengths: (loads: Int, decodes: Int) { (semaphore.waiting, executor.waiting) }
+  package var queueLengths: (loads: Int, decodes: Int) { (places.waiting, executor.waiting) }
 }
 
 // MARK: - Configuration
@@ -114,9 +115,18 @@ extension ImageLoader {
     /// Loaders may share a cache, such as ``ImageCache/shared``, if their sessions are for the same user or use
     /// partitions: an image's key does not include the fields that a session's interceptors add.
     public var cache: ImageCache? = ImageCache()
-    /// The maximum number of files that are loaded at a time, each from its request to its decoded image; 6 by default.
-    /// This also limits the files in memory, each of at most ``encodedBytesLimit``.
+    /// The maximum number of files that are received and decoded at a time; 6 by default.
+    ///
+    /// A load that waits for its server for more than 25 ms gives its place to another load, and takes one again when
+    /// bytes arrive: a server that is silent does not delay the images of others. With two places or more, loads of the
+    /// priority ``ImagePriority/low`` leave one of them to others.
     public var concurrentLoads = 6
+    /// The maximum number of loads of one origin, each from its request to its decoded image, silent or not; 6 by
+    /// default, and never more than ``concurrentLoads``. With two or more, loads of the priority ``ImagePriority/low``
+    /// leave one to others.
+    ///
+    /// It also limits the files in memory, each of at most ``encodedBytesLimit``: for each origin, as many as this.
+    public var concurrentLoadsPerOrigin = 6
     /// The maximum number of images that are decoded and processed at a time, each on a separate thread; by default the
     /// number of processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread
     /// takes its place, and there are at most twice as many in all.
@@ -131,6 +141,10 @@ extension ImageLoader {
     /// The maximum number of previews of one image, which are made from a progressive JPEG if a caller observes its
     /// phases; 0 for none. 5 by default.
     public var previewLimit = 5
+    /// How long an image in ``cache`` is used at least. After that time it is used only while its response is fresh: as
+    /// long as an HTTP cache would answer without asking the server (RFC 9111 §4.2). 5 minutes by default. With zero,
+    /// images with `no-cache`, or without a freshness lifetime, are requested each time.
+    public var memoryAge: Duration = .seconds(300)
     /// How long the error of a failed load is returned without a new request; zero sends a request each time. 10
     /// seconds by default.
     public var failureAge: Duration = .seconds(10)

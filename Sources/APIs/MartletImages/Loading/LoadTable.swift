@@ -26,7 +26,7 @@ struct LoadTable: Sendable {
     let rendition: Rendition
     let processors: [any ImageProcessor]
     let priority: ImagePriority
-    /// The image; nil if the caller has to stop waiting and load by itself.
+    /// The image; nil if the caller has to stop waiting, and to join the load that follows.
     let result: OneShot<LoadedImage?>
     let observer: LoadObserver?
   }
@@ -37,8 +37,6 @@ struct LoadTable: Sendable {
     case queued
     /// The request was sent and has no response yet.
     case requested
-    /// The request has had no response for longer than the response timeout.
-    case overdue
     case answered
   }
 
@@ -71,14 +69,13 @@ struct LoadTable: Sendable {
 
   /// Adds a waiter to the load with this identity; makes the load if none is running.
   ///
-  /// - Parameter mayQueue: whether the waiter may join a queued load; if not, the result is nil for such a load. It is
-  ///   nil for an overdue load too.
+  /// - Parameter mayQueue: whether the waiter may join a queued load; if not, the result is nil for such a load.
   mutating func join(
     _ waiter: Waiter, for identity: Identity, mayQueue: Bool, _ work: @autoclosure () -> RunningWork<Void>
   ) -> Membership? {
     lastNumber += 1
     if let number = numbers[identity], let load = loads[number] {
-      guard load.phase != .overdue, mayQueue || load.phase != .queued else { return nil }
+      guard mayQueue || load.phase != .queued else { return nil }
       loads[number]?.waiters[lastNumber] = waiter
       loads[number]?.updatePriority()
       return Membership(load: number, waiter: lastNumber, work: load.work, priorityOfNewLoad: nil)
@@ -129,16 +126,17 @@ struct LoadTable: Sendable {
   mutating func end(
     where matches: (Identity) -> Bool
   ) -> (results: [OneShot<LoadedImage?>], tasks: [Task<Void, Never>]) {
-    let ended = numbers.filter { matches($0.key) }.values.compactMap { remove($0) }
+    let ended = loads.filter { matches($0.value.identity) }.keys.compactMap { remove($0) }
     return (ended.flatMap { $0.waiters.values.map(\.result) }, ended.compactMap(\.task))
   }
 
-  /// Notes that a load has no response after the response timeout. Returns the results of the waiters that joined it,
-  /// which the caller has to set to nil: the load may be waiting for one of them.
-  mutating func markOverdue(_ load: Number) -> [OneShot<LoadedImage?>] {
-    guard loads[load]?.phase == .requested else { return [] }
-    loads[load]?.phase = .overdue
-    return loads[load]?.waiters.filter { $0.key != load }.values.map(\.result) ?? []
+  /// Replaces a load that makes no progress before its response: the next caller begins another load, which those after
+  /// it join. Returns the results of the waiters that joined the old one, which the caller has to set to nil: the load
+  /// may be waiting for one of them.
+  mutating func abandon(_ load: Number) -> [OneShot<LoadedImage?>] {
+    guard let abandoned = loads[load], abandoned.phase == .requested else { return [] }
+    numbers[abandoned.identity] = nil
+    return abandoned.waiters.filter { $0.key != load }.values.map(\.result)
   }
 
   func isRunning(_ load: Number) -> Bool { loads[load] != nil }
@@ -164,7 +162,7 @@ struct LoadTable: Sendable {
   private mutating func remove(_ load: Number) -> Load? {
     let removed = loads.removeValue(forKey: load)
     if let removed {
-      numbers[removed.identity] = nil
+      if numbers[removed.identity] == load { numbers[removed.identity] = nil }
       removed.work.finish(.success(()))  // only marks the work as finished: each waiter has its own result
     }
     return removed

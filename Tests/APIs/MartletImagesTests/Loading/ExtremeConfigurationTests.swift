@@ -19,6 +19,7 @@ struct ExtremeConfigurationTests {
 
   static let rows = [
     Row("concurrentLoads") { $0.configuration.concurrentLoads = $1 },
+    Row("concurrentLoadsPerOrigin") { $0.configuration.concurrentLoadsPerOrigin = $1 },
     Row("concurrentDecodes") { $0.configuration.concurrentDecodes = $1 },
     Row("encodedBytesLimit") { $0.configuration.encodedBytesLimit = $1 },
     Row("previewLimit") { $0.configuration.previewLimit = $1 },
@@ -31,6 +32,7 @@ struct ExtremeConfigurationTests {
     Row("height") { $0.size.height = $1 },
     Row("radius") { $0.radius = $1 },
     Row(time: "decodeTimeout") { $0.configuration.decodeTimeout = $1 },
+    Row(time: "memoryAge") { $0.configuration.memoryAge = $1 },
     Row(time: "failureAge") { $0.configuration.failureAge = $1 },
   ]
 

@@ -82,6 +82,66 @@ struct SessionCacheTests {
     #expect(try await fixture.loader.image(for: fixture.picture()).source == .memory)
   }
 
+  /// The field, how long memory answers at least, and when a request is sent again.
+  static let lifetimes: [(String, Duration, Int)] = [
+    ("max-age=600", .zero, 600), ("max-age=600", .seconds(300), 600), ("max-age=60", .seconds(300), 300),
+    ("no-cache, max-age=600", .seconds(300), 300), ("private", .seconds(300), 300), ("no-cache", .seconds(9), 9),
+  ]
+
+  @Test(arguments: lifetimes)
+  func memoryAnswersWhileTheResponseIsFreshAndAtLeastForItsAge(
+    control: String, age: Duration, end: Int
+  ) async throws {
+    let clock = ManualClock()
+    let fixture = try LoadingFixture {
+      $0.clock = clock
+      $0.memoryAge = age
+    } respond: {
+      try Self.tagged($0, control)
+    }
+    _ = try await fixture.loader.image(for: fixture.picture())
+
+    clock.advance(by: .seconds(end - 5))  // The response's Date has whole seconds.
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .memory)
+    clock.advance(by: .seconds(5))
+
+    #expect(fixture.loader.cachedImage(for: fixture.picture()) == nil)
+    #expect(try await fixture.loader.image(for: fixture.picture()).source == .session(.network))
+    #expect(fixture.server.requests.count == 2)
+  }
+
+  @Test func imageWithoutALifetimeIsNotInMemoryIfItsAgeIsZero() async throws {
+    let fixture = try LoadingFixture {
+      $0.memoryAge = .zero
+    } respond: { _ in
+      try .picture().with(.cacheControl, "no-cache")
+    }
+
+    for _ in 0..<2 { _ = try await fixture.loader.image(for: fixture.picture()) }
+
+    #expect(fixture.server.requests.count == 2)
+    #expect(fixture.loader.configuration.cache?.count == 0)
+  }
+
+  @Test func allSizesOfAURLShowTheLatestPicture() async throws {
+    let version = Atomic(1)
+    let fixture = try LoadingFixture { _ in
+      try .picture(version.load(ordering: .relaxed) == 1 ? "coffee.jpg" : "chelsea.webp")
+    }
+    let (small, large) = (fixture.picture(fitting: 30), fixture.picture(fitting: 60))
+    let other = fixture.picture("/other.jpg")
+    for request in [small, fixture.picture(), other] { _ = try await fixture.loader.image(for: request) }
+
+    version.store(2, ordering: .relaxed)
+    let newest = try await fixture.loader.image(for: large)
+
+    #expect(fixture.loader.cachedImage(for: small) == nil)
+    #expect(fixture.loader.cachedImage(for: fixture.picture()) == nil)
+    #expect(fixture.loader.cachedImage(for: large)?.info?.format == .webp)
+    #expect(fixture.loader.cachedImage(for: other) != nil)
+    #expect(try await fixture.loader.image(for: small).info?.format == newest.info?.format)
+  }
+
   @Test func imageWithNoStoreIsNotInMemory() async throws {
     let fixture = try LoadingFixture(cache: cache) { _ in
     } respond: { _ in

@@ -33,6 +33,24 @@ struct SharedLoadTests {
     #expect(fixture.loader.statistics[.session(.network)].count == 3)
   }
 
+  /// The response timeout ends the request, and with it the load. None of the callers sends a request of its own.
+  @Test func callersOfALateImageShareItsFailure() async throws {
+    let fixture = try LoadingFixture(cache: HTTPCache()) { _ in .never }
+    var late = fixture.picture()
+    late.http.options.responseTimeout = .milliseconds(200)
+    late.http.options.retryPolicy = .never
+    let request = late
+    let callers = (1...30).map { _ in fixture.begin(request) }
+
+    for caller in callers {
+      let error = await #expect(throws: ImageLoadError.self) { try await caller.value }
+      #expect(error?.httpError?.isTimeout == true)
+    }
+
+    #expect(fixture.server.requests.count == 1)
+    #expect(fixture.loader.statistics.shared == 29)
+  }
+
   @Test func cancellingOneCallerDoesNotAffectTheOthers() async throws {
     let gate = Gate()
     let fixture = try LoadingFixture { _ in try .picture().held(by: gate) }

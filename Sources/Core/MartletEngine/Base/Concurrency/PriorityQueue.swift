@@ -22,14 +22,19 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
   }
 
   /// Removes the next element. It is determined only now, because priorities change.
-  package mutating func removeNext() -> (number: UInt64, element: Element)? {
-    guard var next = items.indices.first else { return nil }
-    var highest = items[next].priority.current
-    for index in items.indices.dropFirst() {
+  ///
+  /// - Parameter isEligible: whether an element may be the next one, with its current priority; all may by default.
+  package mutating func removeNext(
+    where isEligible: (Element, Int) -> Bool = { _, _ in true }
+  ) -> (number: UInt64, element: Element)? {
+    var next: (index: Int, priority: Int)?
+    for index in items.indices {
       let priority = items[index].priority.current
-      if priority > highest { (next, highest) = (index, priority) }
+      if let next, priority <= next.priority { continue }
+      if isEligible(items[index].element, priority) { next = (index, priority) }
     }
-    let item = items.remove(at: next)
+    guard let next else { return nil }
+    let item = items.remove(at: next.index)
     return (item.number, item.element)
   }
 

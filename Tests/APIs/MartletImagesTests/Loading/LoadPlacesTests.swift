@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 @Suite("Limits and priorities of loads", .timeLimit(.minutes(5)))
-struct PrioritySemaphoreTests {
-  /// Starts loads that wait for the only slot, in this order.
+struct LoadPlacesTests {
+  /// Starts loads that wait for the only place, in this order.
   private func queue(
     _ fixture: LoadingFixture, _ requests: [ImageRequest]
   ) async throws -> [Task<LoadedImage, any Error>] {

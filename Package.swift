@@ -46,6 +46,7 @@ let package = Package(
     .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
     .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"])]),
     .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
@@ -113,8 +114,8 @@ let package = Package(
     .target(
       name: "MartletImages",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CLittleCMS", "CPNG", "CTurboJPEG",
-        "CWebP", "CWebPDemux", "CZlib",
+        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CJPEG", "CLittleCMS", "CPNG",
+        "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib",
       ]),
     .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .target(
@@ -362,8 +363,8 @@ let groups = [
   ],
   "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
   "Sources/System": [
-    "CBrotli", "CCrypto", "CFiles", "CGIF", "CGSSAPI", "CIDN2", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG", "CPSL",
-    "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
+    "CBrotli", "CCrypto", "CFiles", "CGIF", "CGSSAPI", "CIDN2", "CJPEG", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG",
+    "CPSL", "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
   ],
   "Tool/Sources": ["MartletCommandLine", "MartletToolImages", "martlet-plain-tool", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],

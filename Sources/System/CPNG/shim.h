@@ -19,6 +19,15 @@ typedef struct martlet_png_reading {
   /// Receives libpng's message if reading fails, terminated by a zero.
   char *message;
   size_t message_capacity;
+  /// Called before each row with `owner`; a result other than 0 stops reading.
+  int (*is_stopped)(void *owner);
+  void *owner;
+  /// Whether checksums may be wrong, and the end of the file missing: the rows are then read as far as there are bytes.
+  int is_tolerant;
+  /// How many rows were read, those of all passes over an interlaced file together.
+  size_t rows;
+  /// Whether the caller has stopped reading.
+  int was_stopped;
   /// The number of bytes read so far.
   size_t position;
 } martlet_png_reading;
@@ -39,14 +48,18 @@ static inline void martlet_png_warned(png_structp png, png_const_charp message) 
 
 static inline void martlet_png_pull(png_structp png, png_bytep into, size_t count) {
   martlet_png_reading *reading = (martlet_png_reading *)png_get_io_ptr(png);
-  if (count > reading->count - reading->position) { png_error(png, "the bytes end too early"); }
-  memcpy(into, reading->bytes + reading->position, count);
-  reading->position += count;
+  size_t rest = reading->count - reading->position;
+  if (rest == 0 || (rest < count && !reading->is_tolerant)) { png_error(png, "the bytes end too early"); }
+  size_t copied = rest < count ? rest : count;
+  memcpy(into, reading->bytes + reading->position, copied);
+  memset(into + copied, 0, count - copied);
+  reading->position += copied;
 }
 
 /// Calls everything that may longjmp; called after the setjmp of martlet_png_read.
 static inline void martlet_png_read_all(png_structp png, png_infop info, martlet_png_reading *reading) {
   png_set_read_fn(png, reading, martlet_png_pull);
+  if (reading->is_tolerant) { png_set_crc_action(png, PNG_CRC_WARN_USE, PNG_CRC_WARN_USE); }
   png_set_user_limits(png, reading->width, reading->height);
   // Color profiles and texts are not read: a compressed one could be a decompression bomb. gAMA is ignored on purpose.
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
@@ -65,7 +78,12 @@ static inline void martlet_png_read_all(png_structp png, png_infop info, martlet
   if (png_get_rowbytes(png, info) != stride) { png_error(png, "the rows are not RGBA"); }
   for (int pass = 0; pass < passes; pass++) {
     for (png_uint_32 row = 0; row < reading->height; row++) {
+      if (reading->is_stopped(reading->owner)) {
+        reading->was_stopped = 1;
+        png_longjmp(png, 1);
+      }
       png_read_row(png, reading->pixels + row * stride, NULL);
+      reading->rows++;
     }
   }
   png_read_end(png, NULL);
@@ -74,6 +92,8 @@ static inline void martlet_png_read_all(png_structp png, png_infop info, martlet
 /// Reads the whole file; returns 1 if it is complete and valid, 0 otherwise.
 static inline int martlet_png_read(martlet_png_reading *reading) {
   reading->position = 0;
+  reading->rows = 0;
+  reading->was_stopped = 0;
   if (reading->message_capacity > 0) { reading->message[0] = 0; }
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, reading, martlet_png_failed, martlet_png_warned);
   if (!png) { return 0; }

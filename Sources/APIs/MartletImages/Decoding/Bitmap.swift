@@ -99,6 +99,11 @@ extension PixelSize {
     return overflow ? nil : bytes
   }
 
+  /// Returns the size with both sides divided, rounded up.
+  func divided(by divisor: Int) -> PixelSize {
+    PixelSize(width: (width + divisor - 1) / divisor, height: (height + divisor - 1) / divisor)
+  }
+
   /// Returns the largest size of the same proportions inside `box`, never larger than this one, at least one pixel each
   /// way.
   ///

@@ -1,4 +1,4 @@
-/// All frames of an animated GIF or WebP, each composed to the whole image.
+/// All frames of an animated GIF, PNG or WebP, each composed to the whole image.
 ///
 /// ```swift
 /// let animation = try ImageDecoder.animation(data, options: .init(fitting: PixelSize(width: 320, height: 320)))
@@ -29,6 +29,8 @@ public struct ImageAnimation: Sendable, Hashable {
   public var frames: [Frame]
   /// How many times to play all frames, 1 or more; nil for an endless loop.
   public var plays: Int?
+  /// The defect of the file, if the options are tolerant: frames after it are missing. nil for a file without one.
+  public var defect: ImageError?
 
   /// Makes an animation.
   public init(frames: [Frame], plays: Int?) {
@@ -38,16 +40,21 @@ public struct ImageAnimation: Sendable, Hashable {
 }
 
 extension ImageDecoder {
-  /// Decodes all frames of an animated GIF or WebP; a still image of any format is an animation of one frame.
+  /// Decodes all frames of an animated GIF, PNG or WebP; a still image of any format is an animation of one frame.
   ///
   /// All bitmaps together must be within ``Limits/bytes``: request a smaller size with ``Options/fitting``, or use
   /// ``eachFrame(of:options:_:)``.
   ///
-  /// - Throws: ``ImageError``, of any kind; nothing is returned if one frame is missing or damaged.
+  /// - Throws: ``ImageError``, of any kind; nothing is returned if one frame is missing or damaged, unless the options
+  ///   are tolerant.
   public static func animation(_ data: Data, options: Options = Options()) throws(ImageError) -> ImageAnimation {
+    try animation(data, options, in: Decoding(options))
+  }
+
+  static func animation(_ data: Data, _ options: Options, in decoding: Decoding) throws(ImageError) -> ImageAnimation {
     var frames: [ImageAnimation.Frame] = []
     var bytes = 0
-    let plays = try forEachFrame(of: data, options) { frame throws(ImageError) in
+    let plays = try forEachFrame(of: data, options, in: decoding) { frame throws(ImageError) in
       bytes += frame.bitmap.pixels.count
       guard bytes <= options.limits.bytes else {
         throw ImageError(
@@ -58,7 +65,9 @@ extension ImageDecoder {
       frames.append(frame)
       return true
     }
-    return ImageAnimation(frames: frames, plays: plays)
+    var animation = ImageAnimation(frames: frames, plays: plays)
+    animation.defect = decoding.defect
+    return animation
   }
 
   /// Decodes frame by frame, so that only one bitmap is in memory at a time.
@@ -73,21 +82,22 @@ extension ImageDecoder {
   public static func eachFrame(
     of data: Data, options: Options = Options(), _ body: (ImageAnimation.Frame) -> Bool
   ) throws(ImageError) -> Int? {
-    try forEachFrame(of: data, options) { frame throws(ImageError) in body(frame) }
+    try forEachFrame(of: data, options, in: Decoding(options)) { frame throws(ImageError) in body(frame) }
   }
 
-  private static func forEachFrame(
-    of data: Data, _ options: Options, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+  static func forEachFrame(
+    of data: Data, _ options: Options, in decoding: Decoding,
+    _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int? {
     if options.additionalFormats.contains(where: { $0.recognizes(data) }) {
-      _ = try body(ImageAnimation.Frame(bitmap: decode(data, options: options), duration: .zero))
+      _ = try body(ImageAnimation.Frame(bitmap: decode(data, options, in: decoding), duration: .zero))
       return 1
     }
     return try withFile(data) { file throws(ImageError) in
       try options.limits.check(size: file.size)
-      return try file.eachFrame(limits: options.limits) { frame throws(ImageError) in
+      return try file.eachFrame(in: decoding) { frame throws(ImageError) in
         var frame = frame
-        frame.bitmap = options.finish(frame.bitmap, of: file)
+        frame.bitmap = try options.finish(frame.bitmap, of: file, in: decoding)
         return try body(frame)
       }
     }

@@ -13,24 +13,43 @@
 /// without a profile is converted as in browsers. PNG's `gAMA`, `cHRM` and `cICP` are not applied. Decoding is
 /// synchronous and takes 4 to 20 ms of CPU time per megapixel: do not call it on the main actor.
 ///
-/// Input may be hostile: sizes are checked before memory is allocated, and a file that is truncated or contradicts its
-/// format is an error; a partial image is never returned.
+/// Input may be hostile: sizes are checked before memory is allocated, and so is the number of pixels times the number
+/// of passes that a file has over them, so that a small file cannot take minutes. A file that is truncated or
+/// contradicts its format is an error; a partial image is only returned if you ask for it (``Options/isTolerant``).
 public enum ImageDecoder {
-  /// Decodes an image; for an animation, the first frame.
+  /// Decodes an image; for an animation, the first frame, or the default image of a PNG.
   ///
   /// - Parameters:
   ///   - data: the whole file.
   ///   - options: the size to fit the image into, the limits, and additional formats.
   /// - Returns: the image, upright, in ``ImageInfo/size`` or scaled down by the options; never enlarged.
-  /// - Throws: ``ImageError``, of any kind.
+  /// - Throws: ``ImageError``, of any kind; of the kind `cancelled` soon after the task is cancelled.
   public static func decode(_ data: Data, options: Options = Options()) throws(ImageError) -> Bitmap {
+    try decode(data, options, in: Decoding(options))
+  }
+
+  /// Decodes an image as ``decode(_:options:)``, and says what a file lacks that is shown nevertheless.
+  ///
+  /// - Parameter defect: is set to the error that the file would be without ``Options/isTolerant``; nil for a file
+  ///   without a defect.
+  public static func decode(
+    _ data: Data, options: Options, defect: inout ImageError?
+  ) throws(ImageError) -> Bitmap {
+    let decoding = Decoding(options)
+    let bitmap = try decode(data, options, in: decoding)
+    defect = decoding.defect
+    return bitmap
+  }
+
+  /// Decodes an image, or its first frame.
+  static func decode(_ data: Data, _ options: Options, in decoding: Decoding) throws(ImageError) -> Bitmap {
     if let addition = options.additionalFormats.first(where: { $0.recognizes(data) }) {
       return options.fit(try addition.bitmap(of: data, options))
     }
     return try withFile(data) { file throws(ImageError) in
-      try options.limits.check(size: file.size)
       let target = options.target(for: file)
-      return options.finish(try file.decode(noSmallerThan: target, limits: options.limits), of: file)
+      try options.limits.check(size: file.decodedSize(noSmallerThan: target))
+      return try options.finish(try file.decode(noSmallerThan: target, in: decoding), of: file, in: decoding)
     }
   }
 
@@ -100,6 +119,13 @@ extension ImageDecoder {
     public var additionalFormats: [AdditionalFormat]
     /// The limits; ``Limits/init(pixels:bytes:animationPixels:)`` has the defaults.
     public var limits: Limits
+    /// Whether an incomplete or damaged file is shown as far as it can be decoded, as in browsers; false by default,
+    /// which makes it an error.
+    ///
+    /// Missing pixels are grey in a JPEG, and transparent in other formats. The defect is reported by
+    /// ``ImageDecoder/decode(_:options:defect:)``, ``ImageAnimation/defect`` and ``LoadedImage/defect``. A file without
+    /// a valid header, or without one complete row of pixels, is an error all the same.
+    public var isTolerant = false
 
     /// Makes options; by default full size, within the default limits.
     public init(
@@ -113,14 +139,27 @@ extension ImageDecoder {
 
   /// Limits that are checked before memory is allocated: a file of a few bytes can declare an image of gigabytes.
   public struct Limits: Sendable, Hashable {
-    /// The maximum number of pixels that a file declares, which bounds the time. 100 megapixels by default.
+    /// The maximum number of pixels that are decoded. 100 megapixels by default.
+    ///
+    /// With ``Options/fitting``, a JPEG is decoded at a half, a quarter or an eighth of its sides, and only those
+    /// pixels count: photographs of 200 megapixels can be shown at 25. All other formats are decoded at full size.
     public var pixels: Int
+    /// The maximum number of pixels that a codec reads: those that the file declares, times the number of passes that
+    /// it has over them, which bounds the time. A scan of a part of a JPEG's components is a part of a pass. 1
+    /// gigapixel by default: a photograph of 200 megapixels in one pass, or one of 100 as a progressive JPEG with ten
+    /// scans.
+    public var sourcePixels = 1_000_000_000
+    /// The maximum number of bytes that a codec takes in addition to the bitmap, which it announces before it takes
+    /// them. 400 MB by default.
+    ///
+    /// A progressive JPEG takes 3 to 6 bytes per declared pixel, even if it is scaled; a baseline JPEG next to nothing;
+    /// a lossless WebP 4 and an animated one 8. Other files have no such needs.
+    public var codecBytes = 400_000_000
     /// The maximum number of bytes of one bitmap, 4 a pixel. 400 MB by default.
     ///
     /// With ``Options/fitting``, the bitmap of a JPEG or WebP is that of the reduced size. Two bitmaps can exist at a
-    /// time (before and after scaling or rotating). The codec needs memory in addition: up to 8 bytes per declared
-    /// pixel for a progressive JPEG or a WebP. All bitmaps of an ``ImageAnimation`` together count as one, and so do an
-    /// animated GIF's canvas and the pixels saved to restore it.
+    /// time (before and after scaling or rotating); see ``codecBytes`` for what codecs need. All bitmaps of an
+    /// ``ImageAnimation`` together count as one, and so do an animated GIF's canvas and the pixels saved to restore it.
     public var bytes: Int
     /// The maximum number of pixels of all frames of an animation together, each counted as the whole image, which
     /// bounds the time. 2 gigapixels by default: a minute of 1024×768 pixels at 40 frames a second.
@@ -136,12 +175,25 @@ extension ImageDecoder {
 }
 
 extension ImageDecoder.Limits {
-  /// Checks the declared size of an image; see ``pixels``.
+  /// Checks the size at which an image is decoded; see ``pixels``.
   func check(size: PixelSize) throws(ImageError) {
     guard let area = size.area, area <= pixels else {
       throw ImageError(
         .tooLarge, "the image has \(size) pixels, the limit is \(pixels): raise ImageDecoder.Limits.pixels")
     }
+  }
+
+  /// Checks the memory that a codec needs for so many bytes of each pixel; see ``codecBytes``.
+  func check(codecBytes bytesPerPixel: Int, for size: PixelSize) throws(ImageError) {
+    guard let area = size.area, area <= codecBytes / bytesPerPixel else { throw codecNeedsTooMuch }
+  }
+
+  /// The error of a codec that needs more memory than ``codecBytes``.
+  var codecNeedsTooMuch: ImageError {
+    ImageError(
+      .tooLarge,
+      "the image's codec needs more than \(codecBytes) bytes in addition to the bitmap: that is the limit, raise "
+        + "ImageDecoder.Limits.codecBytes")
   }
 
   /// Checks the pixels of all frames so far; see ``animationPixels``.
@@ -201,8 +253,10 @@ extension ImageDecoder.Options {
   }
 
   /// Scales the codec's bitmap to the target size, converts its colors and applies the orientation.
-  func finish(_ decoded: Bitmap, of file: any ImageFile) -> Bitmap {
+  func finish(_ decoded: Bitmap, of file: any ImageFile, in decoding: Decoding) throws(ImageError) -> Bitmap {
+    try decoding.checkAbandonment()
     var bitmap = decoded.shrunk(to: target(for: file))
+    try decoding.checkAbandonment()
     if let profile = file.colorProfile, profile.layout != .invertedCMYK {
       ColorConversion.convert(&bitmap.pixels, from: profile)
     }

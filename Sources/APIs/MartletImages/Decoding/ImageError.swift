@@ -31,12 +31,15 @@ extension ImageError {
     case notAnImage
     /// The image has a format, or a rare variant of one, that is not supported.
     case unsupportedFormat
-    /// The file is incomplete, as after an interrupted download. No partial image is returned.
+    /// The file is incomplete, as after an interrupted download. A partial image is returned only with
+    /// ``ImageDecoder/Options/isTolerant``.
     case truncated
     /// The file contradicts its format.
     case damaged
     /// The image exceeds ``ImageDecoder/Limits``, or the available memory.
     case tooLarge
+    /// The task was cancelled while the image was decoded.
+    case cancelled
     /// The image cannot be encoded in the format: it has no pixels, or too many.
     case notEncodable
 

@@ -9,7 +9,8 @@
 /// ```
 ///
 /// A preview is made when a scan is complete and at least a third more bytes have been received than at the previous
-/// preview. Each costs about as much as decoding the image, and there are at most ``previewLimit``. A baseline JPEG,
+/// preview. Each costs about as much as decoding the image, and there are at most ``previewLimit``; together they read
+/// no more pixels than ``ImageDecoder/Limits/sourcePixels``. A baseline JPEG,
 /// whose rows are stored one after another, has no previews, and neither has any other format. Nothing is thrown:
 /// ``ImageDecoder/decode(_:options:)`` reports the problems of a file.
 public struct ProgressiveDecoder: Sendable {
@@ -26,6 +27,8 @@ public struct ProgressiveDecoder: Sendable {
   private var previews = 0
   /// The number of bytes from which the latest preview was decoded.
   private var previewLength = 0
+  /// The pixels that previews have read, as ``ImageDecoder/Limits/sourcePixels`` counts them.
+  private var sourcePixels = 0
 
   /// Makes a decoder whose previews are decoded with these options.
   public init(options: ImageDecoder.Options = ImageDecoder.Options(), previewLimit: Int = 5) {
@@ -34,16 +37,23 @@ public struct ProgressiveDecoder: Sendable {
   }
 
   /// Appends bytes, and returns a preview if they make a better one possible.
-  public mutating func append(_ bytes: Data) -> Bitmap? {
+  public mutating func append(_ bytes: Data) -> Bitmap? { append(bytes) { Task.isCancelled } }
+
+  /// Appends bytes, and returns a preview if they make a better one possible and it is still needed.
+  mutating func append(_ bytes: Data, isAbandoned: @escaping () -> Bool) -> Bitmap? {
     data.append(bytes)
     guard isProgressive != false, previews < previewLimit, data.count >= 3 else { return nil }
     guard let end = endOfNewScan(), end >= previewLength + previewLength / 3 else { return nil }
-    guard let preview = try? ImageDecoder.decode(data.prefix(end) + JPEGMarkers.endOfImageBytes, options: options)
-    else {
+    var options = options
+    options.limits.sourcePixels -= sourcePixels
+    let decoding = Decoding(options, isAbandoned: isAbandoned)
+    let beginning = data.prefix(end) + JPEGMarkers.endOfImageBytes
+    guard let preview = try? ImageDecoder.decode(beginning, options, in: decoding) else {
       isProgressive = false
       return nil
     }
     previews += 1
+    sourcePixels += decoding.sourcePixels
     previewLength = end
     return preview
   }

@@ -4,9 +4,7 @@ import CGIF
 final class GIFReader {
   /// The header of a frame (GIF89a §20, §23).
   struct Frame {
-    var x: Int
-    var y: Int
-    var size: PixelSize
+    var area: FrameArea
     var isInterlaced: Bool
     /// The pixel for each of 256 indices, in a bitmap's byte order; nil for a transparent one. Indices outside the
     /// palette are transparent too.
@@ -97,7 +95,8 @@ final class GIFReader {
     let image = file.pointee.Image
     guard image.Width > 0, image.Height > 0 else { throw ImageError(.damaged, "a frame of the GIF has no size") }
     return Frame(
-      x: Int(image.Left), y: Int(image.Top), size: PixelSize(width: Int(image.Width), height: Int(image.Height)),
+      area: FrameArea(
+        x: Int(image.Left), y: Int(image.Top), size: PixelSize(width: Int(image.Width), height: Int(image.Height))),
       isInterlaced: image.Interlace, colors: colors(of: image, transparent: Int(control.TransparentColor)),
       disposal: Int(control.DisposalMode), delay: Int(control.DelayTime))
   }
@@ -135,12 +134,15 @@ final class GIFReader {
   }
 
   /// Calls `body` with each row of the current frame and its y, in the order of the file.
-  func readRows(of frame: Frame, _ body: (Int, UnsafeBufferPointer<UInt8>) -> Void) throws(ImageError) {
-    var line = [UInt8](repeating: 0, count: frame.size.width)
+  func readRows(
+    of frame: Frame, in decoding: Decoding, _ body: (Int, UnsafeBufferPointer<UInt8>) -> Void
+  ) throws(ImageError) {
+    var line = [UInt8](repeating: 0, count: frame.area.size.width)
     // GIF89a Appendix E: every eighth row first, then those in between.
     let passes = frame.isInterlaced ? [(0, 8), (4, 8), (2, 4), (1, 2)] : [(0, 1)]
     for (first, step) in passes {
-      for y in stride(from: first, to: frame.size.height, by: step) {
+      for y in stride(from: first, to: frame.area.size.height, by: step) {
+        try decoding.checkAbandonment()
         try check(line.withUnsafeMutableBufferPointer { DGifGetLine(file, $0.baseAddress, Int32($0.count)) })
         line.withUnsafeBufferPointer { body(y, $0) }
       }
@@ -148,11 +150,14 @@ final class GIFReader {
   }
 
   /// Skips the pixels of the current frame.
-  func skipRows() throws(ImageError) {
+  func skipRows(in decoding: Decoding) throws(ImageError) {
     var size: Int32 = 0
     var block: UnsafeMutablePointer<GifByteType>?
     try check(DGifGetCode(file, &size, &block))
-    while block != nil { try check(DGifGetCodeNext(file, &block)) }
+    while block != nil {
+      try decoding.checkAbandonment()
+      try check(DGifGetCodeNext(file, &block))
+    }
   }
 
   private func check(_ status: Int32) throws(ImageError) {

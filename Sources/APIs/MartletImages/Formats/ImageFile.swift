@@ -14,38 +14,43 @@ protocol ImageFile {
   var size: PixelSize { get }
   /// The orientation of the stored pixels; ``ImageOrientation/up`` if the file has none.
   var orientation: ImageOrientation { get }
-  /// The embedded ICC profile; nil if there is none. ``decode(noSmallerThan:limits:)`` applies only profiles for CMYK.
+  /// The embedded ICC profile; nil if there is none. ``decode(noSmallerThan:in:)`` applies only profiles for CMYK.
   var colorProfile: ColorProfile? { get }
 
   /// Reads the header. The bytes may end after it.
   init(_ bytes: Bytes) throws(ImageError)
 
-  /// Decodes the image, as stored, at a size between `target` and ``size``, which is at least as large. The codec
-  /// chooses, of the sizes to which it can scale while it decodes, the nearest to `target`.
-  func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap
+  /// Returns the size at which the codec decodes the image if it has to be at least as large as `target`, as stored:
+  /// the nearest of the sizes to which the codec can scale at less cost than that of the full size.
+  func decodedSize(noSmallerThan target: PixelSize) -> PixelSize
+
+  /// Decodes the image, as stored, at a size between `target` and ``size``, which is at least as large.
+  func decode(noSmallerThan target: PixelSize, in decoding: Decoding) throws(ImageError) -> Bitmap
 
   /// Composes all frames at full size, one after another, until `body` returns false; a still image has one.
   ///
   /// - Returns: how many times to play the animation, nil for an endless loop.
   func eachFrame(
-    limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+    in decoding: Decoding, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int?
 }
 
 extension ImageFile {
   var colorProfile: ColorProfile? { nil }
 
+  func decodedSize(noSmallerThan target: PixelSize) -> PixelSize { size }
+
   func eachFrame(
-    limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+    in decoding: Decoding, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int? {
-    try stillFrame(limits: limits, body)
+    try stillFrame(in: decoding, body)
   }
 
   /// Decodes a still image as the only frame of an animation.
   func stillFrame(
-    limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+    in decoding: Decoding, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int? {
-    _ = try body(ImageAnimation.Frame(bitmap: decode(noSmallerThan: size, limits: limits), duration: .zero))
+    _ = try body(ImageAnimation.Frame(bitmap: decode(noSmallerThan: size, in: decoding), duration: .zero))
     return 1
   }
 }

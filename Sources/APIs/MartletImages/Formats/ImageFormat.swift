@@ -11,7 +11,7 @@ public struct ImageFormat: RawRepresentable, Sendable, Hashable, CustomStringCon
 
   /// JPEG: baseline and progressive, Huffman and arithmetic coding, grey, YCbCr, RGB, CMYK and YCCK, 8 bits a channel.
   public static let jpeg = ImageFormat(rawValue: "JPEG")
-  /// PNG: all color types and depths, interlaced or not; the default image of an animated one.
+  /// PNG: all color types and depths, interlaced or not; the default image of an animated one, or all frames.
   public static let png = ImageFormat(rawValue: "PNG")
   /// WebP: lossy and lossless, with and without alpha; the first frame of an animated one, or all of them.
   public static let webp = ImageFormat(rawValue: "WebP")

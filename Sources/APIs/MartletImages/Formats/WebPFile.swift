@@ -38,19 +38,20 @@ struct WebPFile: ImageFile {
     else { throw WebPFile.endsWithinHeader(bytes) }
     size = PixelSize(width: width + 1, height: height + 1)
     isAnimated = flags & 0x02 != 0
-    var orientation = ImageOrientation.up
+    var orientation: ImageOrientation?
     var firstFrame: Frame?
     var profile: Bytes?
     var position = 12
     while let length = container.number(at: position + 4, bytes: 4, .little),
       let content = container.slice(from: position + 8, count: length)
     {
-      if container.has("EXIF", at: position) { orientation = ImageOrientation(exif: content) }
+      // The first block counts, as in a JPEG.
+      if container.has("EXIF", at: position) { orientation = orientation ?? ImageOrientation(exif: content) }
       if container.has("ICCP", at: position) { profile = content }
       if container.has("ANMF", at: position), firstFrame == nil { firstFrame = Frame(content) }
       position += 8 + length + length % 2
     }
-    self.orientation = orientation
+    self.orientation = orientation ?? .up
     self.firstFrame = firstFrame
     self.profile = profile
   }
@@ -81,32 +82,38 @@ extension WebPBitstreamFeatures {
   fileprivate var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
   /// Whether transparent pixels are errors in the file: those of a lossless image that declares no alpha. libwebp
   /// returns such pixels unchanged in RGBA, and its tools and browsers show opaque ones.
-  fileprivate var needsOpaquePixels: Bool { has_alpha == 0 && format == 2 }
+  fileprivate var needsOpaquePixels: Bool { has_alpha == 0 && isLossless }
+  fileprivate var isLossless: Bool { format == 2 }
 }
 
 extension WebPFile {
-  func decode(noSmallerThan target: PixelSize, limits: ImageDecoder.Limits) throws(ImageError) -> Bitmap {
-    guard isComplete else {
-      throw ImageError(
-        .truncated, "the WebP's container is longer than its \(bytes.count) bytes: the file is incomplete")
+  func decode(noSmallerThan target: PixelSize, in decoding: Decoding) throws(ImageError) -> Bitmap {
+    if !isComplete {
+      try decoding.tolerate(
+        ImageError(
+          .truncated, "the WebP's container is longer than its \(bytes.count) bytes: the file is incomplete"))
     }
-    guard isAnimated else { return try decode(bytes, of: size, at: target, limits: limits) }
+    guard isAnimated else { return try decode(bytes, of: size, at: target, in: decoding) }
     guard let frame = firstFrame else { throw ImageError(.damaged, "the animated WebP has no frame") }
     guard frame.x + frame.size.width <= size.width, frame.y + frame.size.height <= size.height else {
       throw ImageError(.damaged, "the first frame of the WebP is outside of the image")
     }
-    guard frame.size != size else { return try decode(frame.bitstream, of: size, at: target, limits: limits) }
-    let part = try decode(frame.bitstream, of: frame.size, at: frame.size, limits: limits)
-    return try place(part, x: frame.x, y: frame.y, limits: limits)
+    guard frame.size != size else { return try decode(frame.bitstream, of: size, at: target, in: decoding) }
+    let part = try decode(frame.bitstream, of: frame.size, at: frame.size, in: decoding)
+    return try place(part, x: frame.x, y: frame.y, limits: decoding.limits)
   }
 
   /// Decodes a bitstream whose size must be `stored`, scaled down to exactly `target` by libwebp (area average).
   private func decode(
-    _ bitstream: Bytes, of stored: PixelSize, at target: PixelSize, limits: ImageDecoder.Limits
+    _ bitstream: Bytes, of stored: PixelSize, at target: PixelSize, in decoding: Decoding
   ) throws(ImageError) -> Bitmap {
     let features = try WebPFile.features(of: bitstream)
     guard features.size == stored else {
       throw ImageError(.damaged, "the WebP's container and its bitstream declare different sizes")
+    }
+    // A lossless image is decoded to pixels of its own, and the alpha of a lossy one as a whole.
+    if features.isLossless || features.has_alpha != 0 {
+      try decoding.limits.check(codecBytes: features.isLossless ? 4 : 1, for: stored)
     }
     var config = WebPDecoderConfig()
     guard WebPInitDecoderConfig(&config) != 0 else {
@@ -119,19 +126,51 @@ extension WebPFile {
     }
     config.output.colorspace = MODE_RGBA
     config.output.is_external_memory = 1
-    var status = VP8_STATUS_OK
-    var pixels = try limits.makePixels(target) { output in
+    var reading = Reading(status: VP8_STATUS_OK, rows: 0)
+    var pixels = try decoding.limits.makePixels(target) { output in
+      if decoding.isTolerant { output.update(repeating: 0) }
       config.output.u.RGBA = WebPRGBABuffer(
         rgba: output.baseAddress, stride: Int32(target.width * Bitmap.bytesPerPixel), size: output.count)
       defer { WebPFreeDecBuffer(&config.output) }
-      status = WebPDecode(bitstream.buffer.bindMemory(to: UInt8.self).baseAddress, bitstream.count, &config)
-      return status == VP8_STATUS_OK
+      reading = WebPFile.read(bitstream, &config, in: decoding)
+      return reading.status == VP8_STATUS_OK || (decoding.isTolerant && reading.rows > 0)
     }
-    guard status == VP8_STATUS_OK else { throw WebPFile.error(status) }
+    if reading.status == VP8_STATUS_USER_ABORT { throw Decoding.abandoned }
+    if reading.status != VP8_STATUS_OK {
+      let error = WebPFile.error(reading.status)
+      guard reading.rows > 0 else { throw error }
+      try decoding.tolerate(error)
+    }
     if features.needsOpaquePixels, !isAnimated {
       for alpha in stride(from: 3, to: pixels.count, by: Bitmap.bytesPerPixel) { pixels[alpha] = 255 }
     }
     return Bitmap(size: target, pixels: pixels)
+  }
+
+  /// How far a bitstream was decoded.
+  private struct Reading {
+    var status: VP8StatusCode
+    var rows: Int
+  }
+
+  /// Decodes a bitstream in steps, so that it can be abandoned between them.
+  private static func read(
+    _ bitstream: Bytes, _ config: inout WebPDecoderConfig, in decoding: Decoding
+  ) -> Reading {
+    guard let decoder = WebPIDecode(nil, 0, &config) else { return Reading(status: VP8_STATUS_OUT_OF_MEMORY, rows: 0) }
+    defer { WebPIDelete(decoder) }
+    let start = bitstream.buffer.bindMemory(to: UInt8.self).baseAddress
+    let step = max(1 << 16, bitstream.count / 64)
+    var status = VP8_STATUS_SUSPENDED
+    var end = 0
+    while status == VP8_STATUS_SUSPENDED, end < bitstream.count {
+      guard !decoding.isAbandoned else { return Reading(status: VP8_STATUS_USER_ABORT, rows: 0) }
+      end = min(end + step, bitstream.count)
+      status = WebPIUpdate(decoder, start, end)
+    }
+    var rows: Int32 = 0
+    _ = WebPIDecGetRGB(decoder, &rows, nil, nil, nil)
+    return Reading(status: status, rows: Int(rows))
   }
 
   private static func error(_ status: VP8StatusCode) -> ImageError {
@@ -158,17 +197,21 @@ extension WebPFile {
 
   /// Composes the frames with libwebp's animation decoder, which has two bitmaps of the image's size besides ours.
   func eachFrame(
-    limits: ImageDecoder.Limits, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+    in decoding: Decoding, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
   ) throws(ImageError) -> Int? {
-    guard isAnimated else { return try stillFrame(limits: limits, body) }
+    guard isAnimated else { return try stillFrame(in: decoding, body) }
+    try decoding.limits.check(codecBytes: 2 * Bitmap.bytesPerPixel, for: size)
     // Checks that the file and its first frame are complete, with more precise errors.
-    _ = try decode(noSmallerThan: size, limits: limits)
+    let first = try decode(noSmallerThan: size, in: decoding)
     var data = WebPData(bytes: bytes.buffer.bindMemory(to: UInt8.self).baseAddress, size: bytes.count)
     var options = WebPAnimDecoderOptions()
     WebPAnimDecoderOptionsInit(&options)
     options.color_mode = MODE_RGBA
     guard let decoder = WebPAnimDecoderNew(&data, &options) else {
-      throw ImageError(.damaged, "the animated WebP is damaged: its frames cannot be read")
+      // The decoder reads only whole containers.
+      try decoding.tolerate(ImageError(.damaged, "the animated WebP is damaged: its frames cannot be read"))
+      _ = try body(ImageAnimation.Frame(bitmap: first, duration: .zero))
+      return 1
     }
     defer { WebPAnimDecoderDelete(decoder) }
     var info = WebPAnimInfo()
@@ -176,24 +219,34 @@ extension WebPFile {
     guard info.canvas_width == size.width, info.canvas_height == size.height else {
       throw ImageError(.damaged, "the animated WebP declares two different sizes")
     }
-    var (end, pixels) = (0, 0)
+    try eachFrame(of: decoder, in: decoding, body)
+    return info.loop_count == 0 ? nil : Int(info.loop_count)
+  }
+
+  private func eachFrame(
+    of decoder: OpaquePointer, in decoding: Decoding, _ body: (ImageAnimation.Frame) throws(ImageError) -> Bool
+  ) throws(ImageError) {
+    var (end, pixels, hasFrames) = (0, 0, false)
     while WebPAnimDecoderHasMoreFrames(decoder) != 0 {
       pixels += size.width * size.height
-      try limits.check(framePixels: pixels)
+      try decoding.limits.check(framePixels: pixels)
+      try decoding.checkAbandonment()
       var canvas: UnsafeMutablePointer<UInt8>?
       var time: Int32 = 0
       guard WebPAnimDecoderGetNext(decoder, &canvas, &time) != 0, let canvas else {
-        throw ImageError(.damaged, "a frame of the animated WebP is damaged")
+        let error = ImageError(.damaged, "a frame of the animated WebP is damaged")
+        guard hasFrames else { throw error }
+        return try decoding.tolerate(error)
       }
-      let pixels = try limits.makePixels(size) { target in
+      hasFrames = true
+      let pixels = try decoding.limits.makePixels(size) { target in
         target.baseAddress?.update(from: canvas, count: target.count)
         return true
       }
       let frame = ImageAnimation.Frame(bitmap: Bitmap(size: size, pixels: pixels), milliseconds: Int(time) - end)
-      guard try body(frame) else { break }
+      guard try body(frame) else { return }
       end = Int(time)
     }
-    return info.loop_count == 0 ? nil : Int(info.loop_count)
   }
 }
 

@@ -96,9 +96,9 @@ private final class PreviewMaker: Sendable {
       decoder.withLock { _ = $0.append(chunk) }  // This only keeps the bytes.
       return nil
     }
-    let bitmap = try await executor.run(priority) { [self] in
+    let bitmap = try await executor.run(priority) { [self] isAbandoned in
       // An error of a processor is reported for the complete image.
-      decoder.withLock { $0.append(chunk) }.flatMap { try? processors.process($0) }
+      decoder.withLock { $0.append(chunk, isAbandoned: isAbandoned) }.flatMap { try? processors.process($0) }
     }
     return bitmap.map { ArrivingImage.Preview(bitmap: $0, rendition: rendition) }
   }

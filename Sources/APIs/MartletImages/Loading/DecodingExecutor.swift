@@ -1,10 +1,11 @@
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
+import Synchronization
 
 /// Decodes files on separate threads, each within the loader's time limit.
 ///
-/// A decoder cannot be stopped, but the load still ends in time: the thread is abandoned, and counts until its work
-/// ends; see ``WorkerThreads``.
+/// A load ends in time whatever its decoder does: the thread is abandoned, and counts until its work ends; see
+/// ``WorkerThreads``. The built-in decoders notice that soon, and end.
 struct DecodingExecutor: Sendable {
   private let threads: WorkerThreads
   private let limit: Duration
@@ -19,20 +20,30 @@ struct DecodingExecutor: Sendable {
   /// The number of pieces of work that wait.
   var waiting: Int { threads.waiting }
 
-  /// Runs work on one of the threads, when one is free.
+  /// Runs work on one of the threads, when one is free. The work can ask whether its result is no longer needed.
   ///
   /// - Throws: the error of the work; ``ImageLoadError`` of the kind `timedOut`; `CancellationError` if the task is
   ///   cancelled. Work that has not begun by then never begins.
   func run<Value: Sendable>(
-    _ priority: PriorityBox, _ work: @escaping @Sendable () throws -> Value
+    _ priority: PriorityBox, _ work: @escaping @Sendable (_ isAbandoned: @escaping @Sendable () -> Bool) throws -> Value
   ) async throws -> Value {
-    do { return try await threads.run(priority, within: Deadline(limit, on: clock), work) } catch let error as HTTPError
-      where error.kind == .deadlineExceeded
-    {
+    let abandonment = Abandonment()
+    do {
+      return try await threads.run(priority, within: Deadline(limit, on: clock)) {
+        try work { abandonment.hasHappened.load(ordering: .relaxed) }
+      }
+    } catch {
+      abandonment.hasHappened.store(true, ordering: .relaxed)
+      guard let error = error as? HTTPError, error.kind == .deadlineExceeded else { throw error }
       throw ImageLoadError(
         .timedOut,
         "the image was not decoded within \(Quantity.text(limit)), or other images kept the threads busy: "
           + "if it needs longer, raise ImageLoader.Configuration.decodeTimeout")
     }
   }
+}
+
+/// Whether the caller of a piece of work has left.
+private final class Abandonment: Sendable {
+  let hasHappened = Atomic(false)
 }

@@ -25,7 +25,8 @@ public struct ImageKey: Sendable, Hashable {
   ///   - url: the URL; its fragment and user information are ignored.
   ///   - partition: the user whose image it is; see `RequestOptions.partition`. Empty by default.
   public init(_ url: URL, partition: String = "") {
-    self.init(RequestIdentity(CacheKey(url, partition: partition), all: [:]), Rendition())
+    let key = LocalImage(url)?.cacheKey(partition: partition) ?? CacheKey(url, partition: partition)
+    self.init(RequestIdentity(key, all: [:]), Rendition())
   }
 
   /// The user whose image it is; see `RequestOptions.partition`.

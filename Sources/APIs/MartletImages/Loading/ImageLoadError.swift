@@ -19,7 +19,7 @@ public struct ImageLoadError: Error, Sendable {
   public var kind: Kind
   /// What happened, in a sentence for users.
   public var message: String
-  /// The URL of the request.
+  /// The URL of the request; nil for a `data:` URL, which contains the image.
   public var url: URL?
   /// The response's head; nil if there was no response.
   public var response: ResponseHead?
@@ -68,6 +68,8 @@ extension ImageLoadError {
     /// The file has more bytes than ``ImageLoader/Configuration/encodedBytesLimit``, or the image more pixels than
     /// ``ImageLoader/Configuration/decoding`` allows. It was not read into memory.
     case tooLarge
+    /// The file of a `file:` URL cannot be read, or a `data:` URL is malformed.
+    case unreadable
     /// The image is damaged, incomplete, or of a format that is not supported.
     case undecodable
     /// Decoding and processing took longer than ``ImageLoader/Configuration/decodeTimeout``.
@@ -118,7 +120,7 @@ extension ImageLoadError {
   /// Returns the error with URL, response and body, unless it already has them.
   func addingContext(_ url: URL, _ response: ResponseHead? = nil, _ body: Data? = nil) -> ImageLoadError {
     var error = self
-    error.url = error.url ?? url
+    error.url = error.url ?? LocalImage(url).map(\.reportedURL) ?? url
     error.response = error.response ?? response
     error.body = error.body ?? body?.prefix(HTTPError.bodyPrefix)
     return error
@@ -130,11 +132,11 @@ extension ImageLoadError {
   var isCausedByFile: Bool { [.notAnImage, .undecodable, .empty].contains(kind) }
 
   /// Returns the error with the file's media type, and its URL if that is not the request's, in the message.
-  func addingFile(_ head: ResponseHead, at url: URL, requested: URL) -> ImageLoadError {
+  func addingFile(_ head: ResponseHead?, at url: URL?, requested: URL) -> ImageLoadError {
     guard isCausedByFile else { return self }
     var error = self
-    if let type = head.fields.mediaType { error.message += "; the server calls it \(type.essence)" }
-    if url != requested { error.message += "; it came from \(url.redacted)" }
+    if let type = head?.fields.mediaType { error.message += "; the server calls it \(type.essence)" }
+    if let url, url != requested { error.message += "; it came from \(url.redacted)" }
     return error
   }
 }
@@ -146,6 +148,7 @@ extension ImageLoadError.Kind {
       case .empty: .empty
       case .notAnImage: .notAnImage
       case .tooLarge: .tooLarge
+      case .cancelled: .cancelled
       default: .undecodable
       }
   }

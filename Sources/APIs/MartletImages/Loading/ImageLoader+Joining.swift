@@ -16,7 +16,8 @@ extension ImageLoader {
       let http = loader.session.withOptions(request.http)
       let own = http.options.cachePolicy
       let policy = own == .useProtocolCachePolicy ? loader.configuration.cachePolicy : own
-      let shared = loader.session.identity(of: request.http)
+      let local = LocalImage(request.http.url)?.cacheKey(partition: http.options.partition)
+      let shared = local.map { RequestIdentity($0, all: [:]) } ?? loader.session.identity(of: request.http)
       let key = CacheKey(request.http.url, partition: http.options.partition)
       let identified = shared ?? RequestIdentity(key, all: [:])
       let instance = shared == nil ? loader.nextInstance() : 0

@@ -62,7 +62,7 @@ extension ImageLoader {
 
   private func downloadAndDecode(_ load: Load, _ request: HTTPRequest, _ stopwatch: Stopwatch) async throws {
     state.withLock { $0.loads.set(.requested, of: load.number) }
-    let file = try await download(request, for: load)
+    let file = try await file(for: request, load)
     while let waiter = state.withLock({ $0.loads.next(load.number) }) {
       await decode(waiter.rendition, waiter.processors, of: file, for: load, stopwatch)
     }
@@ -78,6 +78,14 @@ extension ImageLoader {
 // MARK: - Download
 
 extension ImageLoader {
+  /// Reads an image that needs no request, or downloads it.
+  private func file(for request: HTTPRequest, _ load: Load) async throws -> ImageFileContent {
+    guard let local = LocalImage(request.url) else { return try await download(request, for: load) }
+    return try await executor.run(load.priority) { [limit = configuration.encodedBytesLimit] _ in
+      try local.load(upTo: limit)
+    }
+  }
+
   /// Downloads a file, and reports the progress to the observers of the load.
   private func download(_ original: HTTPRequest, for load: Load) async throws -> ImageFileContent {
     var request = original
@@ -154,8 +162,8 @@ extension ImageLoader {
   ) async {
     let result: Result<LoadedImage, any Error>
     do {
-      let image = try await executor.run(load.priority) { [options = configuration.decoding] in
-        try file.image(as: rendition, processors, options)
+      let image = try await executor.run(load.priority) { [options = configuration.decoding] isAbandoned in
+        try file.image(as: rendition, processors, options, isAbandoned: isAbandoned)
       }
       if file.mayBeCached, load.identity.isShared { cache(image, of: file, as: load.key(rendition), for: load) }
       state.withLock { state in
@@ -192,7 +200,9 @@ extension ImageLoader {
       state.failures.note(failure, of: load.identity, isCausedByFile ? nil : rendition)
       state.statistics.failures += 1
     }
-    if isCausedByFile { await removeStored(load.requestedURL, file.url, load) }
+    if isCausedByFile, let url = file.url, case .session = file.source {
+      await removeStored(load.requestedURL, url, load)
+    }
     return failure
   }
 }

@@ -13,6 +13,9 @@ import Synchronization
 /// for await phase in loader.phases(for: ImageRequest(url)) { print(phase) }   // placeholder, progress, image or error
 /// ```
 ///
+/// Images in `data:` and `file:` URLs need no request, and so neither the session nor its interceptors. A file must be
+/// a regular one. If URLs come from others, decide which of them may name your files.
+///
 /// Concurrent callers for the same image share one load; callers for other sizes of it share one download. If one of
 /// them is cancelled, the others are not affected; if all are, the load is cancelled. Files are loaded with the session
 /// and stored only in its HTTP cache, for as long as the server allows. Decoded images are stored in

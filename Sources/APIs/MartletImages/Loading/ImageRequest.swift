@@ -8,8 +8,9 @@ public import MartletSemantics
 /// let image = try await loader.image(for: request)
 /// ```
 public struct ImageRequest: Sendable {
-  /// The HTTP request. Its URL, its partition and all its own fields belong to the image's key. So with a field that
-  /// names a tenant, each tenant has separate images; with a field that differs each time, loads are not shared.
+  /// The HTTP request; of one with a `data:` or `file:` URL, only the URL and the partition count. Its URL, its
+  /// partition and all its own fields belong to the image's key. So with a field that names a tenant, each tenant has
+  /// separate images; with a field that differs each time, loads are not shared.
   ///
   /// Its cache policy determines where the image may come from: with a `reload…` policy, neither images in memory nor
   /// remembered failures are used. If several callers share a load, the request of the first one is sent. A request

@@ -8,6 +8,9 @@ public struct LoadedImage: Sendable {
   public var animation: ImageAnimation?
   /// The file's format and full size; nil for an image that was not decoded from a file.
   public var info: ImageInfo?
+  /// The defect of a file that is shown nevertheless, because ``ImageLoader/Configuration/decoding`` is tolerant; nil
+  /// for a file without one.
+  public var defect: ImageError?
   /// The bytes of the file; 0 for an image that was not decoded from a file.
   public var encodedBytes: Int
   /// The source of the image.
@@ -40,11 +43,17 @@ public struct LoadedImage: Sendable {
   case memory
   /// From the session: over the network, or from its cache.
   case session(HTTPResponse.Source)
+  /// From the request's URL, which contains the image (`data:`).
+  case inline
+  /// From a local file (`file:`).
+  case file
 
   /// `memory`, `network`, `cache`, …
   public var description: String {
     switch self {
     case .memory: "memory"
+    case .inline: "inline"
+    case .file: "file"
     case .session(let source): source.rawValue
     }
   }

@@ -188,7 +188,9 @@ extension Redaction {
 
   /// Returns a URL reference (RFC 3986 §4.1), which may be invalid, without secrets.
   package func redacted(reference: String) -> String {
-    guard !hidesNothing, reference.utf8.contains(where: Self.mayBeginSecret) else { return reference }
+    guard !hidesNothing else { return reference }
+    if let type = Self.typeOfDataURL(reference) { return type + ",…" }
+    guard reference.utf8.contains(where: Self.mayBeginSecret) else { return reference }
     let bytes = reference.utf8
     let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
     let query = bytes[..<fragment].firstIndex(of: UInt8(ascii: "?")) ?? fragment
@@ -200,6 +202,15 @@ extension Redaction {
       text += "#" + parameters(reference[fragment...].dropFirst(), separator: "&")
     }
     return text
+  }
+
+  /// Returns the beginning of a `data:` URL, which names its type (RFC 2397), without the content, which is a body; nil
+  /// for any other URL.
+  private static func typeOfDataURL(_ reference: String) -> String? {
+    let prefix = reference.prefix(5)
+    guard prefix.utf8.count == 5, ASCII.equalIgnoringCase(prefix, "data:") else { return nil }
+    let type = reference.prefix(64).prefix { $0 != "," }
+    return String(type.endIndex < reference.endIndex && type.count < 64 ? type : prefix)
   }
 
   /// Whether this byte may begin or end a part of a URL that can contain secrets: user information, query, fragment and

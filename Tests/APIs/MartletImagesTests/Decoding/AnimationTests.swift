@@ -32,7 +32,9 @@ struct AnimationTests {
     (0..<bitmap.size.width).map { x in
       let pixel = bitmap.pixels[x * 4..<x * 4 + 4]
       return pixel.last == 0
-        ? "." : ["k", "r", "g", "b"][(pixel.dropLast().firstIndex(of: 255) ?? x * 4 - 1) - x * 4 + 1]
+        ? "."
+        : pixel.contains(128)
+          ? "?" : ["k", "r", "g", "b"][(pixel.dropLast().firstIndex(of: 255) ?? x * 4 - 1) - x * 4 + 1]
     }.joined()
   }
 
@@ -50,6 +52,68 @@ struct AnimationTests {
 
     #expect(frames.map { row($0.bitmap) } == ["kkkk", "rrkk", "kkgk", "kk.b", "kkrb", "gk.b"])
     #expect(try row(ImageDecoder.decode(script.data)) == "kkkk")
+  }
+
+  /// The chunks are those of a script: all ways of disposing and blending, parts of the canvas, and several chunks of
+  /// pixels. Pillow 13 shows the same, except for a pixel that it blends with what has been disposed of.
+  @Test
+  func framesOfAPNGAreComposedAsTheFileSays() throws {
+    let data = try Fixture.data("animated.png")
+
+    let animation = try ImageDecoder.animation(data)
+
+    let shown = animation.frames.map { row($0.bitmap) }
+    #expect(shown == ["kkkk", "rrkk", "kkgk", "kk.b", "?k.b", ".r.b"])
+    #expect(animation.frames[4].bitmap.pixels.prefix(4) == [128, 0, 0, 255])
+    #expect(animation.frames.map(\.duration) == [50, 50, 100, 100, 20, 30].map { .milliseconds($0) })
+    #expect(animation.plays == 3)
+    #expect(try ImageDecoder.decode(data) == animation.frames[0].bitmap)
+  }
+
+  @Test
+  func defaultImageOfAPNGIsAFrameOnlyIfTheFileSaysSo() throws {
+    let data = try Fixture.data("animated-default.png")
+
+    let animation = try ImageDecoder.animation(data)
+
+    #expect(animation.frames.map { row($0.bitmap) } == ["kkkk", "rrkk"])
+    #expect(animation.plays == nil)
+    #expect(try row(ImageDecoder.decode(data)) == "bbbb")
+  }
+
+  /// SDWebImage 3791: frames with a palette flickered. Here index 0 is transparent.
+  @Test
+  func framesOfAPNGWithAPaletteAreComposed() throws {
+    let animation = try ImageDecoder.animation(Fixture.data("animated-palette.png"))
+
+    #expect(animation.frames.map { row($0.bitmap) } == ["rrg.", "rrb.", "rr.."])
+    #expect(animation.plays == 1)
+  }
+
+  @Test
+  func framesOfAPNGCountTowardsTheLimits() throws {
+    let data = try Fixture.data("animated.png")
+
+    for limits in [ImageDecoder.Limits(bytes: 4 * 4 + 2 * 4 - 1), .init(animationPixels: 4 * 6 - 1)] {
+      let error = #expect(throws: ImageError.self) {
+        try ImageDecoder.eachFrame(of: data, options: .init(limits: limits)) { _ in true }
+      }
+      #expect(error?.kind == .tooLarge)
+    }
+  }
+
+  /// A frame outside of the image, without pixels, out of order, or with damaged pixels.
+  @Test(arguments: [("fcTL", 4 + 8 + 3, 9), ("fcTL", 4 + 4 + 3, 0), ("fcTL", 4 + 3, 1), ("fdAT", 4 + 4 + 1, 0)])
+  func framesOfAPNGThatContradictTheFileAreDamage(_ type: String, offset: Int, value: UInt8) throws {
+    var data = try Fixture.data("animated.png")
+    let chunk = try #require(data.lastRange(of: Data(type.utf8)))
+    let whole = try ImageDecoder.decode(data)
+    data[chunk.lowerBound + offset] = value
+
+    let error = #expect(throws: ImageError.self) { try ImageDecoder.animation(data) }
+
+    #expect(error?.kind == .damaged)
+    #expect(try ImageDecoder.decode(data) == whole)
   }
 
   @Test

@@ -117,6 +117,22 @@ struct DamageTests {
     #expect(try ImageDecoder.decode(filled) == ImageDecoder.decode(data))
   }
 
+  /// libvips 848 and 1343, Pillow 1328: pictures that browsers show, with bytes before a marker, parameters of a
+  /// progressive scan in a sequential one, or a second picture after the first (MPO).
+  @Test(arguments: 0..<3)
+  func pictureWithAHarmlessDefectIsShown(_ defect: Int) throws {
+    let data = try Fixture.data("baseline.jpg")
+    let scan = try #require(data.firstRange(of: Data([0xFF, 0xDA]))).lowerBound
+    var file = data
+    switch defect {
+    case 0: file.insert(contentsOf: [UInt8](repeating: 7, count: 24_242), at: scan)
+    case 1: file[scan + Int(data[scan + 3]) + 1] = 9
+    default: file.append(try Fixture.data("grey.jpg"))
+    }
+
+    #expect(try ImageDecoder.decode(file) == ImageDecoder.decode(data))
+  }
+
   /// libjpeg reports its first warning only: here that of the fill bytes, which is harmless.
   @Test
   func fillBytesBeforeAMarkerOfAJPEGDoNotHideTruncationOrDamage() throws {

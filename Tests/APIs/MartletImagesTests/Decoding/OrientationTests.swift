@@ -30,6 +30,39 @@ struct OrientationTests {
     #expect(try ImageDecoder.info(Fixture.data(name)).orientation == expected)
   }
 
+  /// Programs that copy pictures add a second block. Each file here has 6 or 8 in its own, after or before 1.
+  @Test(arguments: ["orientation-6.jpg", "orientation-6.png", "orientation-8.webp"], [true, false])
+  func firstOfTwoBlocksCounts(_ name: String, isOwnFirst: Bool) throws {
+    let data = try Fixture.data(name)
+    let up = Self.tiff(value: 1)
+    func number(_ count: Int, _ shifts: [Int]) -> [UInt8] { shifts.map { UInt8(truncatingIfNeeded: count >> $0) } }
+    let added: [UInt8]
+    let own: Range<Data.Index>
+    switch name.suffix(4) {
+    case ".jpg":
+      added = [0xFF, 0xE1] + number(up.count + 8, [8, 0]) + Array("Exif\0\0".utf8) + up
+      let start = try #require(data.firstRange(of: Data([0xFF, 0xE1]))).lowerBound
+      own = start..<start + 2 + Int(data[start + 2]) << 8 + Int(data[start + 3])
+    case ".png":
+      added = number(up.count, [24, 16, 8, 0]) + Array("eXIf".utf8) + up + [0, 0, 0, 0]
+      let start = try #require(data.firstRange(of: Data("eXIf".utf8))).lowerBound - 4
+      own = start..<start + 12 + Int(data[start + 2]) << 8 + Int(data[start + 3])
+    default:
+      added = Array("EXIF".utf8) + number(up.count, [0, 8, 16, 24]) + up
+      let start = try #require(data.firstRange(of: Data("EXIF".utf8))).lowerBound
+      let length = Int(data[start + 4]) + Int(data[start + 5]) << 8
+      own = start..<start + 8 + length + length % 2
+    }
+    var file = data
+    file.insert(contentsOf: added, at: isOwnFirst ? own.upperBound : own.lowerBound)
+    if name.hasSuffix(".webp") {
+      file.replaceSubrange(4..<8, with: number(file.count - 8, [0, 8, 16, 24]))
+    }
+
+    let expected = try isOwnFirst ? ImageDecoder.info(data).orientation : .up
+    #expect(try ImageDecoder.info(file).orientation == expected)
+  }
+
   @Test(arguments: ImageOrientation.allCases)
   func uprightImageHasEveryPixelInItsPlace(_ orientation: ImageOrientation) {
     // 3×2 pixels, numbered row by row, and the upright image that EXIF 2.32 §4.6.5.1 defines.

@@ -26,6 +26,8 @@ struct ExtremeConfigurationTests {
     Row("decoding.limits.pixels") { $0.configuration.decoding.limits.pixels = $1 },
     Row("decoding.limits.bytes") { $0.configuration.decoding.limits.bytes = $1 },
     Row("decoding.limits.animationPixels") { $0.configuration.decoding.limits.animationPixels = $1 },
+    Row("decoding.limits.sourcePixels") { $0.configuration.decoding.limits.sourcePixels = $1 },
+    Row("decoding.limits.codecBytes") { $0.configuration.decoding.limits.codecBytes = $1 },
     Row("cache.byteLimit") { $0.configuration.cache = ImageCache(byteLimit: $1) },
     Row("cache.countLimit") { $0.configuration.cache = ImageCache(countLimit: $1) },
     Row("width") { $0.size.width = $1 },

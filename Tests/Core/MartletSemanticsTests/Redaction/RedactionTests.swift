@@ -85,6 +85,9 @@ struct RedactionTests {
     ("https://h/#to=http://i?a=http://j?token=x", "https://h/#to=***"),
     ("https://h/?a@b=c", "https://h/?a@b=c"),
     ("?api_key=a=b", "?api_key=***"),
+    ("data:image/png;base64,iVBORw0KGgo=", "data:image/png;base64,…"),
+    ("DATA:,secret?a=b", "DATA:,…"),
+    ("data:secret", "data:,…"),
   ])
   func urlsKeepWhatIsNotSecret(reference: String, shown: String) {
     #expect(Redaction.standard.redacted(reference: reference) == shown)

@@ -52,6 +52,7 @@ package struct PictureFacts: Sendable, Hashable {
       case .session(.network): "from the network"
       case .session: "from the cache"
       case .memory: "from memory"
+      case .inline, .file: "from this computer"
       @unknown default: "from elsewhere"
       }
     return ["\(size)", ByteSize.text(Int64(bytes)), origin]

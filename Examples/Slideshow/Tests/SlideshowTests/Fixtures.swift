@@ -24,15 +24,19 @@ enum Fixture {
   }
 
   /// A client whose service is this server, with its own cache.
-  static func client(_ server: LoopbackServer, cache: ImageCache = ImageCache()) throws -> SlideshowClient {
-    try client(service: server.url("/holidayslideshow.json"), images: server.url("/"), cache: cache)
+  static func client(
+    _ server: LoopbackServer, cache: ImageCache = ImageCache(), session: HTTPSession? = nil
+  ) throws -> SlideshowClient {
+    try client(service: server.url("/holidayslideshow.json"), images: server.url("/"), cache: cache, session: session)
   }
 
-  static func client(service: URL, images: URL, cache: ImageCache = ImageCache()) throws -> SlideshowClient {
+  static func client(
+    service: URL, images: URL, cache: ImageCache = ImageCache(), session: HTTPSession? = nil
+  ) throws -> SlideshowClient {
     let configuration = try SlideshowConfiguration {
       $0 == .service ? service.absoluteString : images.absoluteString
     }
-    return SlideshowClient(configuration, cache: cache)
+    return SlideshowClient(configuration, session: session, cache: cache)
   }
 
   /// A file in its own folder, which does not exist yet.

@@ -50,6 +50,36 @@ struct WordingTests {
     #expect(explanation.sentence == "What the web service sent is not a picture.")
   }
 
+  @Test func aPictureThatBreaksOffIsSaidToHaveBrokenOff() async throws {
+    let photo = try Fixture.photo()
+    let replies = [
+      Reply.data(photo, type: "image/jpeg").truncated(after: 9000), .data(photo.prefix(9000), type: "image/jpeg"),
+    ]
+
+    for reply in replies {
+      let explanation = try await explanation(of: reply)
+
+      #expect(explanation.sentence == "The picture broke off before its end.")
+      #expect(explanation.details.contains("/a.jpg"))
+    }
+  }
+
+  @Test func aPictureThatTimesOutIsSaidToBeLateAndCountsAmongTheMissing() async throws {
+    let server = try LoopbackServer { _ in .never }
+    var settings = SessionConfiguration()
+    settings.options.responseTimeout = .milliseconds(50)
+    settings.options.retryPolicy = .never
+    let client = try Fixture.client(server, session: HTTPSession(configuration: settings))
+    var state = Fixture.state()
+    let request = try #require(state.wanted)
+
+    let error = await #expect(throws: PictureError.self) { try await client.picture(request) }
+    _ = state.handle(.picture(request, .failure(try #require(error))))
+
+    #expect(error?.explanation.sentence == "The picture did not arrive in time.")
+    #expect(state.counts.missing == 1)
+  }
+
   @Test func aServiceThatIsAwayIsCalledThatForAPictureToo() async throws {
     let server = try LoopbackServer { _ in .text("") }
     let client = try Fixture.client(server)

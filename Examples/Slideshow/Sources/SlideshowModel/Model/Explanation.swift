@@ -55,6 +55,10 @@ extension PictureError {
 
   private static func sentence(for error: ImageLoadError) -> String {
     switch error.kind {
+    case .network where error.httpError?.isTimeout == true, .timedOut: "The picture did not arrive in time."
+    case .network where error.response != nil: "The picture broke off before its end."
+    case .undecodable where (error.underlying as? ImageError)?.kind == .truncated:
+      "The picture broke off before its end."
     case .network where error.httpError?.meansServiceIsDown == true:
       "The picture could not be fetched: the web service does not answer."
     case .status: sentence(forStatus: error.response?.status.code ?? 0)

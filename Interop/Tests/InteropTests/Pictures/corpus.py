@@ -221,8 +221,10 @@ def pngs():
         exif[0x0112] = orientation
         PICTURE.save(f"orientation-{orientation}.png", exif=exif)
         expect(f"orientation-{orientation}.png", ImageOps.exif_transpose(Image.open(f"orientation-{orientation}.png")))
-    PICTURE.save("animated.png", save_all=True, append_images=[PICTURE.rotate(180)], duration=50)
-    expect("animated.png", PICTURE, worst=0)
+    for disposal in (0, 1, 2):
+        name = f"animated-{disposal}.png"
+        moving()[0].save(name, save_all=True, append_images=moving()[1:], disposal=disposal, duration=50)
+        expect(name, *rgba_frames(name), worst=0)
 
 
 # --- WebP and GIF ----------------------------------------------------------------------------------------------------

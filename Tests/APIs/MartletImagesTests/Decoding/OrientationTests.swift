@@ -30,6 +30,15 @@ struct OrientationTests {
     #expect(try ImageDecoder.info(Fixture.data(name)).orientation == expected)
   }
 
+  /// Glide 3484: some programs write an orientation only for the thumbnail, in the second directory.
+  @Test
+  func orientationOfTheThumbnailDoesNotCount() {
+    let second = Self.tiff().dropFirst(8)
+    let first = Array(Self.tiff(tag: [1, 0x13]).dropLast(4)) + [0, 0, 0, 26]
+
+    #expect(orientation(first + second) == .up)
+  }
+
   /// Programs that copy pictures add a second block. Each file here has 6 or 8 in its own, after or before 1.
   @Test(arguments: ["orientation-6.jpg", "orientation-6.png", "orientation-8.webp"], [true, false])
   func firstOfTwoBlocksCounts(_ name: String, isOwnFirst: Bool) throws {

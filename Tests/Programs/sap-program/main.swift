@@ -7,6 +7,7 @@ import SAPFoundation
 //     sap-program default|ephemeral|direct|FOLDER COMMAND...
 //     sap-program logs MESSAGE [SERVICE]     logs a message, and uploads all messages to Mobile Services
 //     sap-program full-logs FOLDER           writes lines to the folder, while no file can grow, and afterwards
+//     sap-program secure FILE PASSCODE NAME N  opens a secure store, puts N values, and prints their keys
 //
 //     URL                 requests it, and prints status and text, or the code of the error
 //     clear               calls the documented lines that clear the session's configuration
@@ -43,6 +44,21 @@ if kind == "full-logs" {
   files.append("lost, too\n")
   limitFiles(to: .max)
   files.append("after\n")
+  exit(0)
+}
+
+if kind == "secure" {
+  let words = Array(arguments.dropFirst())
+  guard words.count == 4, let count = Int(words[3]) else { exit(2) }
+  let store = SecureKeyValueStore(databaseFileName: words[0])
+  do { try store.open(with: words[1]) } catch {
+    print("failed:", error)
+    exit(1)
+  }
+  for key in (0..<count).map({ "\(words[2])-\($0)" }) {
+    try store.put(key, forKey: key)
+    print("put", key)
+  }
   exit(0)
 }
 

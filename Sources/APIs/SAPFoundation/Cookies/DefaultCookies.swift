@@ -29,10 +29,8 @@ final class DefaultCookies: BlockingCookieStore, ImmediateCookieStore, SharedCoo
 
   private static let made: SAPHTTPCookieStorage = {
     do {
-      guard let url = ProgramFolder.data.file("cookies.sqlite") else {
-        throw HTTPError(.file, "the user has no folder for data: set XDG_DATA_HOME or HOME", phase: .preparing)
-      }
-      let storage = SAPHTTPCookieStorage(DefaultCookies(try SQLiteCookieStore(at: url)))
+      let file = try SQLiteCookieStore(at: ProgramFolder.data.file("cookies.sqlite"))
+      let storage = SAPHTTPCookieStorage(DefaultCookies(file))
       // An app may empty the shared storage without another request before it ends.
       atexit { DefaultCookies.storage.synchronize() }
       return storage

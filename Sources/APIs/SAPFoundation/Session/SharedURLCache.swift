@@ -79,10 +79,10 @@ extension URLCache {
   ///
   /// - Parameter isShared: whether to use the program's folder if no directory was named.
   fileprivate func engineCache(isShared: Bool = false) -> HTTPCache {
-    let programFolder = isShared ? ProgramFolder.cache.file("") : nil
-    if diskCapacity > 0, let directory = namedDirectory ?? programFolder {
+    if diskCapacity > 0, isShared || namedDirectory != nil {
       let capacity = isShared && diskCapacity == Self.standardDiskCapacity ? nil : diskCapacity
       do {
+        let directory = try namedDirectory ?? ProgramFolder.cache.file("")
         return try SAPURLCache(directory: directory, diskCapacity: capacity ?? SAPURLCache.standardCapacity).cache
       } catch { SessionLog.keep(.error, "URLCache", "responses are stored in memory: \(error)") }
     }

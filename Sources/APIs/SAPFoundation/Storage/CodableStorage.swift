@@ -135,6 +135,18 @@ public final class SQLiteDataStore: DataStoring, Sendable {
     values = try SQLiteKeyValueStore(at: file, onSetAside: onSetAside)
   }
 
+  /// Opens the file, which is damaged if it has values, but not those of all these keys.
+  init(
+    at file: URL, requiring keys: [String], onSetAside: @escaping @Sendable (SetAsideFile) -> Void
+  ) throws(HTTPError) {
+    values = try SQLiteKeyValueStore(at: file, requiring: keys, onSetAside: onSetAside)
+  }
+
+  /// Changes the values of some keys in one transaction. The change may be called twice.
+  func update<R>(_ keys: [String], _ change: (inout [String: Data]) -> R) throws -> R {
+    try values.blockingUpdate(keys, change)
+  }
+
   public func put(data: Data, for key: String) throws { try values.blockingSet(data, for: key) }
 
   public func data(for key: String) throws -> Data? { try values.blockingValue(for: key) }

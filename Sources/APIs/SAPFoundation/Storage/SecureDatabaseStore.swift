@@ -8,15 +8,17 @@ import MartletEngine
 ///   (RFC 8018 §5.2), with a random salt and 600,000 steps. So ``open(with:)`` takes some tenths of a second, and so
 ///   does each guess of an attacker who has the file. A short passcode can be guessed nevertheless.
 /// - Without the passcode the values are lost.
-/// - A damaged file is renamed, and an empty one replaces it. The log has the new name.
+/// - A damaged file is renamed, and an empty one replaces it. The log has the new name. A file whose encrypted key or
+///   salt was changed is damaged, too, and no passcode is reported as wrong because of it.
+/// - **A value that was accepted can be read after a restart**, or the call throws. If the file is deleted, cut or
+///   damaged while the store is open, the next write begins a new file, with the same key and passcode.
 ///
 /// SAP's file is an encrypted SQL database (AES-256), with methods for SQL, which this one does not have. The formats
-/// differ. Any thread may use it. Several processes may use one file, if one of them has opened it for the first time
-/// before the others.
+/// differ. Any thread may use it, and so may several processes at once, from the first time on.
 public final class SecureDatabaseStore: Sendable {
   /// The parts of an open file.
   fileprivate struct Content {
-    let file: SQLiteDataStore
+    let file: KeyedFile
     let values: EncryptedDataStore
     /// The keys of values and names.
     let secrets: Data
@@ -32,20 +34,23 @@ public final class SecureDatabaseStore: Sendable {
     static let limit: Int32 = 5_000_000
   }
 
-  private static let derivationName = "derivation"
-  private static let secretsName = "secrets"
-
-  /// The file. SQLite keeps two more files beside it.
+  /// The file. SQLite keeps two more files beside it. Without a folder for data it is only a name, and opening throws.
   public let file: URL
+  /// Why there can be no file; nil if there can be one.
+  private let noFolder: HTTPError?
   private let content = Locked<Content?>(nil)
-  /// Held while any store of the process is opened: two of them could otherwise give a new file two different keys.
-  private static let opening = Locked<Void>(())
 
   /// Makes a store, which is closed.
   ///
   /// - Parameter databaseFileName: a name in the app's folder (`~/.local/share/APP/SAPFoundation` on Linux), or an
   ///   absolute path.
-  public init(databaseFileName: String = "SecureStore.sqlite") { file = ProgramFolder.dataFile(databaseFileName) }
+  public init(databaseFileName: String = "SecureStore.sqlite") {
+    do throws(HTTPError) {
+      (file, noFolder) = (try ProgramFolder.dataFile(databaseFileName), nil)
+    } catch {
+      (file, noFolder) = (URL(filePath: databaseFileName), error)
+    }
+  }
 
   /// Whether the store is open.
   public var isOpen: Bool { content.withLock { $0 != nil } }
@@ -58,11 +63,11 @@ public final class SecureDatabaseStore: Sendable {
   public func open(with encryptionKey: String) throws {
     guard !isOpen else { return }
     defer { SessionLog.writeKept() }
-    try Self.opening.withLock { _ in
-      guard !isOpen else { return }
-      let opened = try backed({ .openFailed(code: $0, message: $1) }) { try Self.content(of: file, encryptionKey) }
-      content.withLock { $0 = opened }
+    let opened = try backed({ .openFailed(code: $0, message: $1) }) {
+      if let noFolder { throw noFolder }
+      return try Self.content(of: file, encryptionKey)
     }
+    content.withLock { $0 = $0 ?? opened }
   }
 
   /// Closes the store, and forgets its key.
@@ -73,54 +78,109 @@ public final class SecureDatabaseStore: Sendable {
   public func changeEncryptionKey(with newKey: String) throws {
     let content = try opened()
     try backed({ .encryptionKeyChangeFailed(code: $0, message: $1) }) {
-      try Self.keyStore(in: content.file, newKey).put(data: content.secrets, for: Self.secretsName)
+      let key = try Self.key(from: newKey, content.file.derivation)
+      try EncryptedDataStore(store: content.file, key: key).put(data: content.secrets, for: KeyedFile.secrets)
     }
   }
 
-  private static func content(of file: URL, _ passcode: String) throws -> Content {
+  private static func content(of url: URL, _ passcode: String) throws -> Content {
+    guard !passcode.isEmpty else { throw SecureStorageError.authenticationFailed(message: "the passcode is empty") }
     let setAside = Locked<SetAsideFile?>(nil)
-    let file = try SQLiteDataStore(at: file) { damaged in
+    let file = try SQLiteDataStore(at: url, requiring: KeyedFile.names) { damaged in
       setAside.withLock { $0 = damaged }
       SessionLog.keep(.error, "SecureDatabaseStore", "\(damaged)")
     }
-    // Damage may show only when these values are read. An empty file would then get any passcode.
-    for name in [derivationName, secretsName] { _ = try file.data(for: name) }
+    var keys: [String: Data] = [:]
+    for name in KeyedFile.names { keys[name] = try file.data(for: name) }
+    // An empty file that replaces a damaged one would get any passcode.
     if let damaged = setAside.withLock({ $0 }) {
       throw SecureStorageError.openFailed(code: 26, message: "\(damaged)")
     }
-    let keys = try keyStore(in: file, passcode)
-    let secrets: Data
-    do {
-      if let stored = try keys.data(for: secretsName) {
-        secrets = stored
-      } else {
-        guard try file.keys() == [derivationName] else { throw SecureStorageError.keyIsMissing }
-        secrets = EncryptedDataStore.makeKey() + EncryptedDataStore.makeKey()
-        try keys.put(data: secrets, for: secretsName)
+    if keys.isEmpty {
+      let new = try makeKeys(for: passcode)
+      // Another process may have been faster: its keys are those of the file.
+      keys = try file.update(KeyedFile.names) { stored in
+        if stored.isEmpty { stored = new }
+        return stored
       }
+    }
+    let keyed = try KeyedFile(file, keys)
+    let secrets = try secrets(in: keys, passcode)
+    return Content(
+      file: keyed, values: try EncryptedDataStore(store: keyed, key: Data(secrets.prefix(32))), secrets: secrets)
+  }
+
+  /// Returns the keys of a new file.
+  private static func makeKeys(for passcode: String) throws -> [String: Data] {
+    let (derivation, sealed) = (try PlistCoder().encode(Derivation()), MemoryDataStore())
+    try EncryptedDataStore(store: sealed, key: key(from: passcode, derivation))
+      .put(data: EncryptedDataStore.makeKey() + EncryptedDataStore.makeKey(), for: KeyedFile.secrets)
+    return [KeyedFile.derivation: derivation, KeyedFile.secrets: sealed.data(for: KeyedFile.secrets) ?? Data()]
+  }
+
+  /// Returns the keys of values and names.
+  private static func secrets(in keys: [String: Data], _ passcode: String) throws -> Data {
+    let sealed = MemoryDataStore()
+    for (name, data) in keys { sealed.put(data: data, for: name) }
+    let store = try EncryptedDataStore(
+      store: sealed, key: key(from: passcode, sealed.data(for: KeyedFile.derivation) ?? Data()))
+    do {
+      return try store.data(for: KeyedFile.secrets) ?? Data()
     } catch EncryptedDataStoreError.cannotDecrypt {
       throw SecureStorageError.authenticationFailed(message: "the passcode is not that of the file")
     }
-    let values = try EncryptedDataStore(store: file, key: Data(secrets.prefix(32)))
-    return Content(file: file, values: values, secrets: secrets)
   }
 
-  /// Returns the store of the values' key, which is encrypted with the passcode's.
-  private static func keyStore(in file: SQLiteDataStore, _ passcode: String) throws -> EncryptedDataStore {
+  /// Returns the passcode's key.
+  private static func key(from passcode: String, _ stored: Data) throws -> Data {
     guard !passcode.isEmpty else { throw SecureStorageError.authenticationFailed(message: "the passcode is empty") }
-    let coder = PlistCoder()
-    let derivation: Derivation
-    if let stored = try file.data(for: derivationName) {
-      derivation = try coder.decode(Derivation.self, from: stored)
-    } else {
-      derivation = Derivation()
-      try file.put(data: coder.encode(derivation), for: derivationName)
-    }
+    let derivation = try PlistCoder().decode(Derivation.self, from: stored)
     guard (1...Derivation.limit).contains(derivation.steps),
       let key = PasswordKey.derive(from: passcode, salt: derivation.salt, steps: derivation.steps)
     else { throw SecureStorageError.openFailed(code: 26, message: "the key cannot be derived as the file says") }
-    return try EncryptedDataStore(store: file, key: key)
+    return key
   }
+}
+
+/// The file of a store, in which each write finds the keys that open it, or adds them. The file may be another one than
+/// before: a new one that replaces a file that was deleted or damaged.
+private final class KeyedFile: DataStoring {
+  /// How the key of the passcode is derived.
+  static let derivation = "derivation"
+  /// The keys of values and names, encrypted with that of the passcode.
+  static let secrets = "secrets"
+  static let names = [derivation, secrets]
+
+  private let file: SQLiteDataStore
+  private let known: Locked<[String: Data]>
+  let derivation: Data
+
+  init(_ file: SQLiteDataStore, _ keys: [String: Data]) throws {
+    guard let derivation = keys[Self.derivation], keys[Self.secrets] != nil else {
+      throw SecureStorageError.openFailed(code: 26, message: "the file was damaged while it was opened")
+    }
+    (self.file, known, self.derivation) = (file, Locked(keys), derivation)
+  }
+
+  func put(data: Data, for key: String) throws {
+    let keys = known.withLock { $0 }
+    let isOwn = try file.update(Self.names) { values in
+      // The salt is random, and a new passcode does not change it: another one belongs to other keys.
+      guard [derivation, nil].contains(values[Self.derivation]) else { return false }
+      values.merge(keys) { stored, _ in stored }
+      values[key] = data
+      return true
+    }
+    guard isOwn else { throw SecureStorageError.fileOfOthers }
+    known.withLock { if $0[key] != nil { $0[key] = data } }
+  }
+
+  func data(for key: String) throws -> Data? { try file.data(for: key) }
+
+  func removeData(for key: String) throws { try file.removeData(for: key) }
+
+  /// The names of values.
+  func keys() throws -> Set<String> { try file.keys().subtracting(Self.names) }
 }
 
 // MARK: - Values
@@ -158,10 +218,14 @@ extension SecureDatabaseStore {
     let content = try opened()
     return try backed {
       var keys: Set<String> = []
-      for name in try content.file.keys() where name != Self.derivationName && name != Self.secretsName {
-        guard let data = try content.values.data(for: name) else { continue }
-        let entry = try PlistCoder().decode(Entry.self, from: data)
-        if entry.store == store { keys.insert(entry.key) }
+      for name in try content.file.keys() {
+        do {
+          guard let data = try content.values.data(for: name) else { continue }
+          let entry = try PlistCoder().decode(Entry.self, from: data)
+          if entry.store == store { keys.insert(entry.key) }
+        } catch is EncryptedDataStoreError {
+          continue  // It was written with another key, or changed: no store of this file has written it so.
+        }
       }
       return keys
     }
@@ -207,7 +271,8 @@ public enum SecureStorageError: SAPError, Sendable, Hashable {
   /// The file cannot be read or written, or a value in it has been changed.
   case backingStoreError(code: Int, message: String)
 
-  fileprivate static let keyIsMissing = openFailed(code: 26, message: "the file has values, but no longer their key")
+  fileprivate static let fileOfOthers = backingStoreError(
+    code: 1, message: "another store has begun a new file, with another key: close the store, and open it again")
 
   /// The problem, and the remedy if there is one.
   public var description: String {

@@ -102,7 +102,7 @@ final class CacheFile: Sendable {
     if case .all = selection {
       try await database.removeAll(step)
     } else {
-      while try await !database.write(step) {}
+      while try await !database.write(waiting: .long, step) {}
     }
     eraseLater()
   }
@@ -118,7 +118,7 @@ final class CacheFile: Sendable {
     if case .all = selection {
       try database.blockingRemoveAll(step)
     } else {
-      while try !database.blockingWrite(step) {}
+      while try !database.blockingWrite(waiting: .long, step) {}
     }
     eraseLater()
   }

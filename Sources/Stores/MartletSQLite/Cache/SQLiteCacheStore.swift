@@ -26,6 +26,10 @@ public import MartletSemantics
 /// full disk it can be opened and read; writing throws an error that names the disk. If nothing can be removed for lack
 /// of space, the cache starts again with an empty file.
 ///
+/// If another process locks the file for longer than a second, the store pauses for ten seconds: look-ups
+/// that the lock prevents find nothing, and responses are not stored. Opening such a file is no error. Only removing
+/// everything, a partition or entries of an age waits longer, up to five seconds.
+///
 /// The least recently used entries are evicted. The file stays as large as its largest content; free space is reused,
 /// and returned to the file system if it is more than a quarter of the file. A body that another process is reading can
 /// be removed a minute after it was replaced, or at once if its entry was evicted or removed; reading then throws.
@@ -48,7 +52,7 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     at file: URL, capacity: Int64 = 256 << 20, entryLimit: Int64? = nil,
     onSetAside: @escaping @Sendable (SetAsideFile) -> Void = { _ in }
   ) throws(HTTPError) {
-    let database = try Database(at: file, CacheStatement.schema, onSetAside: onSetAside)
+    let database = try Database(at: file, CacheStatement.schema, .short, onSetAside: onSetAside)
     self.init(database, capacity: capacity, entryLimit: entryLimit, now: { Date() })
   }
 

@@ -32,7 +32,7 @@ final class CookieFile: Sendable {
     self.keepsSessionCookies = keepsSessionCookies
     var schema = CookieTable.schema
     if !keepsSessionCookies { schema.opening += CookieTable.dropSessionCookies }
-    database = try Database(at: url, schema, onSetAside: onSetAside)
+    database = try Database(at: url, schema, .once, onSetAside: onSetAside)
   }
 
   /// Returns the current cookies.
@@ -83,7 +83,7 @@ final class CookieFile: Sendable {
 
   /// Records a sign-out of a group of partitions. Called on the queue of writes.
   func noteSignOut(of group: Int) throws(HTTPError) {
-    try database.blockingWrite { try CookieTable($0).noteSignOut(of: group) }
+    try database.blockingWrite(waiting: .long) { try CookieTable($0).noteSignOut(of: group) }
   }
 
   /// Changes the cookies of a site in one transaction, with the sign-outs of a group. Called on the queue of writes.

@@ -16,14 +16,20 @@ struct Database: Sendable {
   /// Connections for writes on callers' threads. The first one is here until the writer needs one.
   private let writers = IdleConnections()
 
-  /// Opens the file; creates it and its folder if they do not exist. On a full disk, later calls try this again.
-  init(at url: URL, _ schema: Schema, onSetAside: @escaping @Sendable (SetAsideFile) -> Void) throws(HTTPError) {
+  /// Opens the file; creates it and its folder if they do not exist. If the disk is full, or another process has locked
+  /// the file, later calls try this again.
+  ///
+  /// - Parameter patience: how long calls wait for other processes.
+  init(
+    at url: URL, _ schema: Schema, _ patience: LockPatience = .long,
+    onSetAside: @escaping @Sendable (SetAsideFile) -> Void
+  ) throws(HTTPError) {
     let file = try DatabaseFile(url, of: schema.application)
-    opener = DatabaseOpener(file, schema, onSetAside: onSetAside)
+    opener = DatabaseOpener(file, schema, patience, onSetAside: onSetAside)
     writer = Writer(opener, writers)
     do {
       writers.give(back: try opener.open())
-    } catch let failure as SQLiteFailure where failure.isFull {
+    } catch let failure as SQLiteFailure where failure.isTemporary {
       return
     } catch {
       throw Self.wrap(error, file)
@@ -47,9 +53,13 @@ struct Database: Sendable {
 
   /// Writes in one transaction. The work is repeated with an empty file if the file had to be replaced, so it must not
   /// have other side effects.
-  func write<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
+  ///
+  /// - Parameter patience: how long the caller waits; nil for the patience of the store.
+  func write<R: Sendable>(
+    waiting patience: LockPatience? = nil, _ work: @Sendable (DatabaseConnection) throws -> R
+  ) async throws(HTTPError) -> R {
     do {
-      return try await writer.write(work)
+      return try await writer.write(patience, work)
     } catch {
       throw Self.wrap(error, opener.file)
     }
@@ -58,7 +68,7 @@ struct Database: Sendable {
   /// Removes everything.
   ///
   /// It works on a full disk, too: the file is then deleted and replaced by an empty one. Files of this store that were
-  /// set aside are deleted, too.
+  /// set aside are deleted, too. It waits for other processes, whatever the patience of the store.
   ///
   /// - Parameter step: removes a part in one transaction, and returns whether nothing is left.
   func removeAll(_ step: @Sendable (DatabaseConnection) throws -> Bool) async throws(HTTPError) {
@@ -73,7 +83,7 @@ struct Database: Sendable {
   /// Removes everything synchronously, like ``removeAll(_:)``.
   func blockingRemoveAll(_ step: (DatabaseConnection) throws -> Bool) throws(HTTPError) {
     do {
-      while try !blockingWrite(step) {}
+      while try !blockingWrite(waiting: .long, step) {}
     } catch  where error.isFullDisk {
       do { try opener.discard() } catch { throw Self.wrap(error, opener.file) }
     }
@@ -137,32 +147,31 @@ struct Database: Sendable {
     } catch { throw Self.wrap(error, opener.file) }
   }
 
-  /// Writes synchronously on the caller's thread, for callers that cannot suspend. It waits at most five seconds for
-  /// other writes. Otherwise like ``write(_:)``.
-  func blockingWrite<R>(_ work: (DatabaseConnection) throws -> R) throws(HTTPError) -> R {
+  /// Writes synchronously on the caller's thread, for callers that cannot suspend. Otherwise like
+  /// ``write(waiting:_:)``.
+  func blockingWrite<R>(
+    waiting patience: LockPatience? = nil, _ work: (DatabaseConnection) throws -> R
+  ) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
-      var connection = try writers.take(for: opener.identity) ?? opener.openFurther()
+      var connection = try writers.take(for: opener.identity, at: opener.file.stamp) ?? opener.openFurther(patience)
       while true {
-        do { return try transaction(work, on: connection) } catch {
-          connection = try opener.open(replacing: failures.isDamage(error) ? connection.identity : nil)
+        do {
+          let result = try opener.transaction(on: connection, patience, work)
+          writers.give(back: connection)
+          return result
+        } catch {
+          connection = try opener.open(replacing: failures.isDamage(error) ? connection.identity : nil, patience)
         }
       }
     } catch { throw Self.wrap(error, opener.file) }
-  }
-
-  private func transaction<R>(_ work: (DatabaseConnection) throws -> R, on connection: DatabaseConnection) throws -> R {
-    let result = try connection.transaction { try work(connection) }
-    guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
-    writers.give(back: connection)
-    return result
   }
 
   /// Writes in one transaction what only makes sense in this file. It fails, unlike ``write(_:)``, if the file was
   /// deleted, replaced or damaged: what follows is up to the next write.
   func maintain<R: Sendable>(_ work: @Sendable (DatabaseConnection) throws -> R) async throws(HTTPError) -> R {
     do {
-      return try await writer.transaction(work)
+      return try await writer.maintain(work)
     } catch {
       throw Self.wrap(error, opener.file)
     }
@@ -180,10 +189,12 @@ struct Database: Sendable {
 
   private func attempt<R>(_ work: (DatabaseConnection) throws -> R, on identity: FileIdentity) throws -> R {
     guard opener.file.identity == identity else { throw SQLiteFailure.fileMoved }
-    let connection = try readers.take(for: identity) ?? opener.openForReading()
-    let result = try work(connection)
-    if !connection.isExclusive { readers.give(back: connection) }
-    return result
+    return try opener.reading {
+      let connection = try readers.take(for: identity) ?? opener.openForReading()
+      let result = try work(connection)
+      if !connection.isExclusive { readers.give(back: connection) }
+      return result
+    }
   }
 
   private static func wrap(_ error: any Error, _ file: DatabaseFile) -> HTTPError {
@@ -204,37 +215,35 @@ actor Writer {
   /// - Parameter idle: the open connections, of which it takes one.
   init(_ opener: DatabaseOpener, _ idle: IdleConnections) { (self.opener, self.idle) = (opener, idle) }
 
-  private func connected() throws -> DatabaseConnection {
-    let connected = try connection ?? idle.take(for: opener.file.identity) ?? opener.open()
+  private func connected(_ patience: LockPatience? = nil) throws -> DatabaseConnection {
+    let stamp = opener.file.stamp
+    if let connection, connection.stamp?.isOutdated(by: stamp) == false { return connection }
+    connection = nil
+    let connected = try idle.take(for: stamp.identity, at: stamp) ?? opener.openFurther(patience)
     connection = connected
     return connected
   }
 
   /// Runs the work in one transaction. If the file is damaged, or its name refers to another file because it was
   /// deleted or replaced, a file is opened anew and the work is repeated.
-  func write<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
+  func write<R>(_ patience: LockPatience?, _ work: (DatabaseConnection) throws -> R) throws -> R {
     var failures = FailureCount()
     while true {
-      do { return try transaction(work) } catch {
-        try replace(connection?.identity ?? .none, isDamaged: failures.isDamage(error))
+      do { return try opener.transaction(on: connected(patience), patience, work) } catch {
+        try replace(connection?.identity ?? .none, isDamaged: failures.isDamage(error), patience)
       }
     }
   }
 
-  /// Does the work in one transaction.
-  ///
-  /// - Throws: an error of the work or of SQLite; ``SQLiteFailure/fileMoved`` if the file was replaced during the
-  ///   transaction, which SQLite does not notice.
-  func transaction<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
-    let connection = try connected()
-    let result = try connection.transaction { try work(connection) }
-    guard opener.file.identity == connection.identity else { throw SQLiteFailure.fileMoved }
-    return result
+  /// Does the work in one transaction, if the store still uses the same file.
+  func maintain<R>(_ work: (DatabaseConnection) throws -> R) throws -> R {
+    guard opener.file.identity == opener.identity else { throw SQLiteFailure.fileMoved }
+    return try opener.transaction(on: connected(), nil, work)
   }
 
   func removeAll(_ step: (DatabaseConnection) throws -> Bool) throws {
     do {
-      while try !write(step) {}
+      while try !write(.long, step) {}
     } catch let failure as SQLiteFailure where failure.isFull {
       connection = nil
       try opener.discard()
@@ -269,10 +278,12 @@ actor Writer {
 
   /// Opens a file again: a new one if the file is damaged, otherwise the one to which the name refers now.
   ///
-  /// - Parameter file: the file of the connection that failed. If it was already replaced, nothing is done.
-  func replace(_ file: FileIdentity, isDamaged: Bool) throws {
+  /// - Parameters:
+  ///   - file: the file of the connection that failed. If it was already replaced, nothing is done.
+  ///   - patience: how long the caller waits; nil for the patience of the store.
+  func replace(_ file: FileIdentity, isDamaged: Bool, _ patience: LockPatience? = nil) throws {
     guard [connection?.identity ?? .none, opener.identity].contains(file) else { return }
-    connection = try opener.open(replacing: isDamaged ? file : nil)
+    connection = try opener.open(replacing: isDamaged ? file : nil, patience)
   }
 }
 
@@ -297,10 +308,14 @@ final class IdleConnections: Sendable {
   private static let capacity = 16
 
   /// Returns a connection to this file; nil if there is none. Connections to other files are closed.
-  func take(for file: FileIdentity) -> DatabaseConnection? {
+  ///
+  /// - Parameter stamp: the files now, for a connection that writes. If what it remembers of them is outdated, all are
+  ///   closed, because only the last used one may know more.
+  func take(for file: FileIdentity, at stamp: FileStamp? = nil) -> DatabaseConnection? {
     let (connection, others) = idle.withLock { idle in
       let last = idle.popLast()
-      if last == nil || last?.identity == file { return (last, [DatabaseConnection]()) }
+      let isUsable = stamp.map { last?.stamp?.isOutdated(by: $0) == false } ?? true
+      if last == nil || (last?.identity == file && isUsable) { return (last, [DatabaseConnection]()) }
       defer { idle = [] }
       return (nil, idle)
     }

@@ -16,6 +16,9 @@ final class DatabaseConnection: @unchecked Sendable {
   let isOpenedReadOnly: Bool
   /// Whether no other connection can use the file in the meantime.
   let isExclusive: Bool
+  /// The files after the connection was opened for writing, and after its last transaction: see
+  /// ``FileStamp/isOutdated(by:)``.
+  var stamp: FileStamp?
   private let handle: OpaquePointer
   private var statements: [String: OpaquePointer] = [:]
   /// The last used statement. It is most often the next one too, and its text is compared faster than hashed.
@@ -23,8 +26,8 @@ final class DatabaseConnection: @unchecked Sendable {
   /// Whether removed data still has to be erased: see ``eraseAfterCommit()``.
   private var isErasing = false
 
-  /// How long a call waits for a write of another process: long enough for a checkpoint on a slow disk.
-  private static let busyMilliseconds: Int32 = 5_000
+  /// How long a call waits for a write of another process.
+  private let patience: LockPatience
   /// How long an erasure waits for other connections: long enough for a read, but not for a program that reads for
   /// minutes.
   private static let erasureMilliseconds: Int32 = 250
@@ -33,12 +36,15 @@ final class DatabaseConnection: @unchecked Sendable {
 
   /// Opens an existing file.
   ///
-  /// - Parameter exclusively: uses no shared memory, for which a full disk has no space. No other connection can then
-  ///   use the file.
-  init(opening file: DatabaseFile, exclusively: Bool = false) throws {
+  /// - Parameters:
+  ///   - patience: how long a call waits for a write of another process.
+  ///   - exclusively: uses no shared memory, for which a full disk has no space. No other connection can then use the
+  ///     file.
+  init(opening file: DatabaseFile, _ patience: LockPatience, exclusively: Bool = false) throws {
     guard sqlite3_threadsafe() != 0 else { throw SQLiteFailure.singleThreaded }
     identity = file.identity
     isExclusive = exclusively
+    self.patience = patience
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(file.path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
@@ -49,7 +55,7 @@ final class DatabaseConnection: @unchecked Sendable {
     // Checked before the header is read, which may make it read-only too.
     isOpenedReadOnly = sqlite3_db_readonly(opened, "main") == 1
     sqlite3_extended_result_codes(handle, 1)
-    sqlite3_busy_timeout(handle, Self.busyMilliseconds)
+    sqlite3_busy_timeout(handle, patience.milliseconds)
     if file.size > 0, let header = header(), !file.isDatabase(header) { throw file.notADatabase }
     if exclusively { try script("PRAGMA locking_mode = EXCLUSIVE") }
     // The first read opens the journal by name: if the name still refers to this file afterwards, file and journal
@@ -75,6 +81,7 @@ final class DatabaseConnection: @unchecked Sendable {
     identity = .none
     isOpenedReadOnly = false
     isExclusive = false
+    patience = .long
     var opened: OpaquePointer?
     let code = sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
     guard code == SQLITE_OK, let opened else {
@@ -138,7 +145,11 @@ final class DatabaseConnection: @unchecked Sendable {
 
   /// Runs the work in a transaction, which is atomic even if the process is killed. The write lock is acquired at the
   /// beginning, so that data read in the transaction is still valid when it writes.
-  func transaction<R>(_ work: () throws -> R) throws -> R {
+  ///
+  /// - Parameter patience: how long it waits for writes of others; nil for that of the connection.
+  func transaction<R>(_ patience: LockPatience? = nil, _ work: () throws -> R) throws -> R {
+    if let patience { sqlite3_busy_timeout(handle, patience.milliseconds) }
+    defer { if patience != nil { sqlite3_busy_timeout(handle, self.patience.milliseconds) } }
     let result: R
     do {
       try run("BEGIN IMMEDIATE")
@@ -166,7 +177,7 @@ final class DatabaseConnection: @unchecked Sendable {
   private func erase() throws(SQLiteFailure) -> Bool {
     let (all, free) = try pages()
     sqlite3_busy_timeout(handle, Self.erasureMilliseconds)
-    defer { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
+    defer { sqlite3_busy_timeout(handle, patience.milliseconds) }
     if all - free <= Self.rewritingLimit { try script("VACUUM") }
     return try emptyJournal()
   }
@@ -186,7 +197,7 @@ final class DatabaseConnection: @unchecked Sendable {
   /// - Throws: ``SQLiteFailure`` if, for example, the file cannot grow.
   func emptyJournal() throws(SQLiteFailure) -> Bool {
     sqlite3_busy_timeout(handle, Self.erasureMilliseconds)
-    defer { sqlite3_busy_timeout(handle, Self.busyMilliseconds) }
+    defer { sqlite3_busy_timeout(handle, patience.milliseconds) }
     return try first("PRAGMA wal_checkpoint(TRUNCATE)") { $0.integer(0) } == 0
   }
 

@@ -43,10 +43,20 @@ struct DatabaseFile: Sendable {
   }
 
   /// The file to which the name currently refers.
-  var identity: FileIdentity {
+  var identity: FileIdentity { FileIdentity(Self.status(of: path)) }
+
+  /// What a look at the files shows without reading them.
+  var stamp: FileStamp {
+    let (file, journal) = (Self.status(of: path), Self.status(of: path + "-wal"))
+    return FileStamp(
+      identity: FileIdentity(file), journal: FileIdentity(journal),
+      sharedMemory: FileIdentity(Self.status(of: path + "-shm")), size: Int64(file?.st_size ?? 0),
+      modified: file?.modified ?? 0, journalSize: Int64(journal?.st_size ?? 0))
+  }
+
+  private static func status(of path: String) -> stat? {
     var status = stat()
-    guard stat(path, &status) == 0 else { return .none }
-    return FileIdentity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+    return stat(path, &status) == 0 ? status : nil
   }
 
   /// Makes an empty file and its folder if they do not exist. Only the owner can read them; SQLite creates its two
@@ -148,16 +158,10 @@ struct DatabaseFile: Sendable {
   }
 
   /// The size of the file in bytes. SQLite itself takes a file of one byte for an empty one.
-  var size: Int64 {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
-  }
+  var size: Int64 { Int64(Self.status(of: path)?.st_size ?? 0) }
 
   /// The size of the journal in bytes.
-  var journalSize: Int64 {
-    var status = stat()
-    return stat(path + "-wal", &status) == 0 ? Int64(status.st_size) : 0
-  }
+  var journalSize: Int64 { Int64(Self.status(of: path + "-wal")?.st_size ?? 0) }
 
   /// Whether the name is in use, even by a broken symbolic link.
   private static func exists(_ path: String) -> Bool {
@@ -193,6 +197,44 @@ struct FileIdentity: Sendable, Hashable {
 
   /// No file.
   static let none = FileIdentity(device: 0, number: 0)
+}
+
+extension FileIdentity {
+  fileprivate init(_ status: stat?) {
+    self = status.map { Self(device: UInt64(truncatingIfNeeded: $0.st_dev), number: UInt64($0.st_ino)) } ?? .none
+  }
+}
+
+/// The files of a database at one time, as far as a look at them shows.
+struct FileStamp: Sendable {
+  let identity: FileIdentity
+  fileprivate let journal: FileIdentity
+  fileprivate let sharedMemory: FileIdentity
+  fileprivate let size: Int64
+  fileprivate let modified: Int64
+  fileprivate let journalSize: Int64
+
+  /// Whether the pages that a connection remembers from the time of this stamp may differ from those in the files.
+  ///
+  /// SQLite tells connections about what other connections commit, but not about damage, or about files that were
+  /// deleted. So the file must not have changed, not even by another connection that wrote the journal into it, and the
+  /// journal must not have become shorter. What others commit only makes it longer.
+  func isOutdated(by now: FileStamp) -> Bool {
+    (identity, journal, sharedMemory) != (now.identity, now.journal, now.sharedMemory)
+      || (size, modified) != (now.size, now.modified) || now.journalSize < journalSize
+  }
+}
+
+extension stat {
+  /// When the content last changed, in nanoseconds.
+  fileprivate var modified: Int64 {
+    #if canImport(Darwin)
+    let time = st_mtimespec
+    #else
+    let time = st_mtim
+    #endif
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
 }
 
 /// Prevents stores in this and other processes from opening files of a folder at the same time. So an incomplete file

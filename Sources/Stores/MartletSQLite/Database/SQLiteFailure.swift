@@ -41,6 +41,9 @@ struct SQLiteFailure: Error {
 
   /// The name of the file refers to another file: SQLITE_READONLY_DBMOVED, a macro that Swift does not import.
   static let fileMoved = SQLiteFailure(code: SQLITE_READONLY | 4 << 8, message: "its name refers to another file")
+  /// Another connection has held the lock of the file, and an earlier call has waited for it in vain.
+  static let stillLocked = SQLiteFailure(
+    code: SQLITE_BUSY, message: "another process has locked it, and the store pauses after a wait for it")
   /// The operating system opened the file as read-only.
   static let readOnly = SQLiteFailure(code: SQLITE_READONLY, message: "the file was opened for reading only")
   /// The stored data is inconsistent, although SQLite reports no error.
@@ -66,6 +69,12 @@ struct SQLiteFailure: Error {
 
   /// Whether the file was removed or replaced, or cannot be found.
   var isMissingFile: Bool { primary == SQLITE_CANTOPEN || code == Self.fileMoved.code }
+
+  /// Whether another connection has held the lock of the file for longer than the call waits.
+  var isLocked: Bool { primary == SQLITE_BUSY || primary == SQLITE_LOCKED }
+
+  /// Whether the file cannot be written now, but perhaps later: what it has can be read.
+  var isTemporary: Bool { isFull || isLocked }
 
   /// Whether the process or the system had no descriptor for the file, its journal or their shared memory.
   var lacksDescriptor: Bool { systemError == EMFILE || systemError == ENFILE }
@@ -105,7 +114,7 @@ struct SQLiteFailure: Error {
 
   private var remedy: String {
     switch primary {
-    case SQLITE_BUSY, SQLITE_LOCKED:
+    case _ where isLocked:
       "was locked by another process for too long: let it finish, or use a file of your own"
     case SQLITE_READONLY, SQLITE_PERM: "cannot be written: make it and its folder writable for this user"
     case SQLITE_CANTOPEN: "cannot be opened: its folder has to exist and be writable for this user"

@@ -39,6 +39,23 @@ public struct SQLiteKeyValueStore: KeyValueStore {
     database = try Database(at: file, Self.schema, onSetAside: onSetAside)
   }
 
+  /// Opens a store with keys whose values are useless without each other, and without which all others are. A file with
+  /// values that lacks one of these, or has a damaged one, is damaged.
+  package init(
+    at file: URL, requiring keys: [String], onSetAside: @escaping @Sendable (SetAsideFile) -> Void
+  ) throws(HTTPError) {
+    var schema = Self.schema
+    schema.repair = { connection in
+      let isRepaired = try Self.repairRows(connection)
+      let hasValues = try connection.first("SELECT 1 FROM entry") { _ in true } ?? false
+      if hasValues, try keys.contains(where: { try Self.lookUp($0)(connection) == nil }) {
+        throw SQLiteFailure.inconsistent
+      }
+      return isRepaired
+    }
+    database = try Database(at: file, schema, onSetAside: onSetAside)
+  }
+
   @concurrent public func value(for key: String) async throws -> Data? {
     try await database.read(Self.lookUp(key))
   }
@@ -157,6 +174,25 @@ extension SQLiteKeyValueStore {
 
   package func blockingSet(_ value: Data, for key: String) throws(HTTPError) {
     try database.blockingWrite(Self.put(value, key))
+  }
+
+  /// Changes values in one transaction.
+  ///
+  /// - Parameters:
+  ///   - keys: the keys whose values the change needs. A damaged value counts as missing.
+  ///   - change: changes these values, or adds others. It may be called twice, so it must not have other effects.
+  package func blockingUpdate<R>(
+    _ keys: [String], _ change: (inout [String: Data]) -> R
+  ) throws(HTTPError) -> R {
+    try database.blockingWrite { connection in
+      var values: [String: Data] = [:]
+      for key in keys { values[key] = try Self.lookUp(key)(connection) }
+      let before = values
+      let result = change(&values)
+      for (key, value) in values where before[key] != value { try Self.put(value, key)(connection) }
+      for key in before.keys where values[key] == nil { try Self.remove(key)(connection) }
+      return result
+    }
   }
 
   package func blockingRemoveValue(for key: String) throws(HTTPError) {

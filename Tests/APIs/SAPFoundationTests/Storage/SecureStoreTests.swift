@@ -137,7 +137,7 @@ struct SecureStoreTests {
     #expect(folders == [SAPcpmsSettingsParameters.defaultApplicationID, "SAPFoundation"])
   }
 
-  @Test func aFileWithoutItsKeyIsAnError() throws {
+  @Test func aFileWithoutItsKeyIsDamaged() throws {
     let store = store()
     try store.open(with: "x")
     try store.put("text", forKey: "key")
@@ -145,7 +145,7 @@ struct SecureStoreTests {
     try SQLiteDataStore(at: store.secureDatabaseStore.file).removeData(for: "secrets")
 
     let error = #expect(throws: SecureStorageError.self) { try store.open(with: "x") }
-    #expect(error?.localizedDescription.contains("no longer their key") == true)
+    #expect(error?.localizedDescription.contains("secrets.sqlite.damaged-1") == true)
   }
 
   @Test func aDamagedFileIsAnErrorAndStaysUnderAnotherName() throws {

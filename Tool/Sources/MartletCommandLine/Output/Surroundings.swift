@@ -30,12 +30,12 @@ struct Surroundings: Sendable {
   var inputFiles: InputFiles { InputFiles(folder: folder, input: input) }
 
   /// The folder of what the user keeps for this program: `martlet` in `$XDG_CONFIG_HOME`, otherwise in
-  /// `$HOME/.config`; nil if neither is set.
+  /// `$HOME/.config`; nil if neither is an absolute path.
   var configuration: URL? {
     if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
       return URL(filePath: path).appending(component: "martlet")
     }
-    guard let home = environment["HOME"], !home.isEmpty else { return nil }
+    guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
     return URL(filePath: home).appending(components: ".config", "martlet")
   }
 

@@ -25,7 +25,7 @@ struct StoredSession: Sendable, Codable {
       throw UsageError("'\(name)' is not a session name: use letters, digits, '-', '_' and '.'")
     }
     guard let configuration = surroundings.configuration else {
-      throw UsageError("--session needs a folder: set HOME or XDG_CONFIG_HOME")
+      throw UsageError("--session needs a folder: set HOME or XDG_CONFIG_HOME to an absolute path")
     }
     let host = String(
       String.UnicodeScalarView(

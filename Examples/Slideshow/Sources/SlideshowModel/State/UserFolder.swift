@@ -8,7 +8,7 @@ enum UserFolder {
   func url(environment: [String: String]) -> URL {
     let (variable, usual) = self == .state ? ("XDG_STATE_HOME", ".local/state") : ("XDG_CACHE_HOME", ".cache")
     if let path = environment[variable], path.hasPrefix("/") { return URL(filePath: path) }
-    let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
     return URL(filePath: home).appending(path: usual)
   }
 }

@@ -30,7 +30,9 @@ package final class LogFiles: Sendable {
   private let writer: Serialized<LogFileWriter>
   private let state = Locked(State())
 
-  package init(in folder: URL, now: @escaping @Sendable () -> Date = { Date() }) {
+  /// - Parameter folder: nil if there can be none: ``prepare()`` then throws.
+  package init(in folder: URL?, now: @escaping @Sendable () -> Date = { Date() }) {
+    let folder = folder ?? URL(filePath: "/dev/null/Logs")  // where no folder can be made
     self.folder = folder
     self.now = now
     writer = Serialized(LogFileWriter(folder))
@@ -48,8 +50,8 @@ package final class LogFiles: Sendable {
     removeExpired()
   }
 
-  /// Appends a line. If the disk is full, or the folder was removed, the line is lost: a log must not stop the app. The
-  /// lines that were written before stay.
+  /// Appends a line. If the disk is full, the line is lost: a log must not stop the app. The lines that were written
+  /// before stay. If the file or its folder was removed, the line is in a new one.
   package func append(_ line: String) {
     let (data, limit, date) = (Data(line.utf8), limits.fileSize, now())
     let hasGrown = writer.call { $0.append(data, limit: limit, at: date) }
@@ -130,6 +132,7 @@ private final class LogFileWriter {
   /// Returns whether there is a further file with lines. A file that was begun without a line is none: a full disk
   /// would otherwise remove an earlier file for each line that it refuses.
   func append(_ data: Data, limit: Int, at date: Date) -> Bool {
+    if let file = current, !isWhole(file.handle, at: file.url) { complete() }
     if size > 0, size + data.count > limit { complete() }
     if current == nil { begin(at: date) }
     guard let file = current else { return false }
@@ -140,6 +143,13 @@ private final class LogFileWriter {
     }
     defer { size += data.count }
     return size == 0
+  }
+
+  /// Whether the file still has its name and all its lines.
+  private func isWhole(_ file: FileHandle, at url: URL) -> Bool {
+    var (open, named) = (stat(), stat())
+    return fstat(file.fileDescriptor, &open) == 0 && stat(url.path, &named) == 0 && open.st_ino == named.st_ino
+      && open.st_dev == named.st_dev && open.st_size == off_t(size)
   }
 
   func complete() {
@@ -158,6 +168,8 @@ private final class LogFileWriter {
     let name = "\(time)-\(lastNumber.digits(6))-\(UInt32.random(in: 0 ... .max)).log"
     let file = folder.appending(path: name)
     let unlocked = file.appendingPathExtension("new")
+    try? FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     guard
       FileManager.default.createFile(atPath: unlocked.path, contents: nil, attributes: [.posixPermissions: 0o600]),
       let handle = try? FileHandle(forWritingTo: unlocked), flock(handle.fileDescriptor, LOCK_EX | LOCK_NB) == 0,

@@ -28,7 +28,7 @@ public final class SAPcpmsLogUploader {
     if let error { Logger.shared(named: "SAP.Foundation.LogUploader").warn("Logs were not uploaded.", error: error) }
   }
 
-  static let upload = LogUpload(LogFiles(in: ProgramFolder.dataFile("Logs")))
+  static let upload = LogUpload(LogFiles(in: try? ProgramFolder.dataFile("Logs")))
 
   private static var isAttached: Bool { Logger.root.handlers.contains { $0 === upload } }
 
@@ -204,7 +204,8 @@ public enum SAPcpmsLogUploaderError: SAPError, Sendable {
     case .couldNotDeleteLogs: "The uploaded log files could not be deleted."
     case .internalError(let error): "The log files cannot be read\(error.map { ": \($0)" } ?? ".")"
     case .configurationNotEnabled: "Log upload is not enabled: enable it for the app in Mobile Services."
-    case .localLogsFolderCreationFailed: "The folder for log files cannot be made."
+    case .localLogsFolderCreationFailed:
+      "The folder for log files cannot be made: set XDG_DATA_HOME or HOME to the absolute path of a writable folder."
     }
   }
 

@@ -5,12 +5,16 @@ import Synchronization
 ///
 /// It is stored only if it is complete. If the reader stops early, if the body fails or differs from its announced
 /// length, or if the store fails or does not accept it, nothing is stored. The reader then continues as without a
-/// cache.
+/// cache. It waits a moment for the store to complete the entry, so that a later request finds it; a store that takes
+/// longer completes it after the reader has the whole body.
 final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
   private let id: CacheEntry.ID
   private let flight: InFlightRequest
+  private let clock: any Clock<Duration>
+  /// Whether storing needs no wait.
+  private let storesAtOnce: Bool
   let endsAtDeadline: Bool
   private let state: Mutex<State>
 
@@ -18,7 +22,12 @@ final class StoringBody: FinishableBody, DeadlineAware {
     /// nil while the reader's task writes, and after the end. A writer that is deallocated is aborted.
     var writer: (any CacheWriter)?
     var count: Int64 = 0
+    /// Whether the body is complete, so that nothing the reader does ends its storing.
+    var isComplete = false
   }
+
+  /// How long a reader waits for a store to complete an entry.
+  private static let commitLimit = Duration.seconds(1)
 
   private var cache: HTTPCache { flight.cache }
 
@@ -29,13 +38,19 @@ final class StoringBody: FinishableBody, DeadlineAware {
   ///   - entry: the entry to write.
   ///   - writer: the writer of the entry.
   ///   - flight: the request, which finishes when the body is stored or known not to be.
-  init(_ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: InFlightRequest) {
+  ///   - clock: measures how long the reader waits.
+  init(
+    _ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: InFlightRequest,
+    on clock: any Clock<Duration>
+  ) {
+    self.clock = clock
     base = body.source
     length = body.length
     id = entry.id
     self.flight = flight
     let decide = flight.request.options.storageDecision
-    endsAtDeadline = decide == nil && Deadline.ends(flight.cache.store) && Deadline.ends(body.source)
+    storesAtOnce = decide == nil && Deadline.ends(flight.cache.store)
+    endsAtDeadline = storesAtOnce && Deadline.ends(body.source)
     let writer = decide.map { DecidingWriter(entry, for: flight, around: writer, $0) } ?? writer
     state = Mutex(State(writer: writer))
   }
@@ -43,7 +58,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   func next() async throws -> Data? {
     let chunk: Data?
     do { chunk = try await base.next() } catch {
-      end(HTTPError(wrapping: error).isCancellationOrDeadline ? .abandoned : .unshared)
+      endUnlessComplete(HTTPError(wrapping: error).isCancellationOrDeadline ? .abandoned : .unshared)
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
@@ -54,11 +69,24 @@ final class StoringBody: FinishableBody, DeadlineAware {
     if isWritten == nil {
       end(.unshared)
     } else if chunk == nil || count == length {  // A reader that has all bytes may not ask for the end.
-      end(await cache.attempt(in: flight.call) { try await self.commit(writer, count: count) } ?? .unshared)
+      await complete(writer, count: count)
     } else {
       state.withLock { if !flight.isFinished { $0.writer = writer } }
     }
     return chunk
+  }
+
+  /// Completes the entry. If the store takes long, it goes on after this returns.
+  @inline(never)  // Its variables would take space in the frame of `next`, which waits for the network.
+  private func complete(_ writer: any CacheWriter, count: Int64) async {
+    state.withLock { $0.isComplete = true }
+    if storesAtOnce { return await finish(writer, count: count) }
+    let task = Task { await finish(writer, count: count) }
+    _ = try? await Deadline(Self.commitLimit, on: clock).limiting { await task.value }
+  }
+
+  private func finish(_ writer: any CacheWriter, count: Int64) async {
+    end(await cache.attempt(in: flight.call) { try await self.commit(writer, count: count) } ?? .unshared)
   }
 
   /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
@@ -87,7 +115,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 
   func cancel() {
-    end(.abandoned)  // first: a source that is cancelled while it is read may end as if it were complete
+    endUnlessComplete(.abandoned)  // first: a source that is cancelled while it is read may end as if it were complete
     base.cancel()
   }
 
@@ -100,6 +128,10 @@ final class StoringBody: FinishableBody, DeadlineAware {
       state.count += count
       return state.writer.take().map { ($0, state.count) }
     }
+  }
+
+  private func endUnlessComplete(_ ending: InFlightRequest.Ending) {
+    if !state.withLock({ $0.isComplete }) { end(ending) }
   }
 
   /// Finishes the request, and releases the writer unless it is in use.

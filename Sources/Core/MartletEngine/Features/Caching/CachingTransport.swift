@@ -342,7 +342,7 @@ struct CachingTransport: Transport, DeadlineAware {
     {
       flight.releaseJoined(FleetOutcome(.unshared, after: stored.head.status))
     }
-    let body = StoringBody(response.expectedBody, of: entry, to: writer, for: flight)
+    let body = StoringBody(response.expectedBody, of: entry, to: writer, for: flight, on: clock)
     if response.body.length == 0 {  // A reader may not ask for the end of an empty body.
       _ = try? await flight.call.withinDeadline { try await body.next() }
     }

@@ -22,7 +22,8 @@ import Synchronization
 /// requested from the origin; other stored bodies answer requests for one range. A part (206) is stored if it has a
 /// strong validator. Later parts that touch it are added, and a request for the whole completes it.
 ///
-/// Simultaneous identical requests are sent once. A failing store does not fail a request: it is treated as empty.
+/// Simultaneous identical requests are sent once. A failing store does not fail a request: it is treated as empty. A
+/// store that takes longer than a second to complete a response does so after the caller has it.
 public final class HTTPCache: Sendable {
   /// Where the responses are stored.
   public let store: any CacheStore

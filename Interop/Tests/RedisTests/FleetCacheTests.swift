@@ -177,11 +177,35 @@ struct FleetCacheTests {
     while case .wait = try await other.requestLease(for: "name") {}
   }
 
+  /// A value of another type under a name of the cache would make each later look-up and removal fail.
+  @Test func aForeignValueIsReplaced() async throws {
+    let server = try LoopbackServer { _ in Reply(fields: ["Cache-Control": "max-age=60"], content: Data("x".utf8)) }
+    let cache = HTTPCache(store: RedisCacheStore(RedisClient(redis)))
+    var configuration = SessionConfiguration()
+    configuration.cache = cache
+    let session = HTTPSession(transport: SocketTransport(), configuration: configuration)
+    let replace = """
+      for _, name in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('SET', name, 'garbage') end
+      """
+    _ = try await session.data(for: HTTPRequest(.get, server.url("/")))
+    _ = try RedisServer.shared.get().command("EVAL", replace, "0", "\(redis.prefix)c:*")
+
+    for _ in 0..<2 { _ = try await session.data(for: HTTPRequest(.get, server.url("/"))) }
+    #expect(server.requests.count == 2)
+
+    _ = try RedisServer.shared.get().command("EVAL", replace, "0", "\(redis.prefix)c:*")
+    try await cache.removeAll()
+    #expect(try await cache.usage() == HTTPCache.Usage(entries: 0, bytes: 0))
+  }
+
   /// A value under the name of a lease that no process has written, as a script with the key as its argument.
   @Test(arguments: [
     "redis.call('SET', KEYS[1], 'garbage', 'PX', 3600000)", "redis.call('SET', KEYS[1], '')",
     "redis.call('SET', KEYS[1], '-')", "redis.call('SET', KEYS[1], '922A96D7-F188-49A9-84BC-7BABE5D110ED')",
     "redis.call('RPUSH', KEYS[1], 'a')",
+    "redis.call('SET', KEYS[1], '922A96D7-F188-49A9-84BC-7BABE5D110ED', 'PX', 3600000)",
+    "redis.call('SET', KEYS[1], '000000000000000000000000000000000000', 'PX', 3000)",
+    "redis.call('SET', KEYS[1], '-', 'PX', 3600000)",
   ])
   func whatIsNoLeaseIsReplacedByOne(script: String) async throws {
     _ = try RedisServer.shared.get().command("EVAL", script, "1", "\(redis.prefix)f:{name}")

@@ -5,7 +5,8 @@
 /// or removed entry stay for a while, for processes that are reading them.
 enum CacheScripts {
   /// Functions for all scripts. The first argument is the prefix of the names of chunks, the second is how many
-  /// milliseconds chunks without an entry stay.
+  /// milliseconds chunks without an entry stay. A value of another type under a name of this cache is removed: it would
+  /// make each later script fail.
   private static let common = """
     local key, chunks, grace = KEYS[1], ARGV[1], ARGV[2]
     local function known(record) return record and #record > 37 and string.byte(record, 1) == 1 end
@@ -25,6 +26,10 @@ enum CacheScripts {
       end
       return true
     end
+    local function removeForeign()
+      local kind = redis.call('TYPE', key).ok
+      if kind ~= 'hash' and kind ~= 'none' then redis.call('DEL', key) end
+    end
     local function live(life)
       if redis.call('PTTL', key) < tonumber(life) then redis.call('PEXPIRE', key, life) end
     end
@@ -36,6 +41,7 @@ enum CacheScripts {
   static let commit = RedisScript(
     common + """
       local variant, record, body, life = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+      removeForeign()
       if not keep(record, life) then
         release(record)
         return 0
@@ -79,6 +85,7 @@ enum CacheScripts {
   static let clear = RedisScript(
     common + """
       local before = tonumber(ARGV[3])
+      removeForeign()
       for _, field in ipairs(redis.call('HKEYS', key)) do
         if string.sub(field, 1, 1) == 'h' then
           local record = redis.call('HGET', key, field)
@@ -97,6 +104,7 @@ enum CacheScripts {
   static let measure = RedisScript(
     common + """
       local entries, bytes = 0, 0
+      if redis.call('TYPE', key).ok ~= 'hash' then return {entries, bytes} end
       for _, field in ipairs(redis.call('HKEYS', key)) do
         if string.sub(field, 1, 1) == 'h' then
           local record = redis.call('HGET', key, field)

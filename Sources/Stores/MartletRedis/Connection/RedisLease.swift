@@ -19,24 +19,27 @@ final class RedisLease: FleetLease {
   /// How long a key has that value.
   private static let unsharedTime = Duration.seconds(2)
 
+  /// A key that lasts for longer is none of our leases, unless the options have longer ones.
+  static let longest = Duration.seconds(60)
+
   /// A function for scripts: returns the token in a lease, false if there is none. Values that none of our processes
   /// wrote are not leases, such as a text of another form, another type, or a key that does not expire: waiting for
-  /// their end would be useless.
+  /// their end would be useless. Neither is a key that lasts for longer than a limit in milliseconds.
   static let holder = """
-    local function holder(key)
-      local value = redis.pcall('GET', key)
-      if type(value) ~= 'string' or redis.call('PTTL', key) < 0 then return false end
-      local isToken = #value == 36 and not string.find(value, '[^%x-]')
+    local function holder(key, limit)
+      local value, left = redis.pcall('GET', key), redis.call('PTTL', key)
+      if type(value) ~= 'string' or left < 0 or left > tonumber(limit) then return false end
+      local isToken = #value == 36 and string.find(value, '^%x+%-%x+%-%x+%-%x+%-%x+$')
       return (isToken or value == '\(unshared)') and value
     end
 
     """
 
-  /// Takes the key unless it is held. Arguments: token, milliseconds. Returns the key's previous token, nil if it had
-  /// none.
+  /// Takes the key unless it is held. Arguments: token, milliseconds, the longest time of a lease in milliseconds.
+  /// Returns the key's previous token, nil if it had none.
   static let take = RedisScript(
     holder + """
-      local held = holder(KEYS[1])
+      local held = holder(KEYS[1], ARGV[3])
       if held then return held end
       redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
       return false
@@ -96,7 +99,10 @@ final class RedisLease: FleetLease {
     let lease = max(.milliseconds(100), leases.duration)
     let reply: RedisReply
     do {
-      reply = try await redis.run(RedisLease.take, keys: [key], [Data(text: token), Data(milliseconds: lease)])
+      // Processes may have other options, for example while a new version replaces an old one.
+      let limit = max(RedisLease.longest, lease.bounded * 10)
+      let arguments = [Data(text: token), Data(milliseconds: lease), Data(milliseconds: limit)]
+      reply = try await redis.run(RedisLease.take, keys: [key], arguments)
     } catch {
       RedisLease.end(key, token, .failed, of: redis)  // The server may have granted the lease, but answered too late.
       throw error

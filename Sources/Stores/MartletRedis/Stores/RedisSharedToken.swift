@@ -223,7 +223,8 @@ public struct RedisSharedToken: Sendable {
   /// Takes the lease if the stored token still has this number; nil if it has another, or if another process holds the
   /// lease.
   private func takeLease(for number: Data, _ holder: String) async throws -> RedisLease? {
-    let arguments = [number, Data(text: holder), Data(milliseconds: lease)]
+    let limit = max(RedisLease.longest, lease.bounded * 10)
+    let arguments = [number, Data(text: holder), Data(milliseconds: lease), Data(milliseconds: limit)]
     let reply = try await redis.run(Self.take, keys: [names.token, names.lease], arguments, within: waitLimit)
     return reply.integer == 1 ? RedisLease(names.lease, holder, for: lease, of: redis, on: clock) : nil
   }
@@ -287,11 +288,12 @@ public struct RedisSharedToken: Sendable {
     try form.write(JSONEncoder().encode(Content(token: token, received: received)), at: Data(text: names.token))
   }
 
-  /// Arguments: number, holder, milliseconds. A holder that asks again gets the lease.
+  /// Arguments: number, holder, milliseconds, the longest time of a lease in milliseconds. A holder that asks again
+  /// gets the lease.
   private static let take = RedisScript(
     RedisLease.holder + """
       if (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
-      local held = holder(KEYS[2])
+      local held = holder(KEYS[2], ARGV[4])
       if held and held ~= ARGV[2] then return 0 end
       redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
       return 1
@@ -301,6 +303,7 @@ public struct RedisSharedToken: Sendable {
   /// removes the token, but its number stays. Arguments: number, value.
   private static let store = RedisScript(
     """
+    if ARGV[1] == '' and redis.call('TYPE', KEYS[1]).ok ~= 'hash' then redis.call('DEL', KEYS[1]) end
     if ARGV[1] ~= '' and (redis.call('HGET', KEYS[1], 'n') or '0') ~= ARGV[1] then return 0 end
     redis.call('HINCRBY', KEYS[1], 'n', 1)
     if ARGV[2] == '' then redis.call('HDEL', KEYS[1], 'v') else redis.call('HSET', KEYS[1], 'v', ARGV[2]) end

@@ -181,10 +181,10 @@ let package = Package(
     .target(
       name: "Storm",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletImages", "MartletSignIn", "MartletSQLite", "MartletTasks",
-        "MartletTesting", "MartletWebSocket", "SAPFoundation",
+        "Martlet", "MartletCombine", "MartletImages", "MartletObservation", "MartletSignIn", "MartletSQLite",
+        "MartletTasks", "MartletTesting", "MartletWebSocket", "SAPFoundation",
       ]),
-    .testTarget(name: "StormTests", dependencies: ["Storm"]),
+    .testTarget(name: "StormTests", dependencies: ["Storm", "TestSupport", "storm"]),
     .executableTarget(name: "storm", dependencies: ["Storm", "Martlet", "MartletTesting", "TestServers"]),
     .testTarget(
       name: "MartletCombineTests",

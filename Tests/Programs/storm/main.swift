@@ -4,15 +4,16 @@ import MartletTesting
 import Storm
 import TestServers
 
-// Cancels operations of all entry points at random moments, until the time is over. Ends with 1 if something went
-// wrong.
+// Cancels operations of all entry points at random moments, and lets all stores lose their files and processes, until
+// the time is over. Ends with 1 if something went wrong.
 //
 //     storm [--minutes N] [--count N] [--threads N] [--only TEXT]
+//     storm write STORE FOLDER FIRST COUNT LOSS     the process of a store, which prints what the store has accepted
 //
 //     --minutes  how long it runs; 10 by default. Each round runs all entry points, and at least one round is run
 //     --count    the number of operations of an entry point in a round; 10000 by default
 //     --threads  the number of threads that start operations; 4 by default
-//     --only     only entry points whose name contains the text
+//     --only     only entry points and stores whose name contains the text
 func option(_ name: String) -> String? {
   let arguments = CommandLine.arguments
   return arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
@@ -20,6 +21,12 @@ func option(_ name: String) -> String? {
 
 /// Prints a line at once, so that the output shows what ran when a run was ended.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+
+let words = Array(CommandLine.arguments.dropFirst())
+if words.first == "write", words.count == 6, let first = Int(words[3]), let count = Int(words[4]) {
+  await LossyStore.write(words[1], words[2], from: first, count: count, words[5])
+  exit(0)
+}
 
 let minutes = option("--minutes").flatMap(Double.init) ?? 10
 let count = option("--count").flatMap(Int.init) ?? 10_000
@@ -47,6 +54,20 @@ repeat {
       say("\(name), \(entry.name): \(done) operations in \(Int(seconds)) s, \(found.isEmpty ? "sound" : "FAILED")")
       for problem in found { say("  \(problem)") }
     }
+  }
+  for store in LossyStore.all where problems.count < 20 && option("--only").map(store.name.contains) ?? true {
+    let (started, losses) = (Date(), StoreLosses(program: CommandLine.arguments[0]))
+    var found: [String] = []
+    for loss in StoreLoss.allCases {
+      for _ in 0..<max(1, count / (store.isSlow ? 5_000 : 1_000)) {
+        found += await losses.run(store, loss).map { "\(store.name), \(loss): \($0)" }
+        operations += 1
+      }
+    }
+    problems += found
+    let seconds = Int(Date().timeIntervalSince(started))
+    say("losses of \(store.name): \(seconds) s, \(found.isEmpty ? "sound" : "FAILED")")
+    for problem in found { say("  \(problem)") }
   }
 } while Date() < end && problems.isEmpty
 say(problems.isEmpty ? "\(operations) operations, all sound" : "\(operations) operations, \(problems.count) problems")

@@ -121,7 +121,9 @@ let package = Package(
     .target(
       name: "MartletInspector",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
-      resources: ["page.html", "page.js", "details.js", "style.css"].map { .embedInCode("Page/\($0)") }),
+      resources: [
+        "page.html", "page.js", "table.js", "details.js", "json.js", "resend.js", "style.css",
+      ].map { .embedInCode("Page/\($0)") }),
 
     // Bridges to other packages, each behind its trait.
     .target(

@@ -39,6 +39,10 @@ struct CallDetails: Encodable {
   let copies: [String: String]
   /// The secrets that the copies omit.
   let omissions: RequestCopies.Omissions
+  /// The request to send again, without secrets; nil if the inspector does not allow that.
+  let edit: EditedRequest?
+  /// Why it cannot be sent again; nil if it can.
+  let obstacle: String?
 
   init(_ call: RecordedCall, _ log: CallLog) {
     let content = call.snapshot
@@ -48,7 +52,7 @@ struct CallDetails: Encodable {
       guard let entry = attempt.entry(log.redaction) else { return nil }
       let bodies = (entry.request.postData?.bytes, entry.response.content.bytes)
       return Attempt(
-        entry: entry.withoutBodies, bars: attempt.bars(until: log.elapsed),
+        entry: entry.withoutBodies, bars: attempt.bars,
         fingerprints: Fingerprints(attempt.live, log.redaction),
         decoded: attempt.codings.isEmpty ? nil : attempt.codings.joined(separator: ", ").printable,
         wasSent: attempt.live?.wasSent ?? true,
@@ -57,12 +61,17 @@ struct CallDetails: Encodable {
     var words = CallWords(call.start, log.redaction, failure: content.error?.phase)
     lines = content.events.flatMap { words.lines(of: $0.event, at: $0.time) } + Self.reasons(made, call)
     var request = call.request
-    // A body that was cut off is not copied.
-    if let data = made.first?.entry(log.redaction)?.request.postData, data.comment == nil, let body = data.bytes {
-      request.body = .data(body)
+    let sent = made.first?.entry(log.redaction)?.request
+    if let data = sent?.postData {
+      if !request.fields.contains(.contentType), !data.mimeType.isEmpty { request.fields[.contentType] = data.mimeType }
+      // A body that was cut off is not copied.
+      if data.comment == nil, let body = data.bytes { request.body = .data(body) }
     }
     copies = RequestCopies.all(of: request, log.redaction)
-    omissions = RequestCopies.Omissions(request, sentWith: made.first?.live?.request.fields ?? [:], log.redaction)
+    omissions = RequestCopies.Omissions(
+      request, sentWith: made.first?.live?.request.fields ?? [:], body: sent?.missingBody, log.redaction)
+    edit = call.repetition.map { EditedRequest($0.request, log.redaction) }
+    obstacle = call.repetition?.obstacle
   }
 
   /// Returns the reasons that an archive gives for attempts that were not the last.
@@ -103,6 +112,13 @@ struct Fingerprints: Encodable {
   }
 }
 
+extension HAR.Request {
+  /// Why the recording has no complete body; nil if it has one, or the request had none.
+  fileprivate var missingBody: String? {
+    postData.map { $0.comment } ?? (bodySize > 0 ? "it was not kept" : nil)
+  }
+}
+
 extension HAR.Entry {
   fileprivate var withoutBodies: HAR.Entry {
     var copy = self
@@ -139,19 +155,23 @@ private struct CallWords {
 
   mutating func lines(of event: Event, at time: Duration) -> [CallDetails.Line] {
     let milliseconds = (time - start).inMilliseconds
-    return words(of: event).map { text, rule, style in
+    return words(of: event, at: time).map { text, rule, style in
       CallDetails.Line(time: milliseconds, text: text.printable, rule: rule, style: style)
     }
   }
 
   private typealias Words = (text: String, rule: String?, style: String?)
 
-  private mutating func words(of event: Event) -> [Words] {
+  private mutating func words(of event: Event, at time: Duration) -> [Words] {
     switch event {
     case .started(let request): return [("\(request.method) \(redaction.redacted(request.url))", nil, nil)]
     case .attempt(let number, let request):
       prepared = request.head
-      return number > 1 ? [(EventWords.attempt(number, request, redaction), nil, nil)] : []
+      if number > 1 { return [(EventWords.attempt(number, request, redaction), nil, nil)] }
+      let preparation = time - start
+      return preparation < .milliseconds(1)
+        ? []
+        : [("the first attempt begins, after \(Quantity.text(preparation)) in the session's interceptors", nil, nil)]
     case .sending(let head): return EventWords.additions(to: prepared, head).map { ($0, nil, nil) }
     case .written(let head):
       return [("sent \(head.method) \(redaction.redacted(reference: head.target)) \(head.version)", nil, nil)]

@@ -22,6 +22,12 @@ package final class CallLog: Sendable {
   private let counters = Mutex(CallCounters())
   let pools: PoolReading?
   let revisions = RevisionCounter()
+  /// Whether the page may send calls again.
+  let allowsResending: Bool
+  /// Keeps the calls that have ended; nil if they are kept in memory only.
+  private let file: CallFile?
+  /// Why the last call is not in the file; nil if it is, or there is no file.
+  private let fileProblem = Mutex<String?>(nil)
   private let closed = Atomic(false)
 
   private struct Ring: Sendable {
@@ -65,13 +71,30 @@ package final class CallLog: Sendable {
     }
   }
 
-  package init(_ options: Inspector.Options) {
+  /// - Throws: an error of kind `.file` if the file of the options cannot be used.
+  package init(_ options: Inspector.Options) throws(HTTPError) {
+    allowsResending = options.allowsResending
+    file = if let url = options.file { try CallFile(url, limit: options.fileLimit) } else { nil }
     bodyLimit = max(0, options.bodyLimit)
     redaction = options.redaction
     callLimit = max(1, options.callLimit)
     byteLimit = max(0, options.byteLimit)
     pools = options.pools.map(PoolReading.init)
+    restore()
   }
+
+  /// Adds the calls of the file. Their numbers are above those of all calls of this process.
+  private func restore() {
+    let records = file?.read() ?? []
+    for (index, (record, size)) in records.suffix(callLimit).enumerated() {
+      guard var call = ArchivedCall(record.entries, since: began, redaction) else { continue }
+      (call.label, call.bytes) = (record.label, size)
+      grow(by: add { RecordedCall(Self.firstRestored + UInt64(index), call, revisions) }.heldBytes)
+    }
+  }
+
+  /// The number of the first restored call, which a page's script still represents exactly.
+  private static let firstRestored: UInt64 = 1 << 52
 
   /// The time since the log began.
   var elapsed: Duration { .nanoseconds(elapsedNanoseconds) }
@@ -81,9 +104,16 @@ package final class CallLog: Sendable {
   // MARK: - Recording
 
   /// Records a new call; nil after the end of the log.
-  package func begin(_ id: UInt64, label: String?, _ request: HTTPRequest) -> RecordedCall? {
+  ///
+  /// - Parameter session: the session of the call, for sending it again.
+  package func begin(
+    _ id: UInt64, label: String?, _ request: HTTPRequest, in session: WeakSession? = nil
+  ) -> RecordedCall? {
     guard !isClosed else { return nil }
-    return add { RecordedCall(id, label: label, request, start: elapsed, revisions) }
+    let repetition = session.map { Repetition(of: request, in: $0, bodyLimit: bodyLimit) }
+    let call = add { RecordedCall(id, label: label, request, start: elapsed, repetition, revisions) }
+    if let repetition { grow(by: repetition.memory) }
+    return call
   }
 
   /// Adds the call that the closure makes, under the lock: a page that sees its revision sees the call.
@@ -105,7 +135,34 @@ package final class CallLog: Sendable {
     if case .finished = event {
       let outcome = call.outcome
       counters.withLock { $0.add(outcome, at: Int(nanoseconds / 1_000_000_000)) }
+      if let file, let record = record(of: call) {
+        note(file.append(record) { state.calls.compactMap(self.record) })
+      }
     }
+    grow(by: grown)
+  }
+
+  /// The call as the file keeps it; nil if it has not ended, or nothing of it was kept.
+  private func record(of call: RecordedCall) -> CallFile.Record? {
+    let content = call.snapshot
+    guard content.end != nil, !content.isDropped else { return nil }
+    let entries = content.attempts(of: call, self).compactMap { $0.entry(redaction) }
+    return entries.isEmpty ? nil : CallFile.Record(label: call.label, entries: entries)
+  }
+
+  /// Reports once why calls are not kept.
+  private func note(_ problem: String?) {
+    let isNew = fileProblem.withLock { known in
+      defer { known = problem }
+      return problem != nil && known == nil
+    }
+    if isNew, let problem { SystemCalls.report("Inspector: the calls are not kept: \(problem)") }
+  }
+
+  /// Why the last call is not in the file.
+  var problem: String? { fileProblem.withLock { $0 } }
+
+  private func grow(by grown: Int) {
     guard grown > 0, bytes.add(grown, ordering: .relaxed).newValue > byteLimit else { return }
     while bytes.load(ordering: .relaxed) > byteLimit, let oldest = ring.withLock({ $0.removeOldest() }) {
       drop(oldest)
@@ -145,13 +202,17 @@ package final class CallLog: Sendable {
       return removed
     }
     removed.forEach(drop)
+    if let file { note(file.keepOnly(state.calls.compactMap(record))) }
     _ = revisions.next()
   }
 
   /// Whether the log has ended: it records nothing more.
   var isClosed: Bool { closed.load(ordering: .relaxed) }
 
-  func close() { closed.store(true, ordering: .relaxed) }
+  func close() {
+    closed.store(true, ordering: .relaxed)
+    file?.close()
+  }
 }
 
 /// Numbers the changes of a log.

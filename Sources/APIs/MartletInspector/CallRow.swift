@@ -53,7 +53,8 @@ struct CallRow: Encodable {
       default: "failed"
       }
     self.error = state == "unread" ? nil : error.map { "\($0.kind): \($0.message)".printable }
-    bars = made.flatMap { $0.bars(until: log.elapsed) }
+    let now = log.elapsed
+    bars = content.delays(of: call, made, until: now) + made.flatMap(\.bars)
   }
 }
 
@@ -80,12 +81,16 @@ extension RecordedCall.Attempt {
 
   fileprivate var received: Int64 { archived?.entry.response.content.size ?? live?.receivedBytes ?? 0 }
 
-  func bars(until now: Duration) -> [Waterfall.Bar] {
-    if let entry = archived?.entry { return Waterfall.bars(Phases(entry.timings), from: start.inMilliseconds) }
+  var bars: [Waterfall.Bar] {
+    if let entry = archived?.entry {
+      let bars = Waterfall.bars(Phases(entry.timings), from: start.inMilliseconds)
+      return bars.isEmpty ? Waterfall.delay(from: start, to: start + .milliseconds(entry.time), "without phases") : bars
+    }
     guard let live else { return [] }
     return Waterfall.bars(
       Waterfall.Attempt(
         start: start, end: start + live.length, wasSent: live.wasSent, metrics: live.metrics,
-        headTime: live.headTime.map { start + $0 }, failure: error?.phase))
+        sendingTime: live.sendingTime.map { start + $0 }, headTime: live.headTime.map { start + $0 },
+        failure: error?.phase))
   }
 }

@@ -25,6 +25,8 @@ final class ChangeStream: Sendable {
     var second = 0
     var ended = 0
     var pool: PoolReading.Numbers?
+    /// Why calls are not kept, as the page knows it.
+    var problem: String?
   }
 
   /// The time between two checks for changes.
@@ -49,7 +51,10 @@ final class ChangeStream: Sendable {
     defer { self.position.withLock { $0 = position } }
     guard let last = position.revision else {
       position.revision = 0
-      return event("hello", Hello(isLive: isLive, began: log.began.timeIntervalSince1970, now: now))
+      return event(
+        "hello",
+        Hello(
+          isLive: isLive, began: log.began.timeIntervalSince1970, now: now, bodyLimit: log.bodyLimit))
     }
     let pause = DispatchSemaphore(value: 0)
     while !log.isClosed {
@@ -98,21 +103,28 @@ final class ChangeStream: Sendable {
   private func counters(_ position: inout Position) -> Data {
     let (count, seconds) = log.counters(since: position.second)
     let pool = log.pools?.numbers
-    guard isLive, count != position.ended || pool != position.pool else { return Data() }
+    let problem = log.problem
+    guard isLive, count != position.ended || pool != position.pool || problem != position.problem else {
+      return Data()
+    }
     (position.ended, position.pool, position.second) = (count, pool, seconds.last?.number ?? position.second)
-    return event("counters", Counters(now: now, seconds: seconds, pool: pool))
+    position.problem = problem
+    return event("counters", Counters(now: now, seconds: seconds, pool: pool, problem: problem?.printable))
   }
 
   private struct Counters: Encodable {
     let now: Double
     let seconds: [CallCounters.Second]
     let pool: PoolReading.Numbers?
+    /// Why calls are not kept in the file.
+    let problem: String?
   }
 
   private struct Hello: Encodable {
     let isLive: Bool
     let began: Double
     let now: Double
+    let bodyLimit: Int
   }
 
   private struct Batch: Encodable {

@@ -32,6 +32,18 @@ public final class Inspector: EventListener {
     public var bodyLimit = 1 << 20
     /// The secrets that are replaced; ``Martlet/Redaction/standard`` by default. `.off` shows passwords and tokens.
     public var redaction = Redaction.standard
+    /// Whether the page may send a call again, unchanged or edited, through the session that made it; false by default.
+    /// The session adds its credentials and cookies, so whoever has the page's URL can then act as the program's user.
+    /// Hidden values of the request are sent again unseen, but never to another origin.
+    public var allowsResending = false
+    /// The file in which calls are kept, to be shown again after a restart; nil, the default, for none. A call that has
+    /// ended is in it before its caller continues, unless that fails, which the page then says. The file has what the
+    /// page has: calls with their secrets replaced, and the beginning of their bodies. Only its owner can read it; only
+    /// one program at a time can use it.
+    public var file: URL?
+    /// The maximum number of bytes of ``file``, together with the one that it replaces, `FILE.1`; 64 MiB by default, at
+    /// least 64 KiB. The oldest calls are removed first.
+    public var fileLimit = 64 << 20
     /// Reads the numbers of a transport's connections, which the page then shows: `{ await transport.statistics() }`.
     /// nil, the default, shows none. It is called about once a second while a page is open.
     public var pools: (@Sendable () async -> [Origin: PoolStatistics])?
@@ -52,9 +64,10 @@ public final class Inspector: EventListener {
 
   /// Starts the server.
   ///
-  /// - Throws: ``Martlet/HTTPError`` of kind `.other` if it cannot listen on the port.
+  /// - Throws: ``Martlet/HTTPError`` of kind `.other` if it cannot listen on the port, of kind `.file` if the file of
+  ///   the options cannot be used.
   public convenience init(_ options: Options = .init()) throws(HTTPError) {
-    try self.init(options, log: CallLog(options), isLive: true)
+    try self.init(options, log: try CallLog(options), isLive: true)
   }
 
   package init(_ options: Options, log: CallLog, isLive: Bool) throws(HTTPError) {
@@ -71,7 +84,8 @@ public final class Inspector: EventListener {
   public func receive(_ event: Event, in call: Call) {
     switch event {
     case .started(let request):
-      if let record = log.begin(call.id, label: call.label, request) { running.add(record) }
+      let session = log.allowsResending ? WeakSession(of: call) : nil
+      if let record = log.begin(call.id, label: call.label, request, in: session) { running.add(record) }
     case .response:
       guard let record = running.record(of: call.id) else { return }
       let codings = call.decodedCodings

@@ -9,7 +9,7 @@ enum InspectorPage {
     let nonce = InspectorKey().text
     let parts = [
       ("NONCE", nonce), ("LEGEND", legend), ("STYLE", Waterfall.style + "\n" + text(PackageResources.style_css)),
-      ("SCRIPT", text(PackageResources.details_js) + "\n" + text(PackageResources.page_js)),
+      ("SCRIPT", scripts.map(text).joined(separator: "\n")),
     ]
     let page = parts.reduce(text(PackageResources.page_html)) { $0.replacing("{{\($1.0)}}", with: $1.1) }
     var reply = Reply(fields: [.contentType: "text/html; charset=utf-8"], content: Data(page.utf8))
@@ -21,6 +21,12 @@ enum InspectorPage {
         """)
     return reply
   }
+
+  /// The last one begins to run the page.
+  private static let scripts = [
+    PackageResources.json_js, PackageResources.resend_js, PackageResources.details_js, PackageResources.table_js,
+    PackageResources.page_js,
+  ]
 
   private static let legend = Waterfall.legend
     .map { "<span><i class=\"\($0.lowercased())\"></i>\($0)</span>" }.joined(separator: " ")

@@ -6,9 +6,12 @@ import MartletServer
 /// Answers the requests that the server has admitted.
 struct InspectorRoutes: Sendable {
   private let log: CallLog
+  private let resender: Resender
   private let isLive: Bool
 
-  init(_ log: CallLog, isLive: Bool) { (self.log, self.isLive) = (log, isLive) }
+  init(_ log: CallLog, _ resender: Resender, isLive: Bool) {
+    (self.log, self.resender, self.isLive) = (log, resender, isLive)
+  }
 
   func reply(to request: ReceivedRequest) -> Reply {
     var reply = answer(request)
@@ -46,6 +49,7 @@ struct InspectorRoutes: Sendable {
       guard let id = UInt64(parts[1]) else { return Self.noCall }
       log.pin(id, parts[0] == "pin")
       return .status(.noContent)
+    case (.post, "resend", 2): return resend(parts[1], request)
     default: return Self.noPage
     }
   }
@@ -84,16 +88,46 @@ struct InspectorRoutes: Sendable {
     return Reply(fields: [.contentType: "application/json"], content: bytes)
   }
 
-  /// The numbers of the calls whose text contains another: URLs, fields and bodies that are text, without secrets. With
-  /// `calls=7,8`, only these are searched.
+  /// Sends a call again, as it was or as the page has edited it.
+  private func resend(_ id: String, _ received: ReceivedRequest) -> Reply {
+    guard log.allowsResending else {
+      return .text("this inspector sends nothing: set its allowsResending\n", status: .forbidden)
+    }
+    // A browser sends it with every POST: a page of another site has another one, and other programs have no key.
+    guard received.fields.contains("Origin") else { return .text("the origin is missing\n", status: .forbidden) }
+    guard let call = call(id), let repetition = call.repetition else { return Self.noCall }
+    if let obstacle = repetition.obstacle {
+      return .text("the call cannot be sent again: \(obstacle)\n", status: .conflict)
+    }
+    guard let session = repetition.session else {
+      return .text("the program has no longer the session of this call\n", status: .conflict)
+    }
+    var request = repetition.request
+    if !received.body.isEmpty {
+      guard let edited = try? JSONDecoder().decode(EditedRequest.self, from: received.body) else {
+        return .text("the edited request cannot be read\n", status: .badRequest)
+      }
+      do { request = try edited.applied(to: request, log.redaction) } catch {
+        return .text("not sent: \(error.reason)\n", status: .unprocessableContent)
+      }
+    }
+    request.options.label = "resent"
+    guard resender.send(request, through: session) else {
+      return .text("\(Resender.limit) requests that were sent again are still in progress\n", status: .tooManyRequests)
+    }
+    return .status(.accepted)
+  }
+
+  /// The numbers of the calls that contain all of the texts: in URLs, fields, messages and bodies that are text,
+  /// without secrets. With `calls=7,8`, only these are searched.
   private func search(_ query: String?) -> Reply {
     let pairs = PercentEncoding.form.pairs(in: query ?? "")
-    guard let wanted = pairs.first(where: { $0.name == "text" })?.value.lowercased(), !wanted.isEmpty else {
-      return json([UInt64]())
-    }
+    let wanted = pairs.filter { $0.name == "text" && !$0.value.isEmpty }.map { $0.value.lowercased() }
+    guard !wanted.isEmpty else { return json([UInt64]()) }
     let scope = pairs.first { $0.name == "calls" }.map { Set($0.value.split(separator: ",").compactMap { UInt64($0) }) }
     let found = log.state.calls.filter { scope?.contains($0.id) ?? true }.filter { call in
-      call.snapshot.attempts(of: call, log).contains { $0.entry(log.redaction)?.contains(wanted) ?? false }
+      let texts = call.snapshot.attempts(of: call, log).flatMap { $0.entry(log.redaction)?.texts ?? [] }
+      return wanted.allSatisfy { wanted in texts.contains { $0.contains(wanted) } }
     }
     return json(found.map(\.id))
   }
@@ -107,11 +141,13 @@ struct InspectorRoutes: Sendable {
 }
 
 extension HAR.Entry {
-  fileprivate func contains(_ wanted: String) -> Bool {
+  /// The texts in which is searched, in lower case.
+  fileprivate var texts: [String] {
     let fields = (request.headers + response.headers).map { "\($0.name): \($0.value)" }
     let messages = (webSocketMessages ?? []).map(\.data)
-    let isText = response.content.encoding == nil
-    let bodies = [request.postData?.text, isText ? response.content.text : nil, response.error].compactMap(\.self)
-    return ([request.url] + fields + messages + bodies).contains { $0.lowercased().contains(wanted) }
+    let bodies = [request.postData?.bytes, response.content.bytes].compactMap { bytes in
+      bytes.flatMap { String(validating: $0, as: UTF8.self) }
+    }
+    return ([request.url] + fields + messages + bodies + [response.error].compactMap(\.self)).map { $0.lowercased() }
   }
 }

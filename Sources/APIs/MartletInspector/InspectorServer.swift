@@ -8,6 +8,7 @@ final class InspectorServer: Sendable {
   let url: URL
   private let server: LoopbackServer
   private let log: CallLog
+  private let resender = Resender()
 
   /// The limits leave room for a few pages. A page that does not read is disconnected.
   private static let limits = LoopbackServer.Limits(
@@ -17,8 +18,10 @@ final class InspectorServer: Sendable {
     self.log = log
     let key = InspectorKey()
     do {
-      server = try LoopbackServer(port: port, bodies: .collected(upTo: 4096), limits: Self.limits) { port in
-        let (check, routes) = (RequestCheck(port: port, key), InspectorRoutes(log, isLive: isLive))
+      // An edited request comes as JSON, in which a character of its body may take six.
+      let limit = log.allowsResending ? 8 * (log.bodyLimit + (1 << 16)) : 4096
+      server = try LoopbackServer(port: port, bodies: .collected(upTo: limit), limits: Self.limits) { [resender] port in
+        let (check, routes) = (RequestCheck(port: port, key), InspectorRoutes(log, resender, isLive: isLive))
         return { check.refusal($0.received) ?? routes.reply(to: $0.received) }
       }
     } catch {
@@ -30,9 +33,10 @@ final class InspectorServer: Sendable {
     self.url = url
   }
 
-  /// Ends the log, and with it every stream of changes, and the server.
+  /// Ends the log, and with it every stream of changes, the requests that are sent again, and the server.
   func stop() {
     log.close()
+    resender.close()
     server.stop()
   }
 }

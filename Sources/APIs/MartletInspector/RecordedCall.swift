@@ -10,6 +10,8 @@ package final class RecordedCall: Sendable {
   let request: HTTPRequest
   /// When it began, since the log began.
   let start: Duration
+  /// What it takes to send it again; nil if the inspector does not allow that.
+  let repetition: Repetition?
   private let content: Mutex<Content>
   private let pinned = Atomic(false)
   private let revisions: RevisionCounter
@@ -95,26 +97,33 @@ package final class RecordedCall: Sendable {
   /// The number of bytes that a body or message takes in addition to its content.
   static let overhead = 64
 
-  init(_ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, _ revisions: RevisionCounter) {
+  init(
+    _ id: UInt64, label: String?, _ request: HTTPRequest, start: Duration, _ repetition: Repetition? = nil,
+    _ revisions: RevisionCounter
+  ) {
     self.id = id
     self.label = label
     self.start = start
     self.revisions = revisions
+    self.repetition = repetition
     self.request = request.withoutBody
-    content = Mutex(Content(revision: revisions.next()))
+    content = Mutex(Content(revision: revisions.next(), bytes: repetition?.memory ?? 0))
     content.withLock { $0.events.reserveCapacity(Self.usualEvents) }
   }
 
-  /// Makes a call that has ended.
-  init(
-    _ id: UInt64, _ request: HTTPRequest, _ attempts: [Attempt], end: (time: Duration, error: HTTPError?),
-    _ revisions: RevisionCounter
-  ) {
-    (self.id, self.request, start) = (id, request, attempts.first?.start ?? .zero)
-    label = nil
+  /// Makes a call of an archive, which has ended.
+  init(_ id: UInt64, _ archived: ArchivedCall, _ revisions: RevisionCounter) {
+    (self.id, label, request, start) = (id, archived.label, archived.request, archived.attempts.first?.start ?? .zero)
+    repetition = nil
     self.revisions = revisions
-    content = Mutex(Content(archived: attempts, end: end.time, error: end.error, revision: revisions.next()))
+    content = Mutex(
+      Content(
+        archived: archived.attempts, end: archived.end, error: archived.error, revision: revisions.next(),
+        bytes: archived.bytes))
   }
+
+  /// The number of bytes that it holds.
+  var heldBytes: Int { content.withLock { $0.bytes } }
 
   var isPinned: Bool { pinned.load(ordering: .relaxed) }
 
@@ -245,6 +254,19 @@ extension RecordedCall.Content {
     current[progress.direction].time = time
   }
 
+  /// The times of a call in which nothing was sent: before its first attempt, and between attempts.
+  func delays(of call: RecordedCall, _ attempts: [RecordedCall.Attempt], until now: Duration) -> [Waterfall.Bar] {
+    let first = attempts.first?.start ?? end ?? now
+    let waits = events.prefix { $0.time <= first }.compactMap { timed in
+      if case .note(let text) = timed.event { text.printable } else { nil }
+    }
+    let reason = waits.isEmpty ? "in the session's interceptors" : waits.joined(separator: "; ")
+    return Waterfall.delay(from: call.start, to: first, "before the first attempt: \(reason)")
+      + zip(attempts, attempts.dropFirst()).flatMap { attempt, next in
+        Waterfall.delay(from: attempt.end, to: next.start, "before the next attempt: \(attempt.reason ?? "resend")")
+      }
+  }
+
   /// The attempts so far, made of the events.
   func attempts(of call: RecordedCall, _ log: CallLog) -> [RecordedCall.Attempt] {
     guard archived.isEmpty else { return archived }
@@ -304,6 +326,11 @@ extension RecordedCall.Attempt {
     }
   }
 
+  /// When it ended, since the log began.
+  fileprivate var end: Duration {
+    start + (live?.length ?? .milliseconds(max(0, archived?.entry.time ?? 0)))
+  }
+
   fileprivate mutating func stop(at time: Duration) { live?.stop(at: time - start) }
 
   /// The attempt as an entry of an archive, with its secrets replaced.
@@ -313,10 +340,11 @@ extension RecordedCall.Attempt {
 }
 
 extension HTTPRequest {
-  /// The request without its body in memory, which may have any size. The attempts have the beginning of it.
+  /// The request without its body in memory, which may have any size, but with the fields that describe it. The
+  /// attempts have the beginning of the body.
   fileprivate var withoutBody: HTTPRequest {
     guard hasBody else { return self }
-    var copy = self
+    var copy = addingBodyFields()
     copy.body = .empty
     return copy
   }

@@ -17,17 +17,20 @@ enum RequestCopies {
     let hidden: [String]
     /// The fields that the session added, with credentials for example.
     let added: [String]
+    /// Why the copies lack the body; nil if they have it, or there is none.
+    let body: String?
 
-    init(_ request: HTTPRequest, sentWith sent: HTTPFields, _ redaction: Redaction) {
+    init(_ request: HTTPRequest, sentWith sent: HTTPFields, body: String?, _ redaction: Redaction) {
+      self.body = body
       let names = sent.map(\.name).filter(redaction.hides)
       added = Self.texts(of: names.filter { !request.fields.contains($0) })
       let url = redaction.redacted(request.url)
       let isHidden = !redaction.hidesNothing
-      let body = RequestCopies.text(of: request, redaction) ?? ""
+      let text = RequestCopies.text(of: request, redaction) ?? ""
       hidden =
         Self.texts(of: request.fields.map(\.name).filter(redaction.hides))
         + (isHidden && (url != request.url.absoluteString || url.contains(redaction.placeholder)) ? ["URL"] : [])
-        + (isHidden && body.contains(redaction.placeholder) ? ["body"] : [])
+        + (isHidden && text.contains(redaction.placeholder) ? ["body"] : [])
     }
 
     private static func texts(of names: [FieldName]) -> [String] { Set(names.map(\.rawName.printable)).sorted() }
@@ -40,9 +43,14 @@ enum RequestCopies {
     let method = request.method.rawValue
     guard commands.contains(method) else { return "# martlet has no command for \(method)" }
     var words = ["martlet", method.lowercased(), CurlCommand.quoted(redaction.redacted(request.url))]
-    if let text = text(of: request, redaction) { words += ["--raw", CurlCommand.quoted(text)] }
+    var input = ""
+    if let text = text(of: request, redaction) {
+      words += ["--raw", CurlCommand.quoted(text)]
+    } else if let bytes = request.body.bytes, !bytes.isEmpty {
+      input = "\(CurlCommand.printing(bytes)) | "
+    }
     words += redaction.redacted(request.fields).map { CurlCommand.quoted(item($0.name.rawName, $0.value)) }
-    return words.joined(separator: " ")
+    return input + words.joined(separator: " ")
   }
 
   /// A field as an item of the tool. An empty value has its own form. A first character that would turn the colon into
@@ -63,14 +71,18 @@ enum RequestCopies {
     for (field, value) in redaction.redacted(request.fields) {
       lines.append("request.fields.append(\(literal(value)), for: \(literal(field.rawName)))")
     }
-    if let text = text(of: request, redaction) { lines.append("request.body = .data(Data(\(literal(text)).utf8))") }
+    if let text = text(of: request, redaction) {
+      lines.append("request.body = .data(Data(\(literal(text)).utf8))")
+    } else if let bytes = request.body.bytes, !bytes.isEmpty {
+      lines.append("request.body = .data(Data(base64Encoded: \(literal(bytes.base64EncodedString())))!)")
+    }
     lines.append("let (data, response) = try await session.data(for: request)")
     return lines.joined(separator: "\n")
   }
 
   /// The body, if it is text in memory.
   fileprivate static func text(of request: HTTPRequest, _ redaction: Redaction) -> String? {
-    guard let bytes = request.body.bytes, !bytes.isEmpty, bytes.count <= 100_000 else { return nil }
+    guard let bytes = request.body.bytes, !bytes.isEmpty, bytes.count <= 100_000, !bytes.contains(0) else { return nil }
     return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)
   }
 

@@ -76,7 +76,14 @@ package struct CurlCommand {
     if !fields.contains(.userAgent) { groups.append(["-H", "'User-Agent:'"]) }
     if hasBody, !isStreamed, !fields.contains(.contentType) { groups.append(["-H", "'Content-Type:'"]) }
     if hasBody, !isShort, !fields.contains(.expect) { groups.append(["-H", "'Expect:'"]) }
-    guard !request.hasOrOmits(.acceptEncoding) else { return }
+    guard !request.hasOrOmits(.acceptEncoding) else {
+      // Without the option, curl would write a coded body to the terminal.
+      let codings = fields.list(.acceptEncoding).map { ASCII.trimmed($0.prefix { $0 != ";" }) }
+      if codings.contains(where: { !ASCII.equalIgnoringCase(String($0), "identity") }) {
+        groups.append(["--compressed"])
+      }
+      return
+    }
     groups.append(fields.contains(.range) ? ["-H", "'Accept-Encoding: identity'"] : ["--compressed"])
   }
 
@@ -141,7 +148,7 @@ extension CurlCommand {
   package static func quoted(_ word: String) -> String { "'" + word.replacingScalar("'", with: #"'\''"#) + "'" }
 
   /// Returns a command that prints these bytes: `printf` and its octal escapes are the same in all shells.
-  static func printing(_ bytes: Data) -> String {
+  package static func printing(_ bytes: Data) -> String {
     var text = ""
     for byte in bytes {
       switch byte {
@@ -172,7 +179,8 @@ extension HTTPRequest {
   ///
   /// It contains what this value contains, without the session's interceptors, cookies and options. The request of
   /// ``Martlet/Event/attempt(_:_:)`` has all of them except the cookies. A body that is not text is piped in with
-  /// `printf`. A stream, or a body of more than 1 MiB, is omitted, with a remark on a separate line.
+  /// `printf`. A stream, or a body of more than 1 MiB, is omitted, with a remark on a separate line. curl decodes the
+  /// response also if the request has an `Accept-Encoding` of its own, with which a session returns it as it was sent.
   ///
   /// - Parameter redaction: the secrets that are omitted. Use `.off` for a command that works with credentials; it is
   ///   then as secret as they are.

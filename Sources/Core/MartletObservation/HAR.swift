@@ -40,16 +40,18 @@ public struct HAR: Sendable, Hashable, Codable {
     public var creator: Creator
     /// The browser that made the calls; nil if it was another program.
     public var browser: Creator?
-    /// The pages that were loaded; nil without pages.
+    /// The pages that were loaded; nil if the document does not have them.
     public var pages: [Page]?
     /// The entries, the oldest first.
     public var entries: [Entry]
     /// A remark.
     public var comment: String?
 
-    /// Makes a log of version 1.2.
+    /// Makes a log of version 1.2, with an empty list of pages: the format has them as optional, but some readers fail
+    /// without them, such as that of Firefox.
     public init(creator: Creator, entries: [Entry], comment: String? = nil) {
       version = "1.2"
+      pages = []
       self.creator = creator
       self.entries = entries
       self.comment = comment

@@ -38,6 +38,9 @@ package struct HARAttempt: Sendable {
   /// When the response's head arrived, since the start.
   package var headTime: Duration? { marks.head }
 
+  /// When the request reached the network last, since the start: after waits for another call or for the limits.
+  package var sendingTime: Duration? { marks.sending }
+
   /// How long it took; until now if it has not ended.
   package var length: Duration { end ?? stopwatch.elapsed }
 
@@ -57,6 +60,7 @@ package struct HARAttempt: Sendable {
     case .sending(let head):
       request = head
       wasSent = true
+      marks.sending = time
     case .written(let head): request.fields = head.fields
     case .informational: hasInformational = true
     case .progress(let progress):
@@ -185,6 +189,8 @@ struct CappedBytes: Sendable {
 
 /// The times of an attempt on the recorder's clock, for transports that do not measure them.
 struct HARMarks: Sendable {
+  /// When the request reached the network; the transport's measurements begin then.
+  var sending: Duration?
   /// When the last byte of the request's body was sent.
   var sent: Duration?
   /// When the response's head was received.
@@ -197,10 +203,13 @@ extension HAR.Timings {
   /// Makes the timings of an attempt, from the transport's measurements if there are any, otherwise from the marks.
   init(_ marks: HARMarks, _ metrics: TransferMetrics?) {
     self.init()
+    let sending = marks.sending ?? .zero
     guard let metrics else {
       let head = marks.head ?? marks.end
-      send = min(marks.sent ?? .zero, head).inMilliseconds
-      wait = head.inMilliseconds - send
+      let start = min(sending, head)
+      if start > .zero { blocked = start.inMilliseconds }
+      send = (min(max(marks.sent ?? start, start), head) - start).inMilliseconds
+      wait = (head - start).inMilliseconds - send
       receive = max(.zero, marks.end - head).inMilliseconds
       return
     }
@@ -215,11 +224,11 @@ extension HAR.Timings {
       if metrics.secureConnect > metrics.connect { ssl = (metrics.secureConnect - metrics.connect).inMilliseconds }
     }
     let start = max(metrics.requestStart, ready)
-    blocked = (metrics.queued + (start - ready)).inMilliseconds
+    blocked = (sending + metrics.queued + (start - ready)).inMilliseconds
     let first = max(metrics.firstByte > .zero ? metrics.firstByte : metrics.total, start)
     // The end of the request's body was measured with the recorder's clock, which may differ a little from the
     // transport's.
-    let sent = min(max(marks.sent ?? start, start), first)
+    let sent = min(max(marks.sent.map { $0 - sending } ?? start, start), first)
     send = (sent - start).inMilliseconds
     wait = (first - sent).inMilliseconds
     receive = max(.zero, metrics.total - first).inMilliseconds

@@ -77,7 +77,7 @@ package struct Phases: Sendable, Sequence {
 package enum Waterfall {
   /// A bar, in milliseconds since the same moment as the attempt's start.
   package struct Bar: Sendable, Hashable, Encodable {
-    /// The class of its style: the name of a phase in lower case, or `cache`.
+    /// The class of its style: the name of a phase in lower case, `cache`, or `delay`.
     package let style: String
     package let title: String
     package let start: Double
@@ -94,34 +94,48 @@ package enum Waterfall {
     package var end: Duration
     package var wasSent: Bool
     package var metrics: TransferMetrics?
+    /// When the request reached the network; nil if that is not known, or the attempt's start.
+    package var sendingTime: Duration?
     /// When the head of the response arrived.
     package var headTime: Duration?
     /// The phase in which it failed.
     package var failure: HTTPError.Phase?
 
     package init(
-      start: Duration, end: Duration, wasSent: Bool, metrics: TransferMetrics?, headTime: Duration?,
-      failure: HTTPError.Phase?
+      start: Duration, end: Duration, wasSent: Bool, metrics: TransferMetrics?, sendingTime: Duration? = nil,
+      headTime: Duration?, failure: HTTPError.Phase?
     ) {
-      (self.start, self.end, self.wasSent) = (start, end, wasSent)
+      (self.start, self.end, self.wasSent, self.sendingTime) = (start, end, wasSent, sendingTime)
       (self.metrics, self.headTime, self.failure) = (metrics, headTime, failure)
     }
   }
 
   package static func bars(_ attempt: Attempt) -> [Bar] {
-    let start = attempt.start.inMilliseconds
     guard attempt.wasSent else {
+      let start = attempt.start.inMilliseconds
       let title = attempt.headTime == nil ? "not sent" : "answered without the network"
       return [Bar("cache", title, from: start, length: attempt.end.inMilliseconds - start)]
     }
+    let sending = attempt.sendingTime ?? attempt.start
+    let start = sending.inMilliseconds
+    let delay = delay(from: attempt.start, to: sending, "before the request was sent, for another call or a limit")
     guard let metrics = attempt.metrics else {
       // The body was not read to its end, so the transport measured nothing.
       let end = (attempt.headTime ?? attempt.end).inMilliseconds
       let title = attempt.headTime == nil ? "no response" : "until the head of the response"
       let style = attempt.headTime == nil ? Phases.name(of: attempt.failure ?? .waiting).lowercased() : "wait"
-      return [Bar(style, title, from: start, length: end - start)]
+      return delay + [Bar(style, title, from: start, length: end - start)]
     }
-    return bars(Phases(metrics, failedWhile: attempt.failure), from: start)
+    return delay + bars(Phases(metrics, failedWhile: attempt.failure), from: start)
+  }
+
+  /// The bar of a time in which nothing was sent; none for less than a millisecond, which every call takes.
+  package static func delay(from start: Duration, to end: Duration, _ reason: String) -> [Bar] {
+    let length = end - start
+    guard length >= .milliseconds(1) else { return [] }
+    return [
+      Bar("delay", "\(Quantity.text(length)) \(reason)", from: start.inMilliseconds, length: length.inMilliseconds)
+    ]
   }
 
   /// The bars of phases that begin at this time, in milliseconds.
@@ -134,7 +148,7 @@ package enum Waterfall {
   }
 
   /// The names of all bars, in the order of the legend.
-  package static let legend = ["queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
+  package static let legend = ["delay", "queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
 
   /// The colors have enough contrast on light and dark backgrounds (WCAG 2.2 §1.4.11). Without colors, the order of the
   /// phases, their titles and the numbers express the same.
@@ -149,6 +163,7 @@ package enum Waterfall {
     }
     .bars { position: relative; height: 1.1rem; border-left: 1px solid var(--line); border-right: 1px solid var(--line); }
     .bars i { position: absolute; top: .1rem; height: .9rem; border-radius: 2px; }
+    .delay { background: repeating-linear-gradient(135deg, var(--queue) 0 2px, transparent 2px 5px); }
     .queue { background: var(--queue); } .dns { background: var(--dns); } .connect { background: var(--connect); }
     .tls { background: var(--tls); } .request { background: var(--request); } .wait { background: var(--wait); }
     .receive { background: var(--receive); } .cache { background: var(--cache); }

@@ -80,7 +80,7 @@ public final class LoginInterceptor: Interceptor {
     self.isChallenge = isChallenge
     self.login = login
     self.rejection = rejection
-    logins = Renewal(nil)
+    logins = Renewal(nil, of: "the login")
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {

@@ -268,7 +268,7 @@ struct InspectorContentTests {
   @Test(arguments: [true, false]) func aCallThatIsNotRecordedAnyMoreIsCountedAsItEnds(fails: Bool) throws {
     var options = Inspector.Options()
     options.callLimit = 1
-    let log = CallLog(options)
+    let log = try CallLog(options)
     let first = try #require(log.begin(1, label: nil, HTTPRequest(.get, origin)))
     log.update(first, .attempt(1, HTTPRequest(.get, origin)))
     log.update(first, .progress(Event.Progress(.received, completed: 3, total: 5)))

@@ -53,6 +53,12 @@ let server = try LoopbackServer { request in
       while let message = try socket.receive() { try socket.send(message) }
     }
   case "/broken": .hangUp
+  case "/cut": Reply.text("the beginning of a longer text").truncated(after: 13)
+  case "/tree":
+    .json(
+      #"{"list": [\#((0..<250).map(String.init).joined(separator: ", "))], "deep": {"a": {"b": {"c": {"d": [true, null]}}}}, "empty": {}}"#
+    )
+  case "/login": Reply(content: Data("user=anna&password=hidden-secret".utf8))
   default: .status(.notFound)
   }
 }
@@ -61,6 +67,8 @@ var options = Inspector.Options()
 options.callLimit = 2500
 options.isAnnounced = false
 let transport = SocketTransport()
+options.allowsResending = true
+if CommandLine.arguments.count > 1 { options.file = URL(filePath: CommandLine.arguments[1]) }
 options.pools = { await transport.statistics() }
 let inspector = try Inspector(options)
 
@@ -102,7 +110,30 @@ await call("/new") { request in
   request.fields[.contentType] = "application/json"
   request.body = .data(Data(#"{"it's": "\"quoted\"", "password": "hidden-secret"}"#.utf8))
 }
+await call("/form") { request in
+  request.method = .put
+  request.body = .form([("user", "anna"), ("password", "hidden-secret")])
+}
+await call("/cut?with=a-long-name-that-has-to-be-cut-in-a-narrow-list")
+await call("/tree")
+await call("/login") { request in
+  request.method = .post
+  request.body = .data(Data("<login><user>anna</user><password>hidden-secret</password></login>".utf8))
+}
 await chat()
+// A call that waits for its first token, and one that waits for that call.
+var waiting = configuration
+waiting.credentials = [
+  TokenSource(for: .origin(of: server.url)) { _ in
+    try await Task.sleep(for: .milliseconds(40))
+    return AccessToken("second")
+  }
+]
+waiting.cache = HTTPCache()
+let second = HTTPSession(transport: transport, configuration: waiting)
+async let one = try? second.data(for: HTTPRequest(.get, server.url("/private?waits=1")))
+async let other = try? second.data(for: HTTPRequest(.get, server.url("/private?waits=2")))
+_ = await (one, other)
 _ = try? await session.data(for: HTTPRequest(.get, "https://127.0.0.1:\(server.port)/tls"))
 
 /// Writes a line at once, even to a pipe.

@@ -42,7 +42,8 @@ function drawDetails(details) {
   const call = details.summary
   const panel = at('details')
   const isSame = state.details?.summary.id === call.id
-  const opened = isSame ? [...panel.querySelectorAll('details')].map(part => part.open) : []
+  if (isSame && panel.querySelector('.edit')) return  // A change of the call must not remove what is being typed.
+  const opened = isSame ? [...panel.querySelectorAll('.attempt')].map(part => part.open) : []
   const scroll = isSame ? panel.scrollTop : 0
   if (!isSame) for (const known of [bodies, received]) known.clear()
   state.details = details
@@ -51,7 +52,7 @@ function drawDetails(details) {
     ...cause(details),
     actions(details), story(details.lines), waterfall(call),
     ...details.attempts.map((attempt, index) => attemptPart(call, attempt, index, details.attempts.length)))
-  panel.querySelectorAll('details').forEach((part, index) => { if (index in opened) part.open = opened[index] })
+  panel.querySelectorAll('.attempt').forEach((part, index) => { if (index in opened) part.open = opened[index] })
   panel.scrollTop = scroll
 }
 
@@ -88,7 +89,7 @@ function actions(details) {
   const answer = make('span', { class: 'dim', role: 'status' })
   const copies = ['curl', 'martlet', 'Swift'].map(name =>
     make('button', { onclick: () => copy(name, details, answer) }, `Copy as ${name}`))
-  return make('p', { class: 'actions' }, ...copies,
+  return make('p', { class: 'actions' }, ...copies, ...resendButtons(details, answer),
     make('button', { onclick: togglePin }, call.isPinned ? 'Unpin' : 'Pin'),
     make('button', { onclick: closeDetails }, 'Close'), answer)
 }
@@ -96,9 +97,10 @@ function actions(details) {
 // Copies, and tells what the copy lacks.
 async function copy(name, { copies, omissions }, answer) {
   await navigator.clipboard.writeText(copies[name])
-  const { hidden, added } = omissions
+  const { hidden, added, body } = omissions
   answer.textContent = clean([
     `Copied as ${name}`, hidden.length ? `hidden as ***: ${hidden.join(', ')}` : '',
+    body ? `without the body: ${body}` : '',
     added.length ? `left out, because the session added it: ${added.join(', ')}` : '',
   ].filter(Boolean).join('; '))
 }
@@ -156,7 +158,7 @@ function attemptPart(call, attempt, index, count) {
 function facts(entry, attempt) {
   const { blocked, dns, connect, ssl, send, wait, receive } = entry.timings
   const phases = { queue: blocked, DNS: dns, connect: connect - Math.max(0, ssl), TLS: ssl, request: send, wait, receive }
-  const times = Object.entries(phases).filter(([, value]) => value > 0).map(([name, value]) => `${name} ${timeText(value)}`)
+  const times = Object.entries(phases).filter(([, value]) => value >= .05).map(([name, value]) => `${name} ${timeText(value)}`)
   const tls = entry._securityDetails
   const date = seconds => seconds === undefined ? '?' : new Date(seconds * 1000).toISOString().slice(0, 10)
   const isOver = tls?.validTo * 1000 < Date.parse(entry.startedDateTime)
@@ -231,6 +233,8 @@ function showBody(place, bytes, type) {
   const forms = {}
   if (pictures.includes(media)) forms.Picture = () => picture(bytes, media)
   if (text !== null) {
+    const tree = jsonTree(text, media)
+    if (tree) forms.Tree = () => tree
     const formatted = format(text, media)
     if (formatted !== text) forms.Formatted = () => pre(formatted)
     forms.Text = () => pre(text)
@@ -270,32 +274,9 @@ function decoded(bytes, type) {
 function format(text, media) {
   if (text.length > textLimit) return text
   try {
-    if (media.endsWith('json')) return indentJSON(text)
+    if (isJSON(media)) return indentJSON(text)
   } catch { return text }
   return media.endsWith('xml') ? indentXML(text) : text
-}
-
-const indentation = depth => '\n' + '  '.repeat(Math.min(depth, 20))
-
-// Only the space between the parts changes: numbers keep their digits, and members their order and number.
-function indentJSON(text) {
-  JSON.parse(text)
-  let depth = 0
-  const parts = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g) ?? []
-  return parts.map((part, index) => {
-    if (part === ':') return ': '
-    if (part === ',') return ',' + indentation(depth)
-    if (part === '{' || part === '[') {
-      const isEmpty = /[}\]]/.test(parts[index + 1])
-      depth += 1
-      return isEmpty ? part : part + indentation(depth)
-    }
-    if (part === '}' || part === ']') {
-      depth -= 1
-      return /^[{[]$/.test(parts[index - 1]) ? part : indentation(depth) + part
-    }
-    return part
-  }).join('')
 }
 
 // Splits in one pass: an end that is missing is searched for once.

@@ -8,8 +8,9 @@ const minute = 60_000
 const chartSeconds = 180
 
 const state = {
-  calls: new Map(), shown: [], selected: null, isPaused: false, held: null, total: 0, offset: 0, isLive: true,
-  filter: [], found: null, details: null, seconds: new Map(), pool: null,
+  calls: new Map(), shown: [], selected: null, isPaused: false, held: null, total: 0, offset: 0, isLive: true, began: 0,
+  filter: [], found: null, details: null, seconds: new Map(), pool: null, bodyLimit: 0, follows: false,
+  sort: { name: 'start', isDown: true },
 }
 
 const at = id => document.getElementById(id)
@@ -91,8 +92,8 @@ function drawing(bars, start, length, role) {
 
 // --- The process ------------------------------------------------------------------------------------------------------
 
-async function ask(path, method = 'GET') {
-  const response = await fetch(path, { method, headers: { 'Inspector-Key': key }, cache: 'no-store' })
+async function ask(path, method = 'GET', body) {
+  const response = await fetch(path, { method, body, headers: { 'Inspector-Key': key }, cache: 'no-store' })
   if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
   return response
 }
@@ -160,6 +161,7 @@ function count(value) {
   const oldest = value.now / 1000 - chartSeconds - 1
   for (const second of state.seconds.keys()) if (second < oldest) state.seconds.delete(second)
   state.pool = value.pool ?? null
+  if (value.problem) tell(`The calls are not kept: ${value.problem}`, true)
 }
 
 function release() {
@@ -174,14 +176,16 @@ function apply({ name, value }) {
   if (name === 'hello') {
     state.isLive = value.isLive
     state.offset = value.now - performance.now()
-    const began = new Date(value.began * 1000).toLocaleTimeString()
-    tell(value.isLive ? `live, since ${began}` : 'an archive')
+    state.began = value.began * 1000
+    state.bodyLimit = value.bodyLimit
+    tell(value.isLive ? `live, since ${new Date(state.began).toLocaleTimeString()}` : 'an archive')
   } else if (name === 'kept') {
     const kept = new Set(value)
     for (const id of state.calls.keys()) if (!kept.has(id)) state.calls.delete(id)
   } else if (name === 'calls') {
     state.total = value.total
     for (const call of value.calls) {
+      if (state.follows && call.label === 'resent' && !state.calls.has(call.id)) follow(call.id)
       state.calls.set(call.id, call)
       state.found?.changed.add(call.id)
       if (call.id === state.selected) loadDetails()
@@ -201,8 +205,9 @@ function forgetAll() {
 
 // --- The filter -------------------------------------------------------------------------------------------------------
 
+// Words, and phrases in quotes: body:"not found".
 function parseFilter(text) {
-  return text.trim().split(/\s+/).filter(Boolean).map(word => {
+  return (text.match(/(?:[^\s"]|"[^"]*(?:"|$))+/g) ?? []).map(part => part.replaceAll('"', '')).filter(Boolean).map(word => {
     const colon = word.indexOf(':')
     const name = word.slice(0, colon).toLowerCase()
     const value = word.slice(colon + 1).toLowerCase()
@@ -215,13 +220,23 @@ function parseFilter(text) {
 // Where text is searched, and which words are no filters.
 function filterHint(parts) {
   const texts = parts.filter(part => part.name === 'text')
-  if (!texts.length) return ''
-  const names = Object.keys(tests).filter(name => name !== 'text').map(name => `${name}:`).join(' ')
-  const unknown = texts.find(part => part.unknown)
-  const value = (unknown ?? texts[0]).value
-  return unknown ? `No filter is called “${unknown.unknown}”, so “${value}” is searched as text. Filters: ${names}`
-    : `“${value}” is searched in URLs, methods, types, labels, statuses and errors; body:${value} searches heads and bodies.`
+  const bodies = searchedTexts(parts)
+  const hints = []
+  if (texts.length) {
+    const names = Object.keys(tests).filter(name => name !== 'text').map(name => `${name}:`).join(' ')
+    const unknown = texts.find(part => part.unknown)
+    const value = (unknown ?? texts[0]).value
+    hints.push(unknown ? `No filter is called “${unknown.unknown}”, so “${value}” is searched as text. Filters: ${names}`
+      : `“${value}” is searched in URLs, methods, types, labels, statuses and errors; body:${value} searches heads and bodies.`)
+  }
+  if (bodies.length) {
+    hints.push(`${bodies.map(text => `“${text}”`).join(' and ')} ${bodies.length > 1 ? 'are' : 'is'} searched in URLs, fields, `
+      + `messages and the text of bodies, of which the first ${sizeText(state.bodyLimit)} are kept. Hidden values are not found.`)
+  }
+  return hints.join(' ')
 }
+
+const searchedTexts = parts => parts.filter(part => part.name === 'body' && part.value).map(part => part.value)
 
 function milliseconds(text) {
   const match = /^([\d.]+)(ms|s)?$/.exec(text)
@@ -237,27 +252,28 @@ const tests = {
   under: (call, value) => duration(call) <= milliseconds(value),
   is: (call, value) => value === 'cached' ? call.source !== 'network' : value === 'pinned' ? call.isPinned
     : value === 'failed' ? call.state === 'failed' || call.status >= 400 : call.state === value,
-  body: (call, value) => !value || (state.found?.text === value && state.found.ids.has(call.id)),
+  body: (call, value) => !value || (state.found?.texts.includes(value) && state.found.ids.has(call.id)),
   text: (call, value) => [call.url, call.method, call.type, call.error, call.label, call.status]
     .some(part => part && String(part).toLowerCase().includes(value)),
 }
 
 const matches = call => state.filter.every(({ name, value }) => tests[name](call, value))
 
-// Asks the process which calls have the text: at first all of them, later those that have changed.
+// Asks the process which calls have the texts: at first all of them, later those that have changed.
 async function searchBodies() {
   planSearch.timer = null
-  const wanted = state.filter.find(part => part.name === 'body')?.value
-  if (!wanted) return
-  const known = state.found?.text === wanted ? state.found : null
+  const texts = searchedTexts(state.filter)
+  if (!texts.length) return
+  const known = state.found
   const changed = known ? [...known.changed].slice(0, 200) : []
   if (known && !changed.length) return
   changed.forEach(id => known.changed.delete(id))
-  const scope = known ? `&calls=${changed.join(',')}` : ''
+  const query = texts.map(text => `text=${encodeURIComponent(text)}`).concat(known ? `calls=${changed.join(',')}` : [])
+  const filter = state.filter
   try {
-    const ids = await (await ask(`/search?text=${encodeURIComponent(wanted)}${scope}`)).json()
-    if (known && known !== state.found) return
-    const found = known ?? (state.found = { text: wanted, ids: new Set(), changed: new Set() })
+    const ids = await (await ask(`/search?${query.join('&')}`)).json()
+    if (filter !== state.filter || known !== state.found) return
+    const found = known ?? (state.found = { texts, ids: new Set(), changed: new Set() })
     changed.forEach(id => found.ids.delete(id))
     ids.forEach(id => found.ids.add(id))
     if (found.changed.size) planSearch()
@@ -277,96 +293,6 @@ function changeFilter() {
   drawCount.isDue = true
   at('rows').scrollTop = 0
   plan()
-}
-
-// --- The table --------------------------------------------------------------------------------------------------------
-
-// Draws once for all changes of a frame.
-function plan() {
-  if (plan.isPlanned) return
-  plan.isPlanned = true
-  requestAnimationFrame(() => {
-    plan.isPlanned = false
-    state.shown = [...state.calls.values()].filter(matches).sort((a, b) => b.isPinned - a.isPinned || b.id - a.id)
-    drawRows()
-    drawCounters()
-    drawCount()
-  })
-}
-
-// A screen reader tells the number at once after a change of the filter, otherwise now and then.
-function drawCount() {
-  if (!drawCount.isDue && performance.now() < (drawCount.next ?? 0)) return
-  drawCount.isDue = false
-  drawCount.next = performance.now() + 5000
-  const text = `${state.shown.length} of ${state.calls.size} calls`
-  if (at('count').textContent !== text) at('count').textContent = text
-}
-
-// Only the rows in sight are elements.
-function drawRows() {
-  const list = at('rows')
-  const first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - 4)
-  const last = Math.min(state.shown.length, Math.ceil((list.scrollTop + list.clientHeight) / rowHeight) + 4)
-  const visible = state.shown.slice(first, last)
-  const length = Math.max(1, ...visible.map(duration))
-  const space = at('space')
-  space.style.height = `${state.shown.length * rowHeight}px`
-  space.replaceChildren(...visible.map((call, index) => row(call, first + index, length)))
-  list.setAttribute('aria-rowcount', state.shown.length + 1)
-  at('empty').hidden = state.shown.length > 0
-  at('empty').textContent = state.calls.size ? 'No call matches the filter.' : 'No calls yet.'
-  const isVisible = visible.some(call => call.id === state.selected)
-  if (isVisible) list.setAttribute('aria-activedescendant', `call-${state.selected}`)
-  else list.removeAttribute('aria-activedescendant')
-}
-
-// In a narrow list, the path stands before the host.
-function urlParts(url) {
-  const [, origin, path] = /^([\w+.-]+:\/\/[^/?#]*)(.+)$/.exec(url) ?? []
-  if (!path || at('rows').clientWidth > 800) return [make('bdi', {}, url)]
-  return [make('bdi', {}, path), make('bdi', { class: 'origin' }, origin)]
-}
-
-function row(call, index, length) {
-  const pin = call.isPinned ? '📌 ' : ''
-  const label = call.label ? make('span', { class: 'tag' }, call.label) : ''
-  const source = call.source === 'network' ? '' : make('span', { class: 'tag' }, call.source)
-  const again = call.attempts > 1 ? make('span', { class: 'tag' }, `${call.attempts} attempts`) : ''
-  const failure = call.error ? make('span', { class: 'cause' }, errorText(call)) : ''
-  const element = make('div', {
-    class: 'row', role: 'row', id: `call-${call.id}`, 'aria-selected': String(call.id === state.selected),
-    'aria-rowindex': index + 2,
-    onclick: () => { select(call.id); openDetails() },
-  },
-  make('b', { role: 'gridcell', class: statusStyle(call) }, statusText(call)), make('span', { role: 'gridcell' }, call.method),
-  make('span', { role: 'gridcell', class: 'url', title: clean(call.error ?? call.url) }, pin, ...urlParts(call.url), label, source, again, failure),
-  make('span', { role: 'gridcell', class: 'number' }, sizeText(call.received)),
-  make('span', { role: 'gridcell', class: 'number' }, timeText(duration(call))), drawing(call.bars, call.start, length, 'gridcell'))
-  element.style.top = `${index * rowHeight}px`
-  return element
-}
-
-// The height that rows have, below the names of the columns.
-const listHeight = () => at('rows').clientHeight - at('columns').offsetHeight
-
-function select(id) {
-  state.selected = id
-  const index = state.shown.findIndex(call => call.id === id)
-  const list = at('rows')
-  const top = index * rowHeight
-  if (top < list.scrollTop) list.scrollTop = top
-  const height = listHeight()
-  if (top + rowHeight > list.scrollTop + height) list.scrollTop = top + rowHeight - height
-  drawRows()
-}
-
-function move(step) {
-  if (!state.shown.length) return
-  const index = state.shown.findIndex(call => call.id === state.selected)
-  const next = index < 0 ? 0 : Math.max(0, Math.min(state.shown.length - 1, index + step))
-  select(state.shown[next].id)
-  if (!at('details').hidden) openDetails()
 }
 
 // --- Counters ---------------------------------------------------------------------------------------------------------
@@ -470,8 +396,8 @@ const keys = {
 
 function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return
-  if (event.target === at('filter')) {
-    if (event.key === 'Escape' || event.key === 'Enter') at('rows').focus()
+  if (event.target.closest('input, textarea, select')) {
+    if (event.target === at('filter') && (event.key === 'Escape' || event.key === 'Enter')) at('rows').focus()
     return
   }
   const isControl = event.target.closest('button, summary, a')
@@ -486,6 +412,8 @@ at('pause').addEventListener('click', togglePause)
 at('clear').addEventListener('click', clearCalls)
 at('export').addEventListener('click', exportArchive)
 at('help').addEventListener('click', toggleHelp)
+at('scale').addEventListener('change', plan)
+for (const column of document.querySelectorAll('#columns button')) column.addEventListener('click', () => sortBy(column.dataset.sort))
 at('rows').addEventListener('scroll', () => requestAnimationFrame(drawRows))
 addEventListener('resize', plan)
 addEventListener('hashchange', () => location.reload())

@@ -19,7 +19,7 @@ struct AuthenticatorSource: CredentialSource {
   init(scope: CredentialScope, authenticator: @escaping @Sendable () -> (any Authenticator)?) {
     self.scope = scope
     self.authenticator = authenticator
-    renewal = Renewal(.success(()))
+    renewal = Renewal(.success(()), of: "the authenticator")
   }
 
   func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {

@@ -289,6 +289,17 @@ extension HTTPSession: CustomStringConvertible {
   }
 }
 
+/// A session that this value does not keep alive: for a listener, which its session keeps.
+package struct WeakSession: Sendable {
+  private weak let core: HTTPSession.Core?
+
+  /// Makes a reference to the session of a call; it leads to none if the call has none.
+  package init(of call: Call) { core = call.runner as? HTTPSession.Core }
+
+  /// The session, while another part of the program has it.
+  package var session: HTTPSession? { core.map(HTTPSession.init(core:)) }
+}
+
 extension Call {
   /// The session that runs the call, for an interceptor that first has to make a request of its own, for example for a
   /// token; nil if a test made the call. ``SharedWork`` lets several calls share one such request.

@@ -13,12 +13,12 @@
 /// |---|---|
 /// | fields | `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`, and fields with secret names: `X-API-Key`, `X-CSRF-Token` |
 /// | URLs | user information; parameters of query, path and fragment with secret names; also in `Location`, `Referer` and `Link` |
-/// | bodies | members of JSON, parameters of URLs in JSON, and fields of urlencoded or multipart forms with secret names |
+/// | bodies | members of JSON, elements and attributes of XML and HTML, and fields of urlencoded or multipart forms with secret names; parameters of URLs in JSON and XML |
 ///
 /// A name is secret if one of its words is, in any notation: `access_token`, `clientSecret`, `password2`,
 /// `X-Amz-Signature`, `api_key`, `cardNumber`. `key`, `code` and `sig` are secret only as the whole name, and `state`
-/// only beside parameters of OAuth. The value does not matter, except for a `number` that is a payment card number.
-/// Bodies of other types are not searched.
+/// only beside parameters of OAuth. Elements called `key` and `code` are shown: many formats have them. The value does
+/// not matter, except for a `number` that is a payment card number. Bodies of other types are not searched.
 public struct Redaction: Sendable, Hashable {
   /// The text that replaces a secret; `***` by default, which is valid in URLs, forms, fields and JSON strings.
   public var placeholder = "***"
@@ -72,7 +72,10 @@ public struct Redaction: Sendable, Hashable {
   /// Whether nothing is hidden.
   package var hidesNothing: Bool { isOff }
 
-  /// Whether values with this name are secret, in a query, a form or JSON.
+  /// Whether the caller has declared the name as secret.
+  func hidesExplicitly(_ name: String) -> Bool { hiddenNames.contains(SecretName.joined(name)) }
+
+  /// Whether values with this name are secret, in a query, a form, JSON or XML.
   public func hides(name: String) -> Bool {
     if isOff { return false }
     let joined = SecretName.joined(name)
@@ -273,22 +276,34 @@ extension URL {
 }
 
 extension Redaction {
-  /// Returns a body without secrets: without the values of JSON members and form fields with secret names. Other types
-  /// are returned unchanged.
+  /// Returns a body without secrets: without the values of JSON members, XML and HTML elements and attributes, and form
+  /// fields with secret names. Other types are returned unchanged.
   ///
-  /// The body may be truncated at any byte. A body that looks like JSON counts as JSON if its type is text or not
-  /// declared.
+  /// The body may be truncated at any byte. Text that looks like JSON or XML counts as such. If the type is not
+  /// declared, or is only `application/octet-stream`, a body that looks like a form counts as one, too.
   public func redacted(_ body: Data, type: MediaType?) -> Data {
     guard !hidesNothing, !body.isEmpty else { return body }
-    if let type, type.matches("application/x-www-form-urlencoded") {
-      return Data(parameters(String(decoding: body, as: UTF8.self)[...], separator: "&").utf8)
+    let type = type.flatMap { $0.matches("application/octet-stream") ? nil : $0 }
+    if let type, type.matches("application/x-www-form-urlencoded") { return form(body) }
+    if type?.type == "multipart" {
+      return type?.parameters["boundary"].map { multipart(body, boundary: $0) } ?? body
     }
-    if let type, type.type == "multipart" {
-      return type.parameters["boundary"].map { multipart(body, boundary: $0) } ?? body
+    if type?.isJSON == true || type?.isMarkup != true && type.mayBeAny && body.beginsLikeJSON {
+      return JSONRedactor(self).redacted(body)
     }
-    let mayBeJSON = type.map { $0.isJSON || $0.type == "text" || $0.subtype.hasSuffix("json") } ?? true
-    guard mayBeJSON, type?.isJSON == true || body.beginsLikeJSON else { return body }
-    return JSONRedactor(self).redacted(body)
+    if type?.isMarkup == true || type.mayBeAny && body.visible.first == UInt8(ascii: "<") {
+      var redactor = MarkupRedactor(self, body)
+      return redactor.redacted()
+    }
+    guard type == nil else { return body }
+    if let boundary = body.multipartBoundary { return multipart(body, boundary: boundary) }
+    return body.beginsLikeForm ? form(body) : body
+  }
+
+  /// Redacts a urlencoded form; bytes that are no text are none.
+  private func form(_ body: Data) -> Data {
+    guard let text = String(validating: body, as: UTF8.self) else { return body }
+    return Data(parameters(text[...], separator: "&").utf8)
   }
 
   /// Whether secrets can be found in a body with these fields: not in a compressed one.
@@ -325,14 +340,43 @@ extension Redaction {
       }
     }
     if let name, hides(name: name) { return part[..<end] + Data(placeholder.utf8) }
-    guard let type else { return part }
     return part[..<end] + redacted(Data(part[end...]), type: type)
   }
 }
 
+extension MediaType? {
+  /// Whether the content may be of any type that is text.
+  fileprivate var mayBeAny: Bool { self.map { $0.type == "text" || $0.subtype.hasSuffix("json") } ?? true }
+}
+
+extension MediaType {
+  /// Whether the content is XML or HTML.
+  fileprivate var isMarkup: Bool { subtype == "xml" || suffix == "xml" || subtype == "html" }
+}
+
 extension Data {
+  /// The bytes after white space and a byte order mark.
+  fileprivate var visible: Data {
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    return (starts(with: mark) ? dropFirst(mark.count) : self[...]).drop { $0 == 32 || (9...13).contains($0) }
+  }
+
   fileprivate var beginsLikeJSON: Bool {
-    let first = first { !ASCII.isWhitespace($0) && $0 != 10 && $0 != 13 }
+    let first = visible.first
     return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+  }
+
+  /// Whether the body begins with a name and an equals sign, without white space or quotes.
+  fileprivate var beginsLikeForm: Bool {
+    let name = prefix { byte in ASCII.isLetter(byte) || ASCII.isDigit(byte) || "%[]+-_.~$:".utf8.contains(byte) }
+    return !name.isEmpty && self[name.endIndex...].first == UInt8(ascii: "=")
+  }
+
+  /// The boundary of a body that begins like a multipart form.
+  fileprivate var multipartBoundary: String? {
+    guard starts(with: "--".utf8), let end = prefix(200).firstRange(of: Data("\r\n".utf8)),
+      self[end.upperBound...].prefix(20).starts(with: "Content-Disposition:".utf8)
+    else { return nil }
+    return String(decoding: self[startIndex..<end.lowerBound].dropFirst(2), as: UTF8.self)
   }
 }

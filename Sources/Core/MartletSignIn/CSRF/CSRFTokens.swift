@@ -234,6 +234,7 @@ final class CSRFTokens: Sendable {
     try signOut.check(call.id)
     let outer = call.parent.works.first { $0.owner != nil }
     let key = Key(url: url, signOut: lastSignOut, outer: outer.map { ObjectIdentifier($0) })
+    call.emit(.note("waits for the CSRF token"))
     let found = try await works.value(for: key, by: call, lookup)
     try signOut.check(call.id)
     return found

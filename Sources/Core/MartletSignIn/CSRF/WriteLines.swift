@@ -129,9 +129,12 @@ final class WriteLines: Sendable {
   /// response timeout for the next write to end: it then begins, beside others.
   private func wait(at place: Place, in call: Call) async throws {
     call.atEnd { [self] in leave(place, .maybeAccepted) }
+    var isTold = false
     while let (predecessor, ended) = lines.withLock({ lines in
       lines[place.url].flatMap { line in line.predecessor(of: place).map { ($0, line.ended) } }
     }) {
+      if !isTold { call.emit(.note("waits for other writes, because their CSRF token ends with each of them")) }
+      isTold = true
       if try await predecessor.work.result(in: call.context, within: call.waitLimit()) != nil { continue }
       let isOver = lines.withLock { lines in
         guard let line = lines[place.url], line.ended == ended else { return false }

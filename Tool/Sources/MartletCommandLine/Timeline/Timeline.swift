@@ -28,6 +28,8 @@ struct Timeline: Sendable {
     var status: HTTPStatus?
     var version: HTTPVersion?
     var responseFields: HTTPFields = [:]
+    /// When the request reached the network.
+    var sendingTime: Duration?
     /// When the head arrived.
     var headTime: Duration?
     var metrics: TransferMetrics?
@@ -95,7 +97,7 @@ final class TimelineRecorder: EventListener {
   private func update(_ attempt: inout Timeline.AttemptRecord, _ event: Event, at time: Duration) {
     switch event {
     case .sending(let head):
-      attempt.wasSent = true
+      (attempt.wasSent, attempt.sendingTime) = (true, time)
       attempt.requestFields = redaction.redacted(head.fields)
     case .written(let head): attempt.requestFields = redaction.redacted(head.fields)
     case .progress(let progress):

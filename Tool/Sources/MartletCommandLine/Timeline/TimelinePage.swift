@@ -113,7 +113,7 @@ struct TimelinePage {
   private func bars(_ attempt: Timeline.AttemptRecord) -> String {
     let drawn = Waterfall.Attempt(
       start: attempt.start, end: attempt.end ?? timeline.end, wasSent: attempt.wasSent, metrics: attempt.metrics,
-      headTime: attempt.headTime, failure: attempt.failure)
+      sendingTime: attempt.sendingTime, headTime: attempt.headTime, failure: attempt.failure)
     return Waterfall.bars(drawn).map(bar).joined()
   }
 

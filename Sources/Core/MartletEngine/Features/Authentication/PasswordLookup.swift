@@ -94,7 +94,7 @@ enum PasswordLookup: Sendable {
 /// task at a time calls the closure.
 final class AskedPasswords: Sendable {
   private struct Space {
-    let renewal = Renewal<Credential>(nil)
+    let renewal = Renewal<Credential>(nil, of: "the password")
     /// The number of calls that get the password now.
     var callCount = 0
 

@@ -28,9 +28,14 @@ import Synchronization
   /// How many times longer a request may wait if its value was refused.
   private static var waitAfterRefusal: Int { 5 }
   private let id = UniqueID()
+  private let name: String
   private let state: Mutex<State>
 
-  public init(_ value: Value?) { state = Mutex(State(value)) }
+  /// - Parameter name: what calls wait for, in their notes: `the access token`.
+  public init(_ value: Value?, of name: String) {
+    self.name = name
+    state = Mutex(State(value))
+  }
 
   /// The number of the current value, and the running renewal; each is nil if there is none.
   package var current: (number: Int?, running: RunningWork<Version?>?) {
@@ -79,9 +84,12 @@ import Synchronization
     let running: RunningWork<Version?>
     switch decision {
     case .use(let version): return .version(version)
-    case .wait(let work): running = work
+    case .wait(let work):
+      running = work
+      call.emit(.note("waits for \(name), which another call has requested"))
     case .start(let work, let renewal, let old):
       running = work
+      call.emit(.note("waits for \(name)"))
       work.context.perform { _ = Task { await run(renewal, work, from: old, renew) } }
     }
     let limit = running.limit(for: call, factor: factor)

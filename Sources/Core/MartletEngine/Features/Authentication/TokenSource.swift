@@ -75,7 +75,7 @@ public final class TokenSource: ImmediateCredentialSource {
     self.signOut = signOut
     self.now = now
     self.refresh = refresh
-    renewal = Renewal(token.map { Received(token: $0, date: now()) })
+    renewal = Renewal(token.map { Received(token: $0, date: now()) }, of: "the access token")
   }
 
   /// Makes a source with a token that is not renewed; ``use(_:)`` replaces it.

@@ -86,8 +86,8 @@ public struct EventHandler: EventListener {
   case cached(HTTPResponse.Source)
   /// A limit of the session delayed or refused the request, or sent a second one.
   case limit(Event.Limit)
-  /// A message for logs: the reason why a request is not retried, that the transport sent it again within the attempt,
-  /// or that a store failed and is not used.
+  /// A message for logs: the reason why a request waits before it is sent or is not retried, that the transport sent it
+  /// again within the attempt, or that a store failed and is not used.
   case note(String)
   /// The call ended: its body was read to the end, the call failed, or its body was cancelled. A call that opens a
   /// WebSocket ends with it. Always the last event.

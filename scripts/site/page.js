@@ -24,16 +24,22 @@ function row(page) {
   return item;
 }
 
-function summary(pages) {
+function summary(pages, wanted) {
   if (field.value.trim() === "") return `${entries.length} pages can be found by their words.`;
   if (pages.length === 0) return "No page has all these words. Try fewer of them, or a part of one.";
+  const typed = field.value.toLowerCase();
+  const changed = wanted.filter((word) => !typed.includes(word));
+  return (changed.length > 0 ? `Searched for “${wanted.join(" ")}”: ` : "") + amount(pages);
+}
+
+function amount(pages) {
   return pages.length === 1 ? "1 page" : `${pages.length} pages${pages.length > limit ? `, the best ${limit} of them:` : ""}`;
 }
 
 function show() {
-  const pages = search(entries, field.value);
+  const { pages, wanted } = search(entries, field.value);
   list.replaceChildren(...pages.slice(0, limit).map(row));
-  count.textContent = summary(pages);
+  count.textContent = summary(pages, wanted);
   clearTimeout(pause);
   pause = setTimeout(keepQuery, 200);
 }

@@ -1,12 +1,14 @@
-"""Completes the site that docc has made: the page that lists the modules, a link to the search page on every page, and the
-index of the search page.
+"""Completes the site that docc has made: its first page, the page that lists the modules, a title and a link to the search page on
+every page, and the index of the search page.
 
     scripts/site/pages.py SITE MODULE TEMPLATE
 
 TEMPLATE is the page of docc with the link. All pages have the same HTML, and load their content.
 """
+import html
 import json
 import pathlib
+import shutil
 import sys
 
 site, umbrella, template = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]).read_bytes()
@@ -94,9 +96,52 @@ def entry(path):
     }
 
 
+# Code has room for its longest lines in a window of 1,280 pixels; in a narrower one, lines are wrapped.
+STYLE = b"""<style>
+  .code-listing pre, .code-listing code { font-size: 12.5px !important; white-space: pre-wrap !important; overflow-wrap: anywhere; }
+</style></head>"""
+
+
+def page_html(path):
+    """The HTML of a page: docc's, with the page's title, which docc's own script sets only later."""
+    place = data / path.parent.relative_to(site).with_suffix(".json")
+    name = read(place)["metadata"]["title"] if place.is_file() else umbrella
+    name = name if name == umbrella else f"{name} | {umbrella}"
+    return replaced(replaced(template, b"<title>Documentation</title>", f"<title>{html.escape(name)}</title>".encode()), b"</head>", STYLE)
+
+
+def replaced(bytes, old, new):
+    if old not in bytes:
+        sys.exit(f"the pages of docc do not contain {old.decode()}")
+    return bytes.replace(old, new, 1)
+
+
+def name_the_site():
+    """docc's script ends each title with "Documentation"."""
+    scripts = [path for path in (site / "js").glob("index.*.js") if b'"title"],"Documentation")' in path.read_bytes()]
+    if len(scripts) != 1:
+        sys.exit("the script of docc does not set titles as expected")
+    old = b'"title"],"Documentation")'
+    scripts[0].write_bytes(replaced(scripts[0].read_bytes(), old, f'"title"],{json.dumps(umbrella)})'.encode()))
+
+
+def make_first_page():
+    """The page at the root: what Martlet is, with a call, its story and a picture."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    call = (root / "README.md").read_text().split("```swift\n")[1].split("```")[0].strip()  # compiled by scripts/examples
+    story = (root / "scripts" / "site" / "story.txt").read_text().strip()
+    page = (root / "scripts" / "site" / "landing.html").read_text()
+    page = page.replace("CALL", html.escape(call, quote=False))
+    lines = [f'<span class="notice">{line}</span>' if " again " in line else line for line in html.escape(story, quote=False).split("\n")]
+    (site / "index.html").write_text(page.replace("STORY", "\n".join(lines)))
+    shutil.copy(root / ".github" / "inspector.png", site / "inspector.png")
+
+
 complete_landing_page()
+name_the_site()
+make_first_page()
 for path in [*(site / "documentation").rglob("index.html"), *(site / "tutorials").rglob("index.html")]:
-    path.write_bytes(template)
+    path.write_bytes(page_html(path))
 pages = sorted([*(data / "documentation").rglob("*.json"), *(data / "tutorials").rglob("*.json")])
 index = [found for found in map(entry, pages) if found]
 (site / "search").mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 package import MartletEngine
 package import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 extension Inspector {
   /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply.

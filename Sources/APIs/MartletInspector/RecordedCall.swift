@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// A call and its events, as values that become text only when a page asks.

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A complete image file and where it is from.
 struct ImageFileContent: Sendable {

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Notices that a call makes no progress: that it has had no event for a time in which its transport would have ended

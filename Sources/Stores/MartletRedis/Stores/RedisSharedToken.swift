@@ -1,5 +1,5 @@
 @_spi(Fleet) public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// An access token that a fleet's processes share. One process at a time renews it.

@@ -5,6 +5,8 @@ import CZlib
 struct PNGAnimation {
   private let file: PNGFile
   private let header: Bytes
+  /// The chunks of the palette, which all frames share.
+  private let palette: [UInt8]
   /// How many times to play the animation; 0 for an endless loop.
   private let plays: Int
 
@@ -27,14 +29,19 @@ struct PNGAnimation {
   init?(_ file: PNGFile) {
     var chunks = PNGChunks(bytes: file.bytes)
     guard let header = chunks.next()?.content, header.count == 13 else { return nil }
-    while let chunk = chunks.next(), !chunk.type.has("IDAT") {
-      guard chunk.type.has("acTL"), let plays = chunk.content.number(at: 4, bytes: 4, .big) else { continue }
-      self.file = file
-      self.header = header
-      self.plays = plays
-      return
+    var plays: Int?
+    var palette: [UInt8] = []
+    var names: Set = ["PLTE", "tRNS"]
+    while let (type, content) = chunks.next(), !type.has("IDAT") {
+      if type.has("acTL") { plays = content.number(at: 4, bytes: 4, .big) }
+      // All frames copy the palette: each chunk counts once, and has 256 colors at most.
+      for name in names where type.has(name) && content.count <= 768 {
+        PNGAnimation.append(name, Array(content.buffer), to: &palette)
+        names.remove(name)
+      }
     }
-    return nil
+    guard let plays else { return nil }
+    (self.file, self.header, self.palette, self.plays) = (file, header, palette, plays)
   }
 
   func eachFrame(
@@ -115,12 +122,7 @@ struct PNGAnimation {
     var content: [UInt8] = Array(file.bytes.buffer.prefix(PNGChunks.signatureLength))
     let size = [frame.area.size.width, frame.area.size.height].flatMap { PNGAnimation.number($0) }
     PNGAnimation.append("IHDR", size + header.buffer.dropFirst(8), to: &content)
-    var chunks = PNGChunks(bytes: file.bytes)
-    while let (type, palette) = chunks.next(), !type.has("IDAT") {
-      for name in ["PLTE", "tRNS"] where type.has(name) {
-        PNGAnimation.append(name, Array(palette.buffer), to: &content)
-      }
-    }
+    content += palette
     for part in frame.parts { PNGAnimation.append("IDAT", Array(part.buffer), to: &content) }
     PNGAnimation.append("IEND", [], to: &content)
     let result: Result<Bitmap, ImageError> = content.withUnsafeBytes { buffer in

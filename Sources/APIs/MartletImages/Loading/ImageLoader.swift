@@ -50,7 +50,7 @@ public final class ImageLoader: Sendable {
   public init(session: HTTPSession, configuration: Configuration = .init()) {
     self.session = session
     self.configuration = configuration
-    places = LoadPlaces(limit: configuration.concurrentLoads, perOrigin: configuration.concurrentLoadsPerOrigin)
+    places = LoadPlaces(limit: configuration.concurrentLoads, perOrigin: configuration.concurrentLoadsPerOrigin ?? .max)
     executor = DecodingExecutor(configuration)
     state = Mutex(State(failures: FailureMemory(age: configuration.failureAge, clock: configuration.clock)))
   }
@@ -124,15 +124,16 @@ extension ImageLoader {
     /// bytes arrive: a server that is silent does not delay the images of others. With two places or more, loads of the
     /// priority ``ImagePriority/low`` leave one of them to others.
     public var concurrentLoads = 6
-    /// The maximum number of loads of one origin, each from its request to its decoded image, silent or not; 6 by
-    /// default, and never more than ``concurrentLoads``. With two or more, loads of the priority ``ImagePriority/low``
-    /// leave one to others.
+    /// The maximum number of loads of one origin, each from its request to its decoded image, silent or not. nil, the
+    /// default, means as many as ``concurrentLoads``; more are not allowed. With two or more, loads of the priority
+    /// ``ImagePriority/low`` leave one to others.
     ///
     /// It also limits the files in memory, each of at most ``encodedBytesLimit``: for each origin, as many as this.
-    public var concurrentLoadsPerOrigin = 6
+    public var concurrentLoadsPerOrigin: Int?
     /// The maximum number of images that are decoded and processed at a time, each on a separate thread; by default the
-    /// number of processors. A decoder whose load was cancelled or has timed out cannot be stopped: another thread
-    /// takes its place, and there are at most twice as many in all.
+    /// number of processors. When a load was cancelled or has timed out, the built-in decoders end soon. Those of
+    /// additional formats, and processors, cannot be stopped: another thread takes their place, and there are at most
+    /// twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount
     /// The maximum time for decoding and processing an image, including the wait for a thread; then the load fails with
     /// ``ImageLoadError/Kind/timedOut``. The limits of ``decoding`` allow much less. 60 seconds by default.

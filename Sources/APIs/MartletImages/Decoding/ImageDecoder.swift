@@ -30,8 +30,13 @@ public enum ImageDecoder {
 
   /// Decodes an image as ``decode(_:options:)``, and says what a file lacks that is shown nevertheless.
   ///
-  /// - Parameter defect: is set to the error that the file would be without ``Options/isTolerant``; nil for a file
-  ///   without a defect.
+  /// - Parameters:
+  ///   - data: the whole file.
+  ///   - options: as for ``decode(_:options:)``.
+  ///   - defect: is set to the error that the file would be without ``Options/isTolerant``; nil for a file without a
+  ///     defect.
+  /// - Returns: as ``decode(_:options:)``.
+  /// - Throws: as ``decode(_:options:)``.
   public static func decode(
     _ data: Data, options: Options, defect: inout ImageError?
   ) throws(ImageError) -> Bitmap {

@@ -102,19 +102,14 @@ package struct LossyStore: Sendable {
     try files.prepare()
     files.limits = .init(fileSize: 10_000, fileCount: 1_000)
     return Access(
-      put: { files.append("\($0) \($0)\n") },
+      put: { files.append("line \($0).\n") },
       stored: {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".log") }
         var found: Set<Int> = []
         for name in names {
           let text = String(decoding: try Data(contentsOf: folder.appending(path: name)), as: UTF8.self)
-          for line in text.split(separator: "\n") {
-            // What was before a line may have been overwritten.
-            let words = line.split { !$0.isASCII || $0 == " " }.suffix(2)
-            if words.count == 2, words.first == words.last, let number = words.last.flatMap({ Int($0) }) {
-              found.insert(number)
-            }
-          }
+          // A line may begin within another one, whose end was changed.
+          found.formUnion(text.matches(of: #/line ([0-9]+)\./#).compactMap { Int($0.1) })
         }
         return found
       })

@@ -12,8 +12,8 @@ import MartletEngine
 ///   salt was changed is damaged, too, and no passcode is reported as wrong because of it.
 /// - **A value that was accepted can be read after a restart**, or the call throws. If the file is deleted, cut or
 ///   damaged while the store is open, the next write begins a new file, with the same key and passcode.
-/// - A value that cannot be decrypted, because it was changed or written with another key, is an error if it is read. It
-///   is not among the keys, and does not prevent the removal of others.
+/// - A value that cannot be decrypted, because it was changed or written with another key, is an error if it is read.
+///   It is not among the keys, and does not prevent the removal of others.
 ///
 /// SAP's file is an encrypted SQL database (AES-256), with methods for SQL, which this one does not have. The formats
 /// differ. Any thread may use it, and so may several processes at once, from the first time on.

@@ -18,8 +18,8 @@ public import MartletSemantics
 /// closed. In a file of more than 1 MiB, copies of short values may remain until most values are removed.
 ///
 /// On a full disk the store can be opened and read; writing throws an error that names the disk. Removing all values
-/// needs no space. If another process keeps the file locked, each call waits for up to five seconds, and so does opening
-/// it, which is no error.
+/// needs no space. If another process keeps the file locked, each call waits for up to five seconds, and so does
+/// opening it, which is no error.
 ///
 /// A value that was set can be read after a restart, or the call has thrown, even if the process is killed, or if the
 /// files are deleted, cut or overwritten while the store is open.

@@ -271,7 +271,8 @@ let package = Package(
     .executableTarget(
       name: "inspector-program",
       dependencies: [
-        "MartletInspector", "Martlet", "MartletEngine", "MartletSemantics", "MartletTesting", "MartletWebSocket",
+        "MartletInspector", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting",
+        "MartletWebSocket",
       ]),
     .testTarget(
       name: "MartletSQLiteTests",

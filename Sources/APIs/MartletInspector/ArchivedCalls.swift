@@ -3,11 +3,13 @@ package import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 extension Inspector {
-  /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply.
+  /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply, nor does their
+  /// file.
   package convenience init(showing archive: HAR, _ options: Options = .init()) throws(HTTPError) {
     var options = options
     options.callLimit = max(1, archive.log.entries.count)
     options.byteLimit = .max
+    options.file = nil
     let log = try CallLog(options)
     let entries = archive.log.entries.sorted { $0.startedDateTime < $1.startedDateTime }
     // A date that cannot be read is in the distant past: such a call counts as one at the beginning.

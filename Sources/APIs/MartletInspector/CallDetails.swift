@@ -39,8 +39,8 @@ struct CallDetails: Encodable {
   let copies: [String: String]
   /// The secrets that the copies omit.
   let omissions: RequestCopies.Omissions
-  /// The request to send again, without secrets; nil if the inspector does not allow that.
-  let edit: EditedRequest?
+  /// Whether the page may send it again.
+  let maySend: Bool
   /// Why it cannot be sent again; nil if it can.
   let obstacle: String?
 
@@ -70,7 +70,7 @@ struct CallDetails: Encodable {
     copies = RequestCopies.all(of: request, log.redaction)
     omissions = RequestCopies.Omissions(
       request, sentWith: made.first?.live?.request.fields ?? [:], body: sent?.missingBody, log.redaction)
-    edit = call.repetition.map { EditedRequest($0.request, log.redaction) }
+    maySend = call.repetition != nil
     obstacle = call.repetition?.obstacle
   }
 

@@ -41,6 +41,9 @@ struct InspectorRoutes: Sendable {
     case (.get, "archive", 1): return archive()
     case (.get, "search", 1): return search(request.query)
     case (.get, "calls", 2): return call(parts[1]).map { json(CallDetails($0, log)) } ?? Self.noCall
+    case (.get, "calls", 3) where parts[2] == "edit":
+      guard let repetition = call(parts[1])?.repetition else { return Self.noCall }
+      return json(EditedRequest(repetition.request, log.redaction))
     case (.get, "calls", 4): return body(parts)
     case (.post, "clear", 1):
       log.clear()

@@ -1,13 +1,14 @@
 import Glibc
 import Martlet
 import MartletInspector
+import MartletObservation
 import MartletTesting
 import MartletWebSocket
 import Synchronization
 
 // A program with an inspector, for `make check-page`. It makes calls of each kind, prints the URL of the page, and then
 // more calls at each line of its input: "one" makes one, "many" 2,000, "slow" one that never ends, "get URL FILE" one
-// to a server whose authority is in the file.
+// to a server whose authority is in the file. "archive" shows the calls as an archive and prints the URL of that page.
 
 let picture = Data(
   base64Encoded:
@@ -74,6 +75,8 @@ let inspector = try Inspector(options)
 
 var configuration = SessionConfiguration()
 configuration.listeners.append(inspector)
+let recorder = HARRecorder()
+configuration.listeners.append(recorder)
 configuration.options.retryPolicy.limit = 2
 configuration.options.retryPolicy.backoff = Backoff(base: .milliseconds(20))
 configuration.credentials = [
@@ -142,11 +145,15 @@ func tell(_ line: String) {
   _ = write(STDOUT_FILENO, bytes, bytes.count)
 }
 
+var archives: [Inspector] = []
 tell(inspector.url.absoluteString)
 while let line = readLine() {
   let words = line.split(separator: " ").map(String.init)
   switch words[0] {
   case "one": await call("/new?one")
+  case "archive":
+    archives.append(try Inspector(showing: recorder.har, options))
+    tell(archives[0].url.absoluteString)
   case "many": for number in 1...2000 { await call("/new?number=\(number)") }
   case "slow": Task { @concurrent in await call("/never") }
   case "get":

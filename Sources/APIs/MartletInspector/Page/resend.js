@@ -1,13 +1,13 @@
 'use strict'
 // Sending a call again, as it was or edited, if the program allows it.
 
-function resendButtons({ summary, edit, obstacle }, answer) {
-  if (!edit) return []
+function resendButtons({ summary, maySend, obstacle }, answer) {
+  if (!maySend) return []
   const title = obstacle ? `It cannot be sent again: ${obstacle}.` : null
   const button = (name, act) => make('button', { disabled: Boolean(obstacle), title, onclick: act }, name)
   return [
     button('Resend', () => resend(summary.id, undefined, answer)),
-    button('Edit and resend', () => showEditor(summary.id, edit, answer)),
+    button('Edit and resend', () => showEditor(summary.id, answer)),
   ]
 }
 
@@ -30,9 +30,16 @@ function follow(id) {
   setTimeout(() => { select(id); openDetails() })
 }
 
-function showEditor(id, edit, answer) {
-  const panel = at('details')
-  panel.querySelector('.edit')?.remove()
+async function showEditor(id, answer) {
+  try {
+    const edit = await (await ask(`/calls/${id}/edit`)).json()
+    if (id !== state.selected) return
+    at('details').querySelector('.edit')?.remove()
+    drawEditor(id, edit, answer)
+  } catch (error) { report(error) }
+}
+
+function drawEditor(id, edit, answer) {
   const input = (name, value, tag = 'input') => {
     const field = make(tag, { 'aria-label': name, spellcheck: 'false', autocomplete: 'off', rows: tag === 'textarea' ? Math.min(12, value.split('\n').length + 1) : null })
     field.value = value

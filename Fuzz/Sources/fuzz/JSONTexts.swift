@@ -18,6 +18,8 @@ enum JSONTexts {
     }
     _ = Redaction.standard.redacted(data, type: .json)
     _ = Redaction.standard.redacted(data, type: .form)
+    _ = Redaction.standard.redacted(data, type: "text/html")
+    _ = Redaction.standard.redacted(data, type: nil)
     _ = try? JSONDecoder().decode(TokenAnswer.self, from: data)
     _ = TokenRefusal(.badRequest, data)
     _ = try? JSONDecoder().decode(DeviceAuthorizationAnswer.self, from: data)

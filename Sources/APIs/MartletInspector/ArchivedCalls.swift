@@ -43,7 +43,7 @@ struct ArchivedCall {
     attempts = entries.map { entry in
       RecordedCall.Attempt(
         archived: RecordedCall.ArchivedEntry(entry.redacted(redaction)), start: entry.start(since: began),
-        reason: entry.comment?.printable)
+        reason: entry.remark)
     }
     request = Self.request(first.request, url)
     end = last.start(since: began) + .milliseconds(max(0, last.time))
@@ -92,6 +92,12 @@ struct ArchivedCall {
 }
 
 extension HAR.Entry {
+  /// What the comment says about the attempt, without the numbers of our archives; nil if it says nothing.
+  var remark: String? {
+    let text = comment?.replacing(/^call \d+, attempt \d+(: )?/, with: "").printable ?? ""
+    return text.isEmpty ? nil : text
+  }
+
   fileprivate func start(since began: Date) -> Duration {
     startedDateTime > .distantPast ? .seconds(startedDateTime.timeIntervalSince(began)) : .zero
   }

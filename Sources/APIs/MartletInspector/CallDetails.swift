@@ -80,7 +80,7 @@ struct CallDetails: Encodable {
       guard let entry = attempt.archived?.entry else { return nil }
       let time = (attempt.start - call.start).inMilliseconds
       if let error = entry.response.error { return Line(time: time, text: error.printable, rule: nil, style: "bad") }
-      return entry.comment.map { Line(time: time, text: $0.printable, rule: nil, style: nil) }
+      return entry.remark.map { Line(time: time, text: $0, rule: nil, style: nil) }
     }
   }
 }

@@ -14,10 +14,10 @@ import Synchronization
 /// for redirects and retries, the cache's decision, cookies, bodies, messages, times and sizes. Several sessions may
 /// share an inspector.
 ///
-/// It keeps the last calls in memory, with the beginning of their bodies: see ``Options-swift.struct``. The redaction
-/// replaces secrets before the page gets anything. The server listens only on the loopback interface. It answers only
-/// requests to its own address from its own page, and shows calls only with the random key in the page's URL: keep that
-/// URL as secret as the calls. Do not link the product into a release.
+/// It keeps the last calls in memory, with the beginning of their bodies, and in a file if ``Options-swift.struct``
+/// names one. The redaction replaces secrets before the page or the file gets anything. The server listens only on the
+/// loopback interface. It answers only requests to its own address from its own page, and shows calls only with the
+/// random key in the page's URL: keep that URL as secret as the calls. Do not link the product into a release.
 public final class Inspector: EventListener {
   /// The options of an inspector.
   public struct Options: Sendable {

@@ -18,9 +18,10 @@ final class InspectorServer: Sendable {
     self.log = log
     let key = InspectorKey()
     do {
-      // An edited request comes as JSON, in which a character of its body may take six.
-      let limit = log.allowsResending ? 8 * (log.bodyLimit + (1 << 16)) : 4096
-      server = try LoopbackServer(port: port, bodies: .collected(upTo: limit), limits: Self.limits) { [resender] port in
+      let limit = Self.bodyLimit(log)
+      var limits = Self.limits
+      limits.heldBytes = max(limits.heldBytes, limit)
+      server = try LoopbackServer(port: port, bodies: .collected(upTo: limit), limits: limits) { [resender] port in
         let (check, routes) = (RequestCheck(port: port, key), InspectorRoutes(log, resender, isLive: isLive))
         return { check.refusal($0.received) ?? routes.reply(to: $0.received) }
       }
@@ -31,6 +32,12 @@ final class InspectorServer: Sendable {
       throw HTTPError(.other, "the inspector has no valid URL")
     }
     self.url = url
+  }
+
+  /// The maximum number of bytes of a request's body. An edited request comes as JSON, in which a character may take
+  /// six.
+  private static func bodyLimit(_ log: CallLog) -> Int {
+    log.allowsResending ? 8 * (min(log.bodyLimit, 16 << 20) + (64 << 10)) : 4096
   }
 
   /// Ends the log, and with it every stream of changes, the requests that are sent again, and the server.

@@ -114,6 +114,7 @@ struct EditedRequest: Codable {
   func applied(to original: HTTPRequest, _ redaction: Redaction) throws(Refusal) -> HTTPRequest {
     let shown = EditedRequest(original, redaction)
     var request = original.addingBodyFields()
+    request.body.fields = [:]  // Those that were removed must not be added again.
     guard let method = HTTPMethod(rawValue: method) else { throw Refusal(reason: "'\(method)' is no method") }
     request.method = method
     if url != shown.url { request.url = try changedURL(original, redaction) }

@@ -57,6 +57,16 @@ struct InspectorFileTests {
     #expect(!String(decoding: try Data(contentsOf: file), as: UTF8.self).contains("secret"))
   }
 
+  @Test func attemptsAndTheirReasonsAreKept() async throws {
+    let first = try run()
+    await first.call(
+      HTTPRequest(.get, "http://a.example/old"), ScriptedTransport(.redirect(to: "/new"), .text("the new page")))
+    let log = try run(try copy()).inspector.log
+    let details = CallDetails(try #require(log.state.calls.first), log)
+    #expect(details.summary.attempts == 2 && details.summary.status == 200)
+    #expect(details.lines.map(\.text) == ["302 redirect to http://a.example/new"])
+  }
+
   @Test func callsOfSeveralRunsAreKeptInTheirOrder() async throws {
     for path in ["1", "2", "3"] {
       let run = try run()

@@ -147,6 +147,30 @@ struct InspectorResendTests {
     #expect(again.body.bytes == Data("user=berta".utf8))
   }
 
+  @Test func aLongBodyIsEditedAndAFieldOfTheBodyRemoved() async throws {
+    let run = try Run()
+    _ = try await run.session.data(for: Self.request)
+    let long = String(repeating: "\"\n", count: 500_000)
+    let changed = try Self.json(try await run.edit()) {
+      $0.fields = []
+      $0.body = long
+    }
+    #expect(changed.utf8.count > 1 << 20)
+    #expect(try await run.resend(0, changed) == .accepted)
+    try await until { run.transport.records.count == 2 }
+    let again = try #require(run.transport.records.last?.request)
+    #expect(again.body.bytes?.count == 1_000_000 && again.fields[.contentType] == nil)
+    let unchanged = try Self.json(try await run.edit()) { $0.fields = [] }
+    #expect(try await run.resend(0, unchanged) == .accepted)
+    try await until { run.transport.records.count == 3 }
+    #expect(run.transport.records.last?.request.fields[.contentType] == nil)
+  }
+
+  @Test func aLimitOfAnySizeIsAllowed() throws {
+    let run = try Run { $0.bodyLimit = .max }
+    #expect(run.run.base.hasPrefix("http://127.0.0.1:"))
+  }
+
   @Test func whatIsNotKeptIsNotSentAgain() async throws {
     let run = try Run { $0.bodyLimit = 4 }
     var stream = HTTPRequest(.post, "http://a.example/")

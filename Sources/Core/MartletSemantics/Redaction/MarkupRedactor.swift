@@ -38,7 +38,11 @@ struct MarkupRedactor {
     if rest.starts(with: "<![CDATA[".utf8) { return copy(through: "]]>") }
     let next = position + 1 < bytes.count ? bytes[position + 1] : 0
     if next == UInt8(ascii: "/") || next == UInt8(ascii: "!") || next == UInt8(ascii: "?") { return copy(through: ">") }
-    guard ASCII.isLetter(next) || next == UInt8(ascii: "_") || next >= 128 else { return copy(through: "<") }
+    guard ASCII.isLetter(next) || next == UInt8(ascii: "_") || next >= 128 else {
+      output.append(bytes[position])
+      position += 1
+      return
+    }
     copyElement(MarkupTag(bytes, at: position))
   }
 
@@ -109,12 +113,11 @@ struct MarkupRedactor {
       }
       if rest.starts(with: closing), Self.endsName(rest.dropFirst(closing.count).first) { depth -= 1 }
       if depth == 0 { return next }
-      if rest.starts(with: opening), Self.endsName(rest.dropFirst(opening.count).first),
-        !MarkupTag(bytes, at: next).isEmpty
-      {
-        depth += 1
-      }
       index = next + 1
+      guard rest.starts(with: opening), Self.endsName(rest.dropFirst(opening.count).first) else { continue }
+      let inner = MarkupTag(bytes, at: next)
+      if !inner.isEmpty { depth += 1 }
+      index = inner.range.upperBound  // Each byte is scanned once, however many tags have no end.
     }
     return bytes.count
   }

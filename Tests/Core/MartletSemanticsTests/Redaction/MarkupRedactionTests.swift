@@ -26,7 +26,7 @@ struct MarkupRedactionTests {
     ("<card><number>4242 4242 4242 4242</number></card>", "<card><number>***</number></card>"),
     ("<!-- <password>c</password> --><a>1 < 2</a>", "<!-- <password>c</password> --><a>1 < 2</a>"),
     ("<?xml version=\"1.0\"?><!DOCTYPE a><a/>", "<?xml version=\"1.0\"?><!DOCTYPE a><a/>"),
-    ("<", "<"), ("<a <b>", "<a <b>"), ("<a \"=>", "<a \"=>"),
+    ("<", "<"), ("<<password>p</password>", "<<password>***</password>"), ("<a <b>", "<a <b>"), ("<a \"=>", "<a \"=>"),
   ])
   func markupKeepsWhatIsNotSecret(body: String, shown: String) {
     for type: MediaType? in ["application/xml", "text/xml", "application/soap+xml", "text/plain", nil] {
@@ -60,6 +60,34 @@ struct MarkupRedactionTests {
   func aBodyWithoutATypeIsSearchedAsWhatItLooksLike(body: String, shown: String) {
     #expect(redacted(body, nil) == shown)
     #expect(redacted(body, "application/octet-stream") == shown)
+  }
+
+  @Test(arguments: [
+    "<a><password>s3cret</password></a>", "<a password='s3cret'/>", "<e key=\"token\" value=\"s3cret\"/>",
+    "<dict><key>password</key>\n<string>s3cret</string></dict>", "<password><![CDATA[s3cret]]></password>",
+    "<t:token><x>s3cret</x><token>s3cret</token></t:token>", "<input name=pin value=s3cret>",
+  ])
+  func noTruncatedTextShowsTheSecret(body: String) {
+    for length in 1...body.utf8.count {
+      let shown = redacted(String(body.prefix(length)), "application/xml")
+      #expect(!shown.contains("s3c"), "\(body.prefix(length))")
+    }
+  }
+
+  @Test func damagedTextsAreRedactedInLinearTime() {
+    for piece in ["<token ", "<token>", "<a <", "</", "<![CDATA[", "<!--", "<a b=\"", "<key>token</key>", "<script>"] {
+      let body = Data(("<token>" + String(repeating: piece, count: 20_000)).utf8)
+      for type: MediaType? in ["application/xml", nil] {
+        #expect(Redaction.standard.redacted(body, type: type).count <= body.count + 3)
+      }
+      _ = Redaction.standard.redacted(Data(body.dropFirst(7)), type: "text/html")
+    }
+    var random = SystemRandomNumberGenerator()
+    let characters = Array("<>/='\" abkeyname password!-[CDATA]?:\n".utf8)
+    for _ in 0..<2000 {
+      let bytes = (0..<60).map { _ in characters[Int.random(in: 0..<characters.count, using: &random)] }
+      _ = Redaction.standard.redacted(Data(bytes), type: "application/xml")
+    }
   }
 
   @Test func bytesThatAreNoTextAreNoForm() {

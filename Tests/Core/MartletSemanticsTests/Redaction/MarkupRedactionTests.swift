@@ -76,7 +76,7 @@ struct MarkupRedactionTests {
 
   @Test func damagedTextsAreRedactedInLinearTime() {
     for piece in ["<token ", "<token>", "<a <", "</", "<![CDATA[", "<!--", "<a b=\"", "<key>token</key>", "<script>"] {
-      let body = Data(("<token>" + String(repeating: piece, count: 20_000)).utf8)
+      let body = Data(("<token>" + String(repeating: piece, count: 5_000)).utf8)
       for type: MediaType? in ["application/xml", nil] {
         #expect(Redaction.standard.redacted(body, type: type).count <= body.count + 3)
       }

@@ -19,9 +19,15 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      prefix.subscribe(subscriber, succession: "Concatenate") { [suffix] completion in
-        if case .finished = completion { .last(suffix) } else { .complete(completion) }
-      }
+      subscribe(subscriber, succession: "Concatenate")
+    }
+  }
+}
+
+extension Publishers.Concatenate: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    SuccessionStage(prefix) { [suffix] completion in
+      if case .finished = completion { .last(suffix) } else { .complete(with: completion) }
     }
   }
 }

@@ -94,6 +94,23 @@ extension Publisher where Failure == Never {
   }
 }
 
+// Between the operators of a succession, they convert without a subscriber of their own.
+
+extension Publishers.MapError: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    SuccessionStage(upstream) { [transform] completion in
+      switch completion {
+      case .finished: .complete(.finished)
+      case .failure(let error): .complete(.failure(transform(error)))
+      }
+    }
+  }
+}
+
+extension Publishers.SetFailureType: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? { SuccessionStage(upstream) }
+}
+
 extension Publishers.SetFailureType {
   /// Sets another failure type.
   public func setFailureType<E: Error>(to failureType: E.Type) -> Publishers.SetFailureType<Upstream, E> {

@@ -19,12 +19,7 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.subscribe(subscriber, succession: "Catch") { [handler] completion in
-        switch completion {
-        case .finished: .complete(.finished)
-        case .failure(let error): .last(handler(error))
-        }
-      }
+      subscribe(subscriber, succession: "Catch")
     }
   }
 
@@ -47,12 +42,7 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.subscribe(subscriber, succession: "TryCatch") { [handler] completion in
-        guard case .failure(let error) = completion else { return .complete(.finished) }
-        do {
-          return .last(try handler(error).mapError { $0 as any Error })
-        } catch { return .complete(.failure(error)) }
-      }
+      subscribe(subscriber, succession: "TryCatch")
     }
   }
 
@@ -74,9 +64,7 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      upstream.subscribe(subscriber, succession: "ReplaceError") { [output] completion in
-        if case .failure = completion { .last(Just(output)) } else { .complete(.finished) }
-      }
+      subscribe(subscriber, succession: "ReplaceError")
     }
   }
 
@@ -98,12 +86,46 @@ extension Publishers {
     }
 
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
-      var rest = retries ?? -1
-      upstream.subscribe(subscriber, succession: "Retry") { [upstream] completion in
-        guard case .failure = completion, rest != 0 else { return .complete(completion) }
-        rest -= 1
-        return .again(upstream)
+      subscribe(subscriber, succession: "Retry")
+    }
+  }
+}
+
+extension Publishers.Catch: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    SuccessionStage(upstream) { [handler] completion in
+      switch completion {
+      case .finished: .complete(.finished)
+      case .failure(let error): .last(handler(error))
       }
+    }
+  }
+}
+
+extension Publishers.TryCatch: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    SuccessionStage(upstream) { [handler] completion in
+      guard case .failure(let error) = completion else { return .complete(.finished) }
+      do { return .last(try handler(error)) } catch { return .complete(.failure(error)) }
+    }
+  }
+}
+
+extension Publishers.ReplaceError: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    SuccessionStage(upstream) { [output] completion in
+      if case .failure = completion { .last(Just(output)) } else { .complete(.finished) }
+    }
+  }
+}
+
+extension Publishers.Retry: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    var rest = retries ?? -1
+    return SuccessionStage(upstream) { [upstream] completion in
+      guard case .failure = completion, rest != 0 else { return .complete(with: completion) }
+      rest -= 1
+      return .again(SuccessionPublisher(upstream))
     }
   }
 }

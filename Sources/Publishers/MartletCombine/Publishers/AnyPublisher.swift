@@ -21,6 +21,12 @@ public struct AnyPublisher<Output, Failure: Error>: Publisher, CustomStringConve
   }
 }
 
+extension AnyPublisher: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? {
+    (publisher as? any SuccessiveOperator<Output, Failure>)?.stage()
+  }
+}
+
 extension Publisher {
   /// Erases the type of the publisher, for example as the result of a function.
   public func eraseToAnyPublisher() -> AnyPublisher<Output, Failure> { AnyPublisher(self) }

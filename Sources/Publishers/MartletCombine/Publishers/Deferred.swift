@@ -15,4 +15,8 @@ public struct Deferred<DeferredPublisher: Publisher>: Publisher {
     createPublisher().subscribe(subscriber)
   }
 }
+
+extension Deferred: SuccessiveOperator {
+  func stage() -> SuccessionStage<Output>? { SuccessionStage(createPublisher()) }
+}
 #endif

@@ -299,6 +299,7 @@ extension SocketTransport {
     let needsTunnel = asksForUpgrade && request?.method != .connect
     var key = ConnectionKey(to: origin, by: route, versions, identity: identity.number, needsTunnel: needsTunnel)
     key.serviceClass = parts.serviceClass
+    key.isForUpgrades = asksForUpgrade && key.versions == .http1
     guard !asksForUpgrade || key.versions != .http2 || request?.opensWebSocket ?? false else {
       let message = "\(origin.authority): HTTP/2 has no Upgrade and no CONNECT to an origin: "
       throw HTTPError(.invalidRequest, message + "set versions to .automatic or .http1", phase: .preparing)

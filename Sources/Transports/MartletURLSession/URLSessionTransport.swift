@@ -66,8 +66,8 @@ public struct URLSessionTransport: Transport {
   }
 
   private static let limits: Set<ConnectionConfiguration.Setting> = [
-    .connectTimeout, .connectionLimitPerHost, .connectionLimit, .idleConnectionLimit, .idleLifetime, .readAhead,
-    .serviceClass,
+    .connectTimeout, .connectionLimitPerHost, .webSocketLimitPerHost, .connectionLimit, .idleConnectionLimit,
+    .idleLifetime, .readAhead, .serviceClass,
   ]
 
   /// Sends the request. Returns the final response's head, with its body still to be read.

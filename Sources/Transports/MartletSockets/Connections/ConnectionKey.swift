@@ -11,6 +11,9 @@ struct ConnectionKey: PoolKey {
   var versions: Versions
   /// The number of the ``TLSIdentity`` that it is made with; 0 without TLS to the origin.
   let identity: Int
+  /// Whether its requests change the protocol; see ``PoolKey``. Over HTTP/2, a WebSocket is a stream among those of
+  /// other requests.
+  var isForUpgrades = false
   /// How networks treat its packets; nil to leave that to the system.
   var serviceClass: ServiceClass?
 

@@ -71,8 +71,9 @@ final class ConnectionPool {
     self.loop = loop
     state = PoolState(
       PoolState.Limits(
-        perHost: configuration.connectionLimitPerHost, total: configuration.connectionLimit,
-        idle: configuration.idleConnectionLimit, idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
+        perHost: configuration.connectionLimitPerHost, upgradesPerHost: configuration.webSocketLimitPerHost,
+        total: configuration.connectionLimit, idle: configuration.idleConnectionLimit,
+        idleNanoseconds: configuration.idleLifetime.nanosecondsOfWholeSeconds))
   }
 
   /// The numbers of each origin, and of each proxy that forwards requests.
@@ -216,9 +217,10 @@ extension ConnectionPool {
 
   /// Describes the connections that fill the limit.
   private func exhausted(for key: ConnectionKey) -> String {
-    if state.isFull(key.host), let most = configuration.connectionLimitPerHost {
-      return "\(max(1, most)) connections to \(key.host)"
-    }
+    let (most, users) =
+      key.isForUpgrades
+      ? (configuration.webSocketLimitPerHost, "WebSockets") : (configuration.connectionLimitPerHost, "connections")
+    if state.isFull(key), let most { return "\(max(1, most)) \(users) to \(key.host)" }
     return "\(state.connections.count) connections of the transport"
   }
 }

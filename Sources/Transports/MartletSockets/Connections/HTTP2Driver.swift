@@ -30,6 +30,11 @@ final class HTTP2Driver: ConnectionDriver {
     /// How many places the pool has given, and has not got back.
     private var count = 0
 
+    /// The number of WebSockets that are open or have asked to be.
+    var webSocketCount: Int {
+      tunnels.count + streams.values.count { $0.transfer.exchange.upgrade != nil }
+    }
+
     /// Adds a place that the pool has given.
     mutating func add() { count += 1 }
 
@@ -81,6 +86,10 @@ extension HTTP2Driver {
       guard session.hasSettings else { return places.held.append(transfer) }
       guard session.allowsExtendedConnect else {
         return refuse(transfer, "its SETTINGS have no SETTINGS_ENABLE_CONNECT_PROTOCOL")
+      }
+      guard hasRoomForWebSocket || connection.key.versions == .http2 else {
+        transport.sendAgain(transfer, because: .crowded)
+        return connection.noteOutput()
       }
     }
     if let refusal = session.refusal(of: head) { return reject(transfer, refusal) }
@@ -336,8 +345,12 @@ extension HTTP2Driver {
   /// Whether it may open WebSockets, as far as is known before the server's SETTINGS.
   var mayOpenWebSockets: Bool {
     guard !session.isDraining else { return false }
-    return !session.hasSettings || session.allowsExtendedConnect
+    return !session.hasSettings || session.allowsExtendedConnect && hasRoomForWebSocket
   }
+
+  /// Whether less than half of the streams that the server allows are WebSockets. They last, and other requests need
+  /// the rest; further WebSockets get connections of their own.
+  private var hasRoomForWebSocket: Bool { places.webSocketCount < session.streamLimit / 2 }
 
   /// Turns a stream into a tunnel after the server has accepted its extended CONNECT. The request ends with the
   /// response's head.

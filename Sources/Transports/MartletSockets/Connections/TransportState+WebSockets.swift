@@ -7,17 +7,18 @@ import MartletSemantics
 
 extension TransportState {
   /// The key of the connections that a request for an upgrade may use. A WebSocket uses HTTP/2 if its origin has such a
-  /// connection, or one is being opened, that may open WebSockets.
+  /// connection, or one is being opened, that may open WebSockets and has room for one more.
   func upgradeKey(of transfer: Transfer) -> ConnectionKey {
     let exchange = transfer.exchange
     let origin = exchange.origin
     let key = usableKey(exchange.destination.key, of: origin)
     guard key.versions == .http1, exchange.message.http2Head != nil, !transfer.failures.requireNewConnection,
-      !servers.refusingHTTP2WebSockets.contains(origin), !servers.requiringHTTP1.contains(origin),
+      !transfer.failures.isCrowdedOut, !servers.refusingHTTP2WebSockets.contains(origin),
+      !servers.requiringHTTP1.contains(origin),
       !servers.choosingHTTP1.contains(origin)
     else { return key }
     var shared = key
-    shared.versions = .negotiated
+    (shared.versions, shared.isForUpgrades) = (.negotiated, false)
     return pool.mayOpenWebSockets(shared) ? shared : key
   }
 

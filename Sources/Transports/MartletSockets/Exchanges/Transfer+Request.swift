@@ -17,6 +17,8 @@ struct ConnectionFailures {
     /// Its connection had ended before use, or had received unrequested bytes. That does not count as a failure: each
     /// such connection is closed, so it happens a limited number of times.
     case unusable
+    /// It is for a WebSocket, and its connection has as many of them as it may. That is no failure either.
+    case crowded
   }
 
   /// How many times the request was sent over a connection that turned out to be stale.
@@ -25,6 +27,9 @@ struct ConnectionFailures {
   private(set) var unsent = 0
   /// How many times the server did not process it.
   private(set) var refused = 0
+
+  /// Whether a WebSocket needs a connection of its own.
+  private(set) var isCrowdedOut = false
 
   var count: Int { stale + unsent + refused }
   /// Whether the request needs a connection that has not served before (RFC 9112 §9.3.1).
@@ -36,6 +41,7 @@ struct ConnectionFailures {
     case .unsent: unsent += 1
     case .refused: refused += 1
     case .unusable: break
+    case .crowded: isCrowdedOut = true
     }
   }
 }

@@ -1,5 +1,27 @@
 import MartletEngine
 
+/// Identifies interchangeable connections: those with equal keys serve the same requests.
+protocol PoolKey: Hashable, Sendable {
+  associatedtype Host: Hashable, Sendable
+  /// The host for the limit per host; several keys may have the same one.
+  var host: Host { get }
+  /// Whether a connection may turn out to serve several requests at once. Until that is known, only one is opened.
+  var mayMultiplex: Bool { get }
+  /// Whether its connections are for requests that change the protocol. They stay in use as long as a WebSocket, so
+  /// they have a limit of their own, and take no place of other requests.
+  var isForUpgrades: Bool { get }
+}
+
+/// The connections that share the limit of a host.
+struct LimitedHost<Host: Hashable & Sendable>: Hashable, Sendable {
+  let host: Host
+  let isForUpgrades: Bool
+}
+
+extension PoolKey {
+  var limitedHost: LimitedHost<Host> { LimitedHost(host: host, isForUpgrades: isForUpgrades) }
+}
+
 /// The pool's view of a connection.
 struct PoolConnection: Sendable {
   /// The index of its key's entry.

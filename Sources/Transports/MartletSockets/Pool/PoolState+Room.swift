@@ -129,7 +129,7 @@ extension PoolState {
 
   mutating func remove(_ connection: Int) {
     guard let state = connections.take(connection) else { return }
-    let host = entries[state.entry].key.host
+    let host = entries[state.entry].key.limitedHost
     let rest = (hosts[host] ?? 0) - 1
     hosts[host] = rest > 0 ? rest : nil
     if state.idleSince != nil { idleCount -= 1 }
@@ -168,12 +168,13 @@ extension PoolState {
     return state.useCount > 0 || now > since
   }
 
-  /// The connection that has been idle longest, of a host or of all.
-  private func longestIdle(of host: Key.Host?) -> Int? {
+  /// The connection that has been idle longest, of those under one limit or of all.
+  private func longestIdle(of host: LimitedHost<Key.Host>?) -> Int? {
     guard idleCount > 0 else { return nil }
     var found: (connection: Int, since: UInt64)?
     for (connection, state) in connections {
-      guard let since = state.idleSince, host == nil || entries[state.entry].key.host == host else { continue }
+      guard let since = state.idleSince, host == nil || entries[state.entry].key.limitedHost == host
+      else { continue }
       // If several became idle at the same time, the one opened first, whatever the order of the table.
       if let best = found, (since, connection) > (best.since, best.connection) { continue }
       found = (connection, since)
@@ -237,8 +238,8 @@ extension PoolState {
 
   /// Whether a connection of the key can be opened now, if necessary by closing an idle one.
   private mutating func makeRoom(for entry: Int, _ actions: inout [Action]) -> Bool {
-    if isFull(entries[entry].key.host) {
-      guard let idle = longestIdle(of: entries[entry].key.host) else { return false }
+    if isFull(entries[entry].key) {
+      guard let idle = longestIdle(of: entries[entry].key.limitedHost) else { return false }
       close(idle, &actions)
     }
     if isFull {
@@ -249,7 +250,7 @@ extension PoolState {
   }
 
   /// Whether a connection of the key can be opened without closing another one.
-  private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key.host) }
+  private func fits(_ entry: Int) -> Bool { !isFull && !isFull(entries[entry].key) }
 
   /// Whether the limit of all connections is reached.
   private var isFull: Bool {
@@ -257,9 +258,10 @@ extension PoolState {
     return connections.count >= max(1, min(limits.total ?? .max, descriptorLimit ?? .max))
   }
 
-  /// Whether the limit of a host's connections is reached.
-  func isFull(_ host: Key.Host) -> Bool {
-    limits.perHost.map { hosts[host, default: 0] >= max(1, $0) } ?? false
+  /// Whether the limit of a host's connections is reached for a key.
+  func isFull(_ key: Key) -> Bool {
+    let limit = key.isForUpgrades ? limits.upgradesPerHost : limits.perHost
+    return limit.map { hosts[key.limitedHost, default: 0] >= max(1, $0) } ?? false
   }
 
   /// The blocked key to which this key must yield a connection; nil if there is none.
@@ -269,9 +271,8 @@ extension PoolState {
     return blocked.first { index in
       let other = entries[index]
       // Closing a connection of this key must make room for one of the other.
-      guard index != entry, other.missing > 0, other.key.host == own.key.host || !isFull(other.key.host) else {
-        return false
-      }
+      guard index != entry, other.missing > 0, other.key.limitedHost == own.key.limitedHost || !isFull(other.key)
+      else { return false }
       let isMuchRicher = own.connectionCount > other.connectionCount + 1
       return isMuchRicher || other.connectionCount == 0 && own.grants >= Self.requestsPerTurn
     }

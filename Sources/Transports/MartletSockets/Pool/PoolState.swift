@@ -1,14 +1,5 @@
 import MartletEngine
 
-/// Identifies interchangeable connections: those with equal keys serve the same requests.
-protocol PoolKey: Hashable, Sendable {
-  associatedtype Host: Hashable, Sendable
-  /// The host for the limit per host; several keys may have the same one.
-  var host: Host { get }
-  /// Whether a connection may turn out to serve several requests at once. Until that is known, only one is opened.
-  var mayMultiplex: Bool { get }
-}
-
 /// Decides which request uses which connection, when to open connections, and which to close. It has no connections: it
 /// gets reports, and returns the actions to perform, in order.
 ///
@@ -35,6 +26,8 @@ struct PoolState<Key: PoolKey>: Sendable {
   struct Limits: Sendable {
     /// The maximum number of connections to a host; nil for no limit. Values below 1 count as 1.
     var perHost: Int?
+    /// The same for connections of requests that change the protocol.
+    var upgradesPerHost: Int?
     /// The maximum number of connections in all; nil for no limit. Values below 1 count as 1.
     var total: Int?
     /// The maximum number of idle connections.
@@ -68,8 +61,8 @@ struct PoolState<Key: PoolKey>: Sendable {
   var connections = NumberTable<PoolConnection>()
   /// The waiters of all queues, with their places.
   var waiting = NumberTable<WaiterPlace>()
-  /// The number of connections of each host.
-  var hosts: [Key.Host: Int] = [:]
+  /// The number of connections under each limit of a host.
+  var hosts: [LimitedHost<Key.Host>: Int] = [:]
   /// The entries with waiters but no room for a connection, in the order of their turns.
   var blocked: [Int] = []
   var idleCount = 0
@@ -386,7 +379,7 @@ extension PoolState {
   mutating func addConnection(for entry: Int) -> Int {
     lastConnection += 1
     connections[lastConnection] = PoolConnection(entry: entry)
-    hosts[entries[entry].key.host, default: 0] += 1
+    hosts[entries[entry].key.limitedHost, default: 0] += 1
     entries[entry].startedOpening(lastConnection)
     return lastConnection
   }

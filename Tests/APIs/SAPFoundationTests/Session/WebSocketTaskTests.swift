@@ -79,6 +79,25 @@ struct WebSocketTaskTests {
     task.cancel()
   }
 
+  /// As many as `httpMaximumConnectionsPerHost` allows connections.
+  @Test func openTasksTakeNoPlaceOfRequests() async throws {
+    let server = try LoopbackServer { request in
+      request.path == "/chat" ? .webSocket(Self.echo) : .text("here")
+    }
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = 6
+    let session = SAPURLSession(configuration: configuration)
+    let tasks = try (0..<7).map { _ in session.webSocketTask(with: try url(server)) }
+    for task in tasks {
+      task.resume()
+      try await task.send(.string("a"))
+      #expect(try await task.text() == "a")
+    }
+    let (data, _) = try await session.data(from: server.url("/other"))
+    #expect(String(decoding: data, as: UTF8.self) == "here")
+    for task in tasks { task.cancel() }
+  }
+
   @Test func theHandlersOfPingsAreCalledInTheirOrder() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let task = SAPURLSession(configuration: .ephemeral).webSocketTask(with: try url(server))

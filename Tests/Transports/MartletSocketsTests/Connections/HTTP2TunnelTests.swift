@@ -25,6 +25,42 @@ struct HTTP2TunnelTests: TunnelTests {
     #expect(await opened(transport) == [1])
   }
 
+  @Test func halfOfTheStreamsIsLeftToRequests() async throws {
+    let server = try TunnelServer(settings: "3=4,8=1")
+    let transport = transport(server) { $0.connectionLimitPerHost = 1 }
+    let shared = [try await open(.echo, transport, server), try await open(.echo, transport, server)]
+    var own: [any DuplexStream] = []
+    for _ in 0..<3 {
+      let response = try await transport.send(handshake(server), in: Call())
+      #expect(response.status == .switchingProtocols)
+      own.append(try #require(response.stream))
+      #expect(try await ask(transport, server) == "ok")
+    }
+    for stream in shared { try await expectEcho(stream) }
+    // with a stream free, the connection is shared again
+    #expect(try await event(transport, server) == "end")
+    #expect(try await event(transport, server) == "end")
+    try await expectEcho(open(.echo, transport, server))
+    withExtendedLifetime(own) {}
+  }
+
+  /// They all wait for the server's SETTINGS on one connection.
+  @Test func webSocketsThatAreOpenedAtOnceLeaveStreamsToo() async throws {
+    let server = try TunnelServer(settings: "3=4,8=1")
+    let transport = transport(server) { $0.connectionLimitPerHost = 1 }
+    async let connected: Void = transport.preconnect(to: server.url)
+    try await until { await !transport.statistics().values.allSatisfy({ $0.opening + $0.idle == 0 }) }
+    let responses = try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+      for _ in 0..<8 { group.addTask { try await transport.send(handshake(server), in: Call()) } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    try await connected
+    #expect(responses.count { $0.head.version == .http2 } == 2)
+    #expect(responses.count { $0.status == .switchingProtocols } == 6)
+    #expect(try await ask(transport, server) == "ok")
+    withExtendedLifetime(responses) {}
+  }
+
   @Test func withoutAConnectionHTTP1IsUsed() async throws {
     let server = try TunnelServer()
     let transport = transport(server)
@@ -89,11 +125,11 @@ struct HTTP2TunnelTests: TunnelTests {
   }
 
   @Test func aTunnelIsAStreamOfTheConnection() async throws {
-    let server = try TunnelServer(settings: "8=1,3=1")
+    let server = try TunnelServer(settings: "8=1,3=2")
     let transport = transport(server)
     let stream = try await open(.echo, transport, server)
-    #expect(try await ask(transport, server) == "ok")  // over another connection
-    #expect(await opened(transport) == [2])
+    #expect(try await ask(transport, server) == "ok")
+    #expect(await opened(transport) == [1])
     #expect(await transport.statistics().values.map(\.active) == [1])
     stream.close()
     #expect(try await event(transport, server) == "reset 8")

@@ -22,12 +22,14 @@ struct UpgradeTests {
     session = HTTPSession(transport: transport)
   }
 
-  private static func transport(of server: UpgradeServer, _ proxy: Proxy = .direct, perHost: Int? = nil)
-    -> SocketTransport
-  {
+  private static func transport(
+    of server: UpgradeServer, _ proxy: Proxy = .direct, perHost: Int? = nil, upgradesPerHost: Int? = nil
+  ) -> SocketTransport {
     var configuration = ConnectionConfiguration.trusting(server.authority)
     configuration.proxy = proxy
     configuration.connectionLimitPerHost = perHost ?? configuration.connectionLimitPerHost
+    configuration.webSocketLimitPerHost = upgradesPerHost ?? configuration.webSocketLimitPerHost
+    configuration.poolTimeout = .seconds(60)
     return SocketTransport(configuration)
   }
 
@@ -297,8 +299,18 @@ struct UpgradeTests {
     try await expectEcho(stream)
   }
 
-  @Test func aStreamIsAConnectionOfThePool() async throws {
-    let transport = Self.transport(of: server, perHost: 1)
+  @Test(arguments: [false, true]) func anOpenStreamTakesNoPlaceOfRequests(secure: Bool) async throws {
+    let session = HTTPSession(transport: Self.transport(of: server, perHost: 1))
+    var streams: [any DuplexStream] = []
+    for _ in 0..<3 {
+      streams.append(try #require(try await session.data(for: request("echo", secure: secure)).1.stream))
+      #expect(try await session.data(for: HTTPRequest(.get, base(secure).appending(path: "go"))).1.status == .ok)
+    }
+    for stream in streams { try await expectEcho(stream) }
+  }
+
+  @Test func streamsHaveALimitOfTheirOwn() async throws {
+    let transport = Self.transport(of: server, upgradesPerHost: 1)
     let first = try #require(try await transport.send(request("echo"), in: Call()).stream)
     let server = server
     async let second = transport.send(request("echo"), in: Call())

@@ -1,3 +1,4 @@
+import MartletEngine
 import Testing
 
 @testable import MartletSockets
@@ -13,6 +14,51 @@ struct PoolStateRoomTests {
     #expect(pool.useAvailable(for: "A", now: 1) == nil)
     #expect(pool.cancelled(2, now: 1) == [])
     #expect(pool.useAvailable(for: "A", now: 1) == 1)
+  }
+
+  private let upgrade = TestKey("a", isForUpgrades: true)
+
+  @Test func connectionsThatChangeTheProtocolHaveALimitOfTheirOwn() {
+    var pool = TestPool(.wide(perHost: 1, upgradesPerHost: 2))
+    for number in 1...2 {
+      #expect(pool.request(number, for: upgrade, now: 0) == [.open(connection: number, key: upgrade)])
+      #expect(pool.opened(number, capacity: 1, now: 0) == [.use(connection: number, waiter: number)])
+    }
+    #expect(pool.isFull(upgrade) && !pool.isFull("a"))
+    #expect(pool.request(3, for: upgrade, now: 1) == [])
+    #expect(pool.request(4, for: "a", now: 1) == [.open(connection: 3, key: "a")])
+    #expect(pool.opened(3, capacity: 1, now: 1) == [.use(connection: 3, waiter: 4)])
+    #expect(pool.request(5, for: "a", now: 1) == [])
+    // each makes room under its own limit only
+    #expect(pool.closed(1, now: 2) == [.open(connection: 4, key: upgrade)])
+    #expect(pool.released(3, now: 3) == [.use(connection: 3, waiter: 5)])
+    #expect(pool.hosts == [upgrade.limitedHost: 2, TestKey("a").limitedHost: 1])
+  }
+
+  @Test func anIdleConnectionOfRequestsMakesNoRoomForAnUpgrade() {
+    var pool = TestPool(.wide(perHost: 1, upgradesPerHost: 1))
+    _ = pool.request(1, for: "a", now: 0)
+    _ = pool.opened(1, capacity: 1, now: 0)
+    _ = pool.released(1, now: 0)
+    _ = pool.request(2, for: upgrade, now: 1)
+    _ = pool.opened(2, capacity: 1, now: 1)
+    #expect(pool.request(3, for: upgrade, now: 2) == [])
+    #expect(pool.useAvailable(for: "a", now: 2) == nil)  // while a key waits for room
+    #expect(pool.request(4, for: "a", now: 2) == [.use(connection: 1, waiter: 4)])
+    #expect(pool.statistics[upgrade]?.queued == 1)
+    // busy connections of the same host yield nothing to it either
+    for number in 5...40 {
+      _ = pool.request(number, for: "a", now: 3)
+      #expect(pool.released(1, now: 3) == [.use(connection: 1, waiter: number)])
+    }
+  }
+
+  @Test func allConnectionsCountForTheLimitOfAll() {
+    var pool = TestPool(.wide(total: 1))
+    _ = pool.request(1, for: upgrade, now: 0)
+    _ = pool.opened(1, capacity: 1, now: 0)
+    #expect(pool.request(2, for: "a", now: 1) == [])
+    #expect(pool.closed(1, now: 2) == [.open(connection: 2, key: "a")])
   }
 
   @Test func withoutRoomInTheSystemRequestsWaitForOtherConnections() {

@@ -6,12 +6,15 @@ import Testing
 /// The key of the tests: a host in lower case is known not to multiplex, one in capitals may.
 struct TestKey: PoolKey, ExpressibleByStringLiteral, CustomStringConvertible {
   let host: String
+  /// Whether its connections change the protocol.
+  let isForUpgrades: Bool
   /// Distinguishes keys of the same host.
   let identity: Int
 
-  init(_ host: String, identity: Int = 0) {
+  init(_ host: String, identity: Int = 0, isForUpgrades: Bool = false) {
     self.host = host
     self.identity = identity
+    self.isForUpgrades = isForUpgrades
   }
 
   init(stringLiteral value: String) { self.init(value) }
@@ -25,9 +28,11 @@ typealias TestPool = PoolState<TestKey>
 extension PoolState.Limits {
   /// Limits that do not matter.
   static func wide(
-    perHost: Int? = nil, total: Int? = nil, idle: Int = 100, idleNanoseconds: UInt64 = 1_000_000
+    perHost: Int? = nil, upgradesPerHost: Int? = nil, total: Int? = nil, idle: Int = 100,
+    idleNanoseconds: UInt64 = 1_000_000
   ) -> Self {
-    Self(perHost: perHost, total: total, idle: idle, idleNanoseconds: idleNanoseconds)
+    Self(
+      perHost: perHost, upgradesPerHost: upgradesPerHost, total: total, idle: idle, idleNanoseconds: idleNanoseconds)
   }
 }
 

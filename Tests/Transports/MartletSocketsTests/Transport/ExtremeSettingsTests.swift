@@ -20,6 +20,7 @@ struct ExtremeSettingsTests {
 
   static let counts = [
     Row("connectionLimitPerHost") { $0.connection.connectionLimitPerHost = $1 },
+    Row("webSocketLimitPerHost") { $0.connection.webSocketLimitPerHost = $1 },
     Row("connectionLimit") { $0.connection.connectionLimit = $1 },
     Row("idleConnectionLimit") { $0.connection.idleConnectionLimit = $1 },
     Row("readAhead") { $0.connection.readAhead = $1 },

@@ -20,15 +20,24 @@ public struct ConnectionConfiguration: Sendable {
   /// The maximum time for establishing a connection: name lookup, TCP, proxy and TLS. nil means that only
   /// ``RequestOptions/responseTimeout`` limits it. 30 seconds by default.
   public var connectTimeout: Duration? = .seconds(30)
-  /// The maximum time a request waits for a connection while all that ``connectionLimitPerHost`` and
-  /// ``connectionLimit`` allow are in use; then it fails with ``HTTPError/Kind/poolTimeout``. nil, the default, means
-  /// that only ``RequestOptions/responseTimeout`` limits it. `URLSessionTransport` does not support it.
+  /// The maximum time a request waits for a connection while all that ``connectionLimitPerHost``,
+  /// ``webSocketLimitPerHost`` and ``connectionLimit`` allow are in use; then it fails with
+  /// ``HTTPError/Kind/poolTimeout``. nil, the default, means that only ``RequestOptions/responseTimeout`` limits it.
+  /// `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
-  /// The maximum number of connections to one host; further requests wait in a queue. Values below 1 count as 1; nil
-  /// means no limit. 64 by default.
+  /// The maximum number of connections to one host, without those of WebSockets; further requests wait in a queue.
+  /// Values below 1 count as 1; nil means no limit. 64 by default.
   public var connectionLimitPerHost: Int? = 64
-  /// The maximum number of connections in all; further requests wait in a queue. Values below 1 count as 1; nil, the
-  /// default, means no limit.
+  /// The maximum number of WebSockets to one host that have a connection of their own; further ones wait in a queue.
+  /// Values below 1 count as 1; nil means no limit. 200 by default.
+  ///
+  /// It also limits other requests that ask to change the protocol (`Upgrade`, `CONNECT`), from their beginning. A
+  /// WebSocket that shares a connection over HTTP/2 does not count. There, WebSockets get at most half of the streams
+  /// that the server allows on a connection, and further ones get connections of their own. `URLSessionTransport`
+  /// opens no WebSockets.
+  public var webSocketLimitPerHost: Int? = 200
+  /// The maximum number of connections in all, with those of WebSockets; further requests wait in a queue. Values below
+  /// 1 count as 1; nil, the default, means no limit.
   public var connectionLimit: Int?
   /// The maximum number of idle connections that are kept open for reuse. 128 by default.
   public var idleConnectionLimit = 128
@@ -83,8 +92,8 @@ public struct ConnectionConfiguration: Sendable {
     case clientCertificate = "tls.clientCertificate"
     case serverTrustCheck = "tls.serverTrustCheck"
     case originSettings = "tls.originSettings"
-    case proxy, versions, connectTimeout, poolTimeout, connectionLimitPerHost, connectionLimit, idleConnectionLimit,
-      idleLifetime
+    case proxy, versions, connectTimeout, poolTimeout, connectionLimitPerHost, webSocketLimitPerHost, connectionLimit,
+      idleConnectionLimit, idleLifetime
     case decompresses, readAhead, addressPolicy, serviceClass
   }
 
@@ -105,6 +114,7 @@ public struct ConnectionConfiguration: Sendable {
       case .connectTimeout: connectTimeout != unchanged.connectTimeout
       case .poolTimeout: poolTimeout != nil
       case .connectionLimitPerHost: connectionLimitPerHost != unchanged.connectionLimitPerHost
+      case .webSocketLimitPerHost: webSocketLimitPerHost != unchanged.webSocketLimitPerHost
       case .connectionLimit: connectionLimit != unchanged.connectionLimit
       case .idleConnectionLimit: idleConnectionLimit != unchanged.idleConnectionLimit
       case .idleLifetime: idleLifetime != unchanged.idleLifetime

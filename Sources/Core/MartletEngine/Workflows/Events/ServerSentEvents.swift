@@ -25,9 +25,9 @@ extension HTTPSession {
 /// When a connection ends or fails, a new one is made. It continues after the last complete event. Every connection is
 /// a separate call: listeners in the request's options see the start, response and end of each.
 ///
-/// The delay before a new connection is the time that the server set with `retry`, 3 seconds by default and half a
-/// second at least, plus a random time of at most a second. With each failure in a row this maximum doubles, up to a
-/// minute. A connection that is lost counts as a failure, whatever it has delivered. If it lasted longer than the
+/// The delay before a new connection is the time that the server set with `retry` (from half a second to an hour, 3
+/// seconds by default), plus a random time of at most a second. With each failure in a row this maximum doubles, up to
+/// a minute. A connection that is lost counts as a failure, whatever it has delivered. If it lasted longer than the
 /// longest possible delay before it, it is the first failure of a new series. A stream that the server ends is no
 /// failure, and starts the series again.
 ///

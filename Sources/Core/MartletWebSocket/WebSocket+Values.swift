@@ -59,12 +59,16 @@ extension WebSocket {
     /// How long the connection may be silent before a ping tests it; the ping may come as late as after twice this
     /// time. 30 seconds by default, nil for no pings. An interval of less than a millisecond counts as one millisecond.
     public var pingInterval: Duration? = .seconds(30)
-    /// How long the answer to such a ping may take; 30 seconds by default. Without an answer, the WebSocket ends with
-    /// an error of kind ``Martlet/HTTPError/Kind/idleTimeout``.
+    /// How long the answer to a ping may take; 30 seconds by default. Without an answer to a ping that tests the
+    /// connection, the WebSocket ends with an error of kind ``Martlet/HTTPError/Kind/idleTimeout``. One to
+    /// ``WebSocket/sendPing()`` fails with it, and does not end the WebSocket.
     public var pongTimeout: Duration = .seconds(30)
     /// How long the server may take to close the connection after either side closed the WebSocket; 10 seconds by
     /// default. Then the connection is closed.
     public var closeTimeout: Duration = .seconds(10)
+    /// How much of ``closeTimeout`` is left to the server once both sides have sent their Close frames, and nothing
+    /// more can arrive; 1 second by default.
+    public var dropTimeout: Duration = .seconds(1)
     /// The compression of messages that is offered to the server; nil for none. By default, it has a window of 32 KiB.
     /// If messages mix secrets with data from others, the compressed sizes may reveal the secrets (RFC 7692 §8): set
     /// nil in that case.

@@ -13,9 +13,13 @@ import MartletSemantics
 /// one receiver. The server's pings are answered automatically, and a silent connection is tested with pings
 /// (``Options/pingInterval``).
 ///
-/// Messages that arrive are kept until the program receives them; once 32 KiB are waiting, the server has to wait. A
-/// send returns when there is room for more, not when the server has the message. Cancelling a task that receives loses
-/// nothing. Cancelling a task that sends closes the connection, because part of the message may have been sent.
+/// Messages that arrive are kept until the program receives them. Once 1 MiB is waiting (less with a smaller
+/// ``Options/messageLimit``), nothing more is read: the server has to wait, and its pings are not answered, for which
+/// many servers close the connection. A program that only sends therefore receives in a task of its own:
+/// `Task { for try await _ in socket {} }`.
+///
+/// A send returns when there is room for more, not when the server has the message. Cancelling a task that receives
+/// loses nothing. Cancelling a task that sends closes the connection, because part of the message may have been sent.
 ///
 /// Close a WebSocket with ``close(_:reason:)``. When the last reference to it is released, it is closed with
 /// ``CloseCode/goingAway``.
@@ -65,7 +69,8 @@ public final class WebSocket: Sendable {
   /// Sends a ping (RFC 6455 §5.5.2), and returns the time until the server answered it. Pings and pongs are never
   /// delivered as messages. Runs off the caller's actor.
   ///
-  /// - Throws: ``Martlet/HTTPError``, as ``send(_:)``.
+  /// - Throws: ``Martlet/HTTPError``, as ``send(_:)``; of kind `.idleTimeout` if the answer has not arrived after
+  ///   ``Options/pongTimeout``. The WebSocket stays open in that case.
   @concurrent @discardableResult public func sendPing() async throws(HTTPError) -> Duration {
     try await channel.ping()
   }
@@ -75,8 +80,9 @@ public final class WebSocket: Sendable {
   // MARK: - The end
 
   /// Closes the WebSocket with a code and a reason for the server. Returns when the server has closed the connection,
-  /// at the latest after ``Options/closeTimeout``. Messages that were not received yet are dropped. Closing a closed
-  /// WebSocket does nothing. If the task is cancelled, the connection is closed at once. Runs off the caller's actor.
+  /// at the latest after ``Options/closeTimeout``, or ``Options/dropTimeout`` after it has answered. Messages that were
+  /// not received yet are dropped. Closing a closed WebSocket does nothing. If the task is cancelled, the connection is
+  /// closed at once. Runs off the caller's actor.
   ///
   /// - Parameters:
   ///   - code: why; ``CloseCode/normalClosure`` by default. ``CloseCode/noStatusReceived`` sends no code. A code that

@@ -32,6 +32,7 @@ struct ExtremeOptionsTests {
       ($0.options.pingInterval, $0.options.pongTimeout) = (.zero, $1)
     },
     Row(time: "closeTimeout") { $0.options.closeTimeout = $1 },
+    Row(time: "dropTimeout") { $0.options.dropTimeout = $1 },
     Row(time: "HTTP/2's pingInterval") { $0.request.pingInterval = $1 },
   ]
 

@@ -115,6 +115,29 @@ struct MessageCompressionTests {
     #expect(!step.isDone)
   }
 
+  /// libwebsockets 1470: a pong between the frames of a compressed message was decompressed.
+  @Test func controlFramesMayStandBetweenTheFramesOfACompressedMessage() throws {
+    let deflater = try #require(MessageDeflater(windowBits: 15, resets: false))
+    var reader = FrameReader(DeflateAgreement(), ratioLimit: nil)
+    for text in ["hello, hello, hello", "hello again, and hello"] {
+      let packed = Data(Array(text.utf8).withUnsafeBytes { deflater.compress($0, isLast: true) })
+      var frames = LoopbackWebSocket.frame(1, packed.prefix(5), isFinal: false, isCompressed: true)
+      frames += LoopbackWebSocket.frame(9, Data("?".utf8)) + LoopbackWebSocket.frame(10, Data("!".utf8))
+      reader.add(frames + LoopbackWebSocket.frame(0, packed.dropFirst(5)))
+      var received = Data()
+      var controls = ""
+      while let event = try reader.next() {
+        switch event {
+        case .piece(let piece): received += piece.bytes
+        case .ping(let payload), .pong(let payload): controls += String(decoding: payload, as: UTF8.self)
+        default: break
+        }
+      }
+      #expect(String(decoding: received, as: UTF8.self) == text)
+      #expect(controls == "?!")
+    }
+  }
+
   // MARK: - Bombs
 
   /// A frame with a compressed message of zeros.

@@ -41,6 +41,23 @@ struct WebSocketEndTests {
     #expect(try await socket.next() == nil)
   }
 
+  /// RFC 6455 §7.1.1 expects the server to end the connection, but it may keep it open.
+  @Test(arguments: [true, false]) func afterBothCloseFramesTheServerGetsASecond(byServer: Bool) async throws {
+    let server = try bed.server { socket in
+      if byServer { try socket.sendFrame(8, Data([0x03, 0xE8])) }
+      while let frame = try socket.receiveFrame(), frame.opcode != 8 {}
+      if !byServer { try socket.sendFrame(8, Data([0x03, 0xE8])) }
+      while try socket.receiveFrame() != nil {}
+    }
+    let socket = try await bed.open(server)
+    async let closed: Void = socket.close()
+    try await until { clock.pendingWakeUps == [.seconds(1)] }
+    clock.advance(by: .seconds(1))
+    await closed
+    #expect(socket.closeCode == .normalClosure)
+    try await server.end(ofConnection: 1)
+  }
+
   @Test func aSequenceThatWaitsEndsWhenTheProgramClosesTheWebSocket() async throws {
     let server = try bed.server { socket in
       try socket.send(.string("first"))

@@ -34,7 +34,6 @@ struct WebSocketLossTests {
     let server = try bed.server { socket in while try socket.receiveFrame() != nil {} }
     let socket = try await bed.open(server) { ($0.pingInterval, $0.pongTimeout) = (.seconds(20), .seconds(5)) }
     let received = Task { try await socket.receive() }
-    let ping = Task { try await socket.sendPing() }
     try await clock.sleepers(1)
     clock.advance(by: .seconds(20))
     try await clock.sleepers(1)
@@ -42,10 +41,48 @@ struct WebSocketLossTests {
     let error = await #expect(throws: HTTPError.self) { try await received.value }
     #expect(error?.kind == .idleTimeout)
     #expect(error?.isTimeout == true)
-    await #expect(throws: HTTPError.self) { try await ping.value }
+    #expect(await #expect(throws: HTTPError.self) { try await socket.sendPing() }?.kind == .idleTimeout)
     try await server.end(ofConnection: 1)
     await socket.close()
     #expect(socket.closeCode == .abnormalClosure)
+  }
+
+  @Test func aPingOfTheProgramEndsWithoutAnAnswer() async throws {
+    let sent = Awaitable<[String]>([])
+    let server = try bed.server { socket in
+      while let frame = try socket.receiveFrame() {
+        if frame.opcode == 1 { sent.update { $0.append(String(decoding: frame.payload, as: UTF8.self)) } }
+      }
+    }
+    let socket = try await bed.open(server) { $0.pongTimeout = .seconds(5) }
+    let pings = (1...2).map { _ in Task { try await socket.sendPing() } }
+    try await clock.sleepers(2)
+    clock.advance(by: .seconds(5))
+    for ping in pings {
+      let error = await #expect(throws: HTTPError.self) { try await ping.value }
+      #expect(error?.kind == .idleTimeout)
+      #expect(error?.message == "the server did not answer a ping within 5 s")
+    }
+    // the server may be busy with messages: only a silent connection is lost
+    try await socket.send(.string("still open"))
+    #expect(try await sent.wait { $0.isEmpty ? nil : $0 } == ["still open"])
+    #expect(socket.closeCode == nil)
+  }
+
+  @Test func aProgramThatOnlySendsAnswersPings() async throws {
+    let answered = Awaitable(0)
+    let server = try bed.server { socket in
+      for _ in 0..<3 {
+        try socket.send(.data(Data(count: 256 << 10)))
+        try socket.sendFrame(9, Data("?".utf8))
+        while let frame = try socket.receiveFrame(), frame.opcode != 10 {}
+        answered.update { $0 += 1 }
+      }
+      while try socket.receiveFrame() != nil {}
+    }
+    let socket = try await bed.open(server)
+    #expect(try await answered.wait { $0 == 3 ? $0 : nil } == 3)
+    try await socket.send(.string("a"))
   }
 
   // MARK: - Losses

@@ -80,6 +80,7 @@ package final class AutobahnSuite: Sendable {
   private static func open(_ url: String, _ session: HTTPSession) async throws -> WebSocket {
     var options = WebSocket.Options()
     options.messageLimit = 64 << 20
+    options.dropTimeout = options.closeTimeout  // On a busy machine, the suite may take long to end a connection.
     options.compression?.resetsSentContext = true  // without this offer, 54 cases do not run
     return try await session.webSocket(for: HTTPRequest(.get, url), options: options)
   }

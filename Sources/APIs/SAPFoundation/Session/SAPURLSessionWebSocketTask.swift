@@ -99,8 +99,8 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     }
   }
 
-  /// Sends a ping, and calls the handler when its pong has arrived, or with the error. Handlers are called in the order
-  /// of the pings.
+  /// Sends a ping, and calls the handler when its pong has arrived, or with the error. A pong that takes longer than 30
+  /// seconds is a `timedOut` error, after which the task goes on. Handlers are called in the order of the pings.
   public func sendPing(pongReceiveHandler: @escaping @Sendable ((any Error)?) -> Void) {
     inOrder(\.pings) { [self] in
       let error = await Self.error {

@@ -4,7 +4,8 @@
 /// that lasted longer than the longest possible delay before it, whatever was received on it. So a server that greets
 /// and drops is not asked at full speed, and clients that lost a server at the same time do not return all at once.
 package struct ReconnectRule: Sendable {
-  /// The shortest delay, to which the random part is added; zero by default.
+  /// The shortest delay, to which the random part is added; zero by default. A server may have set it: more than an
+  /// hour counts as an hour.
   package var minimumDelay: Duration
   /// The number of failures in a row.
   package private(set) var failures = 0
@@ -34,8 +35,16 @@ package struct ReconnectRule: Sendable {
 
   /// Returns the delay before the next attempt.
   ///
-  /// - Parameter fraction: the random part, from 0 (the minimum) to 1 (the maximum); other values are clamped.
-  package func delay(fraction: Double) -> Duration {
-    (minimumDelay + backoff.delay(beforeRetry: max(1, failures), fraction: fraction)).bounded
+  /// - Parameters:
+  ///   - fraction: the random part, from 0 (the minimum) to 1 (the maximum); other values are clamped.
+  ///   - asked: the shortest delay that the server has asked for this time (`Retry-After`); more than an hour counts as
+  ///     an hour.
+  package func delay(fraction: Double, asked: Duration = .zero) -> Duration {
+    let delay = min(minimumDelay, Self.askedLimit) + backoff.delay(beforeRetry: max(1, failures), fraction: fraction)
+    return max(delay, min(asked, Self.askedLimit))
   }
+
+  /// The longest delay that a server can ask for, as for a `RateLimit` and a login of a device. A server that asks for
+  /// years is mistaken, for example about the unit.
+  private static let askedLimit = Duration.seconds(3600)
 }

@@ -8,6 +8,7 @@ import Synchronization
 /// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
 package final class PieceQueue: Sendable {
   fileprivate struct State: Sendable {
+    let highWater: Int
     var pieces = HeadQueue<MessagePiece>()
     /// The unread bytes, and a little for each piece.
     var size = 0
@@ -20,14 +21,14 @@ package final class PieceQueue: Sendable {
     var reader: UnsafeContinuation<Void, Never>?
     /// The task that waits until everything was received.
     var finisher: UnsafeContinuation<Void, Never>?
+
+    init(highWater: Int) { self.highWater = highWater }
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  package init() {}
-
-  /// The number of unread bytes at which the peer has to wait.
-  fileprivate static let highWater = 32 << 10
+  /// - Parameter highWater: the number of unread bytes at which the peer has to wait.
+  package init(highWater: Int = 32 << 10) { state = Mutex(State(highWater: highWater)) }
 
   fileprivate static func size(of piece: MessagePiece) -> Int { piece.bytes.count + 64 }
 
@@ -48,7 +49,7 @@ package final class PieceQueue: Sendable {
     let (receiver, isWanted) = state.withLock { state -> (Receiver?, Bool?) in
       guard state.end == nil else { return (nil, false) }
       if let receiver = state.receiver.take() { return (receiver.continuation, true) }
-      let wasFull = state.size >= Self.highWater
+      let wasFull = state.size >= state.highWater
       state.pieces.append(piece)
       state.size += Self.size(of: piece)
       return (nil, wasFull ? nil : true)
@@ -61,7 +62,7 @@ package final class PieceQueue: Sendable {
   func room() async -> Bool {
     await withUnsafeContinuation { continuation in
       let goesOn = state.withLock { state in
-        if state.end != nil || state.size < Self.highWater { return true }
+        if state.end != nil || state.size < state.highWater { return true }
         state.reader = continuation
         return false
       }
@@ -161,6 +162,6 @@ extension PieceQueue.State {
   fileprivate mutating func take() -> Taken? {
     guard let piece = pieces.popFirst() else { return end.map { Taken(result: $0.map { nil }, reader: nil) } }
     size -= PieceQueue.size(of: piece)
-    return Taken(result: .success(piece), reader: size <= PieceQueue.highWater / 4 ? reader.take() : nil)
+    return Taken(result: .success(piece), reader: size <= highWater / 4 ? reader.take() : nil)
   }
 }

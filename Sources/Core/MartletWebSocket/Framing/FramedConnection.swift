@@ -39,7 +39,7 @@ package final class FramedConnection: MessageChannel {
   let terms: Terms
   private let stream: any DuplexStream
   private let writer: FrameWriter
-  private let queue = PieceQueue()
+  private let queue: PieceQueue
   private let pings: PingTable
   private let state = Mutex(State())
   private let closing = ClosingActions()
@@ -51,6 +51,8 @@ package final class FramedConnection: MessageChannel {
     self.terms = terms
     writer = FrameWriter(stream, terms.compression)
     pings = PingTable(terms.clock)
+    // Not small, because the server's pings wait behind the messages.
+    queue = PieceQueue(highWater: min(max(terms.options.messageLimit, 32 << 10), 1 << 20))
   }
 
   package func start() {
@@ -84,6 +86,10 @@ package final class FramedConnection: MessageChannel {
     if let error { throw error }
     let (payload, answer) = pings.add()
     writer.post(.ping, payload)
+    let alarm = Alarm(after: terms.options.pongTimeout, on: terms.clock) { [unanswered] in
+      answer.answer(.failure(unanswered))
+    }
+    defer { alarm.cancel() }
     do { return try await answer.wait() } catch {
       pings.remove(payload)
       throw HTTPError(wrapping: error)
@@ -145,9 +151,12 @@ package final class FramedConnection: MessageChannel {
     return false
   }
 
-  /// Ends the connection after both Close frames.
+  /// Ends the connection after both Close frames. RFC 6455 §7.1.1 expects the server to end it.
   private func endAfterCloseFrames() async {
-    guard stream.isShared else { return await readUntilDropped() }
+    guard stream.isShared else {
+      setAlarm(min(terms.options.closeTimeout, terms.options.dropTimeout)) { $0.stream.close() }
+      return await readUntilDropped()
+    }
     // A server has to end a TCP connection first, but it need not end a shared one. Also, hypercorn closes the
     // connection with all of its streams if it gets END_STREAM after it has ended its own direction.
     await writer.flush()
@@ -258,10 +267,16 @@ package final class FramedConnection: MessageChannel {
     writer.post(.ping, Data())
     setAlarm(terms.options.pongTimeout, in: .open) { connection in
       guard !connection.isHeard else { return connection.keepAlive() }
-      let limit = Quantity.text(connection.terms.options.pongTimeout)
-      connection.beginClosing(HTTPError(.idleTimeout, "the server did not answer a ping within \(limit)"))
+      connection.beginClosing(connection.unanswered)
       connection.stream.close()
     }
+  }
+
+  /// The error of a ping that was not answered in time.
+  private var unanswered: HTTPError {
+    let limit = Quantity.text(terms.options.pongTimeout)
+    let hint = isFull ? ": messages wait that this program has not received, and the answer may be behind them" : ""
+    return HTTPError(.idleTimeout, "the server did not answer a ping within \(limit)\(hint)")
   }
 
   /// Whether bytes were received since the last check, or could not be because no task receives messages.

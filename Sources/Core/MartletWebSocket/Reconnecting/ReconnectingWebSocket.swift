@@ -314,7 +314,7 @@ public final class ReconnectingWebSocket: Sendable {
   /// Returns the program's decision after a failure. Its closures are called without the lock, because they may use
   /// this object.
   private func decision(after error: HTTPError, _ code: WebSocket.CloseCode?) -> ReconnectDecision {
-    let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: now())?.bounded }
+    let asked = error.response.flatMap { RetryAfter.delay(in: $0.fields, now: now()) }
     return ReconnectDecision(
       mayReconnect: reconnection.reconnects(error, code), fraction: reconnection.random(), asked: asked ?? .zero)
   }
@@ -328,8 +328,8 @@ public final class ReconnectingWebSocket: Sendable {
     guard decision.mayReconnect, !isUnknownHost, content.end == nil,
       content.rule.failures < reconnection.failureLimit ?? .max
     else { return nil }
-    let delay = content.rule.delay(fraction: decision.fraction)
-    return Pause(delay: Swift.max(delay, decision.asked), error: error, age: Stopwatch(clock))
+    let delay = content.rule.delay(fraction: decision.fraction, asked: decision.asked)
+    return Pause(delay: delay, error: error, age: Stopwatch(clock))
   }
 
   /// Handles the loss of a connection.

@@ -6,7 +6,7 @@ public struct Reconnection: Sendable {
   /// The delay before another attempt; by default at most 1 second before the first one, doubling up to 60 seconds. The
   /// random part keeps clients that lost a server at the same time from returning all at once. A connection that lasts
   /// longer than the longest possible delay before it starts the series again. If the server asks for a longer delay
-  /// with `Retry-After`, that delay applies.
+  /// with `Retry-After`, that delay applies, but an hour at most.
   public var backoff = Backoff(base: .seconds(1), delayLimit: .seconds(60))
   /// The number of failures in a row after which the last error is final; nil, the default, for no limit.
   public var failureLimit: Int?

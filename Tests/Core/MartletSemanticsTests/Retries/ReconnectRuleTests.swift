@@ -66,6 +66,17 @@ struct ReconnectRuleTests {
 
   @Test func delaysCanBeAddedToAnyTime() {
     let rule = rule([.failed], minimum: .milliseconds(Int64.max), limit: .seconds(Int64.max))
-    #expect(rule.delay(fraction: 1) == Duration.milliseconds(Int64.max).bounded)
+    #expect(rule.delay(fraction: 1) <= .seconds(3601))
+  }
+
+  @Test(arguments: [(0, 8), (8, 8), (9, 9), (3600, 3600), (3601, 3600), (Int64.max, 3600)])
+  func aServerMayAskForALongerDelayUpToAnHour(asked: Int64, seconds: Int) {
+    let rule = rule(Array(repeating: .failed, count: 9))
+    #expect(rule.delay(fraction: 1, asked: .seconds(asked)) == .seconds(seconds))
+  }
+
+  @Test(arguments: [(3599, 3599), (3600, 3600), (3601, 3600), (Int64.max, 3600)])
+  func aServerMaySetAShortestDelayUpToAnHour(minimum: Int64, seconds: Int) {
+    #expect(rule([], minimum: .seconds(minimum)).delay(fraction: 0) == .seconds(seconds))
   }
 }

@@ -148,7 +148,8 @@ extension LoopbackServer {
   /// Limits for clients; none by default.
   package struct Limits: Sendable {
     /// The maximum number of simultaneous connections. For a further one the server closes the connection that has
-    /// waited longest for a request or the rest of its head. If none waits, the further one gets a 503 and is closed.
+    /// waited longest for a request, for the rest of its head, or for more of its body. If none waits, the further one
+    /// gets a 503 and is closed.
     package var connections = Int.max
     /// How long a request's head may take, from the moment the connection is ready for it. If none has begun by then,
     /// the connection is closed.
@@ -268,7 +269,8 @@ struct ServerState: Sendable {
   private(set) var ends: [Int: LoopbackServer.ConnectionEnd] = [:]
   /// The descriptors of the open connections, by number.
   private var open: [Int: Int32] = [:]
-  /// When connections began to wait for the head of a request, by number: a count of all waits so far.
+  /// When connections began to wait for the head of a request, or for more of a body, by number: a count of all waits
+  /// so far.
   private var waiting: [Int: Int] = [:]
   private var waitCount = 0
   private(set) var isStopped = false
@@ -293,18 +295,18 @@ struct ServerState: Sendable {
     return accepted
   }
 
-  /// Records that a connection waits for the head of a request, unless it had to give way or waits already.
+  /// Records that a connection waits for its client, unless it had to give way or waits already.
   mutating func beginWaiting(_ connection: Int) {
     guard open[connection] != nil, waiting[connection] == nil else { return }
     waitCount += 1
     waiting[connection] = waitCount
   }
 
-  /// Records that a connection has the head of a request; false if it had to give way before.
+  /// Records that a connection has what it waited for; false if it had to give way before.
   mutating func endWaiting(_ connection: Int) -> Bool { waiting.removeValue(forKey: connection) != nil }
 
-  /// Makes room for one more connection: shuts the one down that has waited longest for the head of a request. False if
-  /// none waits.
+  /// Makes room for one more connection: shuts the one down that has waited longest for its client. False if none
+  /// waits.
   mutating func makeRoom() -> Bool {
     guard let (connection, _) = waiting.min(by: { $0.value < $1.value }) else { return false }
     if let descriptor = open[connection] { SystemCalls.shutDown(descriptor) }

@@ -161,6 +161,8 @@ final class WireBuffer {
   private var deadline: ContinuousClock.Instant?
   /// Whether bytes were received since the deadline was set.
   private var hasBegun = false
+  /// Records the waits for the bytes of a body; nil if the connection need not give way during them.
+  var waits: ConnectionWaits?
   private static let pieceSize = 64 << 10
 
   init(_ socket: ServerSocket) { self.socket = socket }
@@ -188,6 +190,7 @@ final class WireBuffer {
       }
       guard bytes.count - position <= limit else { throw .refused(.requestHeaderFieldsTooLarge, "a line is too long") }
       let unfinished = bytes.count - position
+      waits?.begin()
       if isLate {
         guard hasBegun else { return nil }
         throw Self.late
@@ -196,6 +199,7 @@ final class WireBuffer {
         if unfinished == 0 { return nil }
         throw .peerGone
       }
+      try waits?.end()
       searched = position + unfinished
     }
   }
@@ -207,10 +211,12 @@ final class WireBuffer {
       defer { position = end }
       return Data(bytes[position..<end])
     }
+    waits?.begin()
     if isLate { throw Self.late }
     var piece = Data(count: Int(min(count, Int64(Self.pieceSize * 4))))
     let received = piece.withUnsafeMutableBytes { socket.receive(into: $0) }
     guard received > 0 else { return nil }
+    try waits?.end()
     return received == piece.count ? piece : piece.prefix(received)
   }
 

@@ -40,20 +40,23 @@ struct ServerConnection {
 
   private func head(from buffer: WireBuffer) throws(WireError) -> ReceivedRequest? {
     buffer.setLimit(settings.limits.headTime)
-    // Without a limit no connection gives way.
-    guard settings.limits.connections < .max else {
-      return try RequestHeadReader.read(from: buffer, connection: number)
-    }
-    state.update { $0.beginWaiting(number) }
+    waits?.begin()
     let head = try RequestHeadReader.read(from: buffer, connection: number)
-    guard state.update({ $0.endWaiting(number) }) else { throw .peerGone }
+    try waits?.end()
     return head
+  }
+
+  /// nil without a limit of connections: then none has to give way.
+  private var waits: ConnectionWaits? {
+    settings.limits.connections < .max ? ConnectionWaits(connection: number, state: state) : nil
   }
 
   private func answer(_ head: ReceivedRequest, from buffer: WireBuffer) throws(WireError) -> Reply.Ending {
     var received = head
     let body = try BodyReader(for: head, from: buffer, socket: socket)
     buffer.setLimit(settings.limits.bodyTime)
+    buffer.waits = waits
+    defer { buffer.waits = nil }
     var heldBytes = 0
     defer { settings.held.remove(heldBytes) }
     if case .collected(let limit) = settings.bodies {
@@ -82,6 +85,7 @@ struct ServerConnection {
   ) throws(WireError) -> Reply.Ending {
     _ = try ReplyWriter(socket: socket).write(reply, to: request)
     buffer.setLimit(nil)
+    buffer.waits = nil
     let webSocket = LoopbackWebSocket(buffer, socket)
     try? serve(webSocket)  // An error ends the connection.
     if webSocket.ending != .reset { socket.closeGently() }
@@ -122,6 +126,19 @@ struct ServerConnection {
     _ = try? ReplyWriter(socket: socket).write(.text(reason + "\n", status: status).closing(), to: request)
     socket.closeGently()
     return .closeSilently
+  }
+}
+
+/// Records when a connection waits for bytes of its client, and may have to give way to another one.
+struct ConnectionWaits: Sendable {
+  let connection: Int
+  let state: Awaitable<ServerState>
+
+  func begin() { state.update { $0.beginWaiting(connection) } }
+
+  /// - Throws: an error if the connection had to give way.
+  func end() throws(WireError) {
+    guard state.update({ $0.endWaiting(connection) }) else { throw .peerGone }
   }
 }
 

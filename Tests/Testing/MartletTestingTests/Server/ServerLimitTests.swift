@@ -91,6 +91,23 @@ struct ServerLimitTests {
     #expect(try older.head().hasPrefix("HTTP/1.1 200 "))
   }
 
+  @Test(
+    arguments: [LoopbackServer.BodyReading.collected(upTo: 100), .streamed],
+    ["Content-Length: 8\r\n\r\n1234", "Transfer-Encoding: chunked\r\n\r\n4\r\n1234\r\n4"])
+  func aConnectionGivesWayThatWaitsForMoreOfABody(
+    _ bodies: LoopbackServer.BodyReading, half: String
+  ) async throws {
+    let server = try server(bodies) { ($0.connections, $0.bodyTime) = (2, .seconds(600)) }
+    let halves = [try RawClient(port: server.port), try RawClient(port: server.port)]
+    for client in halves { try client.send("POST / HTTP/1.1\r\nHost: h\r\n" + half) }
+    // The server takes the beginnings of the bodies, and waits for more a moment later.
+    try await until {
+      guard let next = try? RawClient(port: server.port), (try? next.get("/")) != nil else { return false }
+      return (try? next.head().hasPrefix("HTTP/1.1 200 ")) == true
+    }
+    withExtendedLifetime(halves) {}
+  }
+
   @Test func anIdleConnectionGivesWay() async throws {
     let server = try server { ($0.connections, $0.headTime) = (1, .seconds(600)) }
     let idle = try RawClient(port: server.port)

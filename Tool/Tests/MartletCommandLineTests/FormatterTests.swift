@@ -157,6 +157,42 @@ struct FormatterTests {
     #expect(format(formatter, text, pieces: 1) == expected)
   }
 
+  @Test(arguments: [
+    "<a/>", "<?xml version='1.0' encoding='utf-8' ?><a/>", "\u{FEFF}<?xml version=\"1.0\"?>\n<a></a>\n",
+    "<a b='1' c = \"<>\"/>".replacing("<>", with: "&lt;>"),
+    "<a>x &amp; &#228;&#xE4; ]] </a>", "<!-- a - b --><a><!----></a><?p x?>", "<a:b xmlns:a=\"u\"><a:ä/></a:b >",
+    "<!DOCTYPE a [<!ENTITY e \"]>\"><!-- ' -->]><a>&e;</a>", "<a><![CDATA[</b>&]]></a>",
+  ])
+  func wellFormedXMLIsIndented(text: String) {
+    let formatter = XMLFormatter(isIndented: true, palette: .plain, isForTerminal: false)
+    let checked = CheckedXMLFormatter(palette: .plain, isForTerminal: false)
+    #expect(XMLSyntax.isWellFormed(Array(text.utf8)))
+    #expect(format(checked, text) == format(formatter, text))
+    #expect(format(checked, text, pieces: 1) == format(formatter, text))
+  }
+
+  @Test(arguments: [
+    "", " ", "a", "<a>", "</a>", "<a><b></a></b>", "<a></A>", "<a/><b/>", "<a/>x", "x<a/>", "<a b=1/>", "<a b/>",
+    "<a b='1' b='2'/>", "<a b='1'c='2'/>", "<a b='<'/>", "<a b='1/>", "<a b=\"1'/>", "<a>&nbsp;</a>", "<a>& b</a>",
+    "<a>&lt</a>", "<a>&#0;</a>", "<a>&#xD800;</a>", "<a>&#1114112;</a>", "<a>&#x;</a>", "<a>]]></a>",
+    "<a><!-- -- --></a>",
+    "<a><!-- </a>", "<a><![CDATA[x</a>", "<![CDATA[x]]><a/>", "<a><?p </a>", " <?xml version='1.0'?><a/>",
+    "<a><?xml version='1.0'?></a>", "<?xml version=1.0?><a/>", "<?xml encoding='utf-8'?><a/>", "<?xml?><a/>", "<1/>",
+    "<-a/>", "< a/>", "<a / >", "<a\u{0}/>", "<a>\u{1}</a>", "<a/><!DOCTYPE a>",
+    "<!DOCTYPE a><!DOCTYPE a><a/>", "<!DOCTYPE a [<a/>", "<!doctype html><html></html>", "<p>one<br>two</p>",
+    "<a>\n  <b>text</b>\n  <c>\n</a>",
+  ])
+  func otherXMLStaysAsItIs(text: String) {
+    let checked = CheckedXMLFormatter(palette: .plain, isForTerminal: false)
+    #expect(!XMLSyntax.isWellFormed(Array(text.utf8)))
+    #expect(format(checked, text) == text)
+    #expect(format(checked, text, pieces: 1) == text)
+  }
+
+  @Test func xmlThatIsNotUTF8IsNotWellFormed() {
+    #expect(!XMLSyntax.isWellFormed(Array("<a>".utf8) + [0xE4] + Array("</a>".utf8)))
+  }
+
   @Test func textChangesNoOrderOfCharactersOnATerminal() {
     let text = "a\u{202E}b\u{2066}c\u{9B}d–e\u{2069}é\r\u{202A}"
     let shown = "a\u{FFFD}b\u{FFFD}c\u{FFFD}d–e\u{FFFD}é␍\u{FFFD}"

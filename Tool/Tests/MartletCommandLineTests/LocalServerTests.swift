@@ -49,12 +49,16 @@ struct LocalServerTests {
     return descriptor
   }
 
-  @Test func halfRequestsGiveWayToOthers() async throws {
+  @Test(arguments: [
+    "GET /a.txt HTTP/1.1\r\nHost: loc", "GET /a.txt HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf",
+    "GET /a.txt HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n4",
+  ])
+  func halfRequestsGiveWayToOthers(half: String) async throws {
     let server = try await ServerRun(run, "serve", "pub")
     let port = try #require(URL(string: server.address)?.port.flatMap { UInt16(exactly: $0) })
     var open: [Int32] = []
     defer { for descriptor in open { close(descriptor) } }
-    for _ in 1...256 { open.append(try begin("GET /a.txt HTTP/1.1\r\nHost: loc", at: port)) }
+    for _ in 1...256 { open.append(try begin(half, at: port)) }
     for _ in 1...3 { #expect(try await run("get", "\(server.address)/a.txt").text == "0123456789") }
   }
 

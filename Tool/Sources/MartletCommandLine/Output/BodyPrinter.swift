@@ -75,7 +75,8 @@ struct BodyPrinter {
     case .json where choice.isFormatted: CheckedJSONFormatter(palette: choice.palette, isForTerminal: isForTerminal)
     case .json: JSONFormatter(.unchanged, palette: choice.palette, isForTerminal: isForTerminal)
     case .jsonLines: LineFormatter.json(choice.palette, isForTerminal: isForTerminal)
-    case .xml: XMLFormatter(isIndented: choice.isFormatted, palette: choice.palette, isForTerminal: isForTerminal)
+    case .xml where choice.isFormatted: CheckedXMLFormatter(palette: choice.palette, isForTerminal: isForTerminal)
+    case .xml: XMLFormatter(isIndented: false, palette: choice.palette, isForTerminal: isForTerminal)
     case .eventStream: LineFormatter.events(choice.palette, isForTerminal: isForTerminal)
     case .text, .binary: PlainTextFormatter(isForTerminal: isForTerminal)
     }

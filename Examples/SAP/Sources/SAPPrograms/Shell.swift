@@ -54,7 +54,9 @@ package final class Shell {
 
   /// Runs one command.
   package func run(_ line: String) async {
-    let words = line.split(separator: " ").map(String.init)
+    // A terminal that edits lines itself adds the bytes of keys that it does not know, such as Home and End.
+    let typed = line.replacing(/\u{1B}(\[[0-?]*[@-~]|O[@-~])/, with: "")
+    let words = typed.split(separator: " ").map(String.init)
     guard let name = words.first else { return }
     guard let command = Self.commands.first(where: { $0.name == name }) else {
       return say("There is no command '\(name)': 'help' lists them.")

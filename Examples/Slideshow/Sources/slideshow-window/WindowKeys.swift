@@ -11,6 +11,8 @@ extension Key {
     case GDK_KEY_Down, GDK_KEY_KP_Down: self = .down
     case GDK_KEY_Page_Up, GDK_KEY_KP_Page_Up: self = .pageUp
     case GDK_KEY_Page_Down, GDK_KEY_KP_Page_Down: self = .pageDown
+    case GDK_KEY_Home, GDK_KEY_KP_Home: self = .home
+    case GDK_KEY_End, GDK_KEY_KP_End: self = .end
     case GDK_KEY_Tab, GDK_KEY_ISO_Left_Tab: self = .tab
     case GDK_KEY_Return, GDK_KEY_KP_Enter: self = .enter
     case GDK_KEY_Escape: self = .escape

@@ -8,7 +8,10 @@ struct InputReaderTests {
     ("\u{1B}[C", [Key.right]), ("\u{1B}OD", [.left]), ("\u{1B}[A", [.up]), ("\u{1B}[B", [.down]), ("\t", [.tab]),
     ("\u{1B}[Z", [.tab]), ("\r", [.enter]), ("\n", [.enter]), ("\u{7F}", [.backspace]), ("\u{3}", [.interrupt]),
     ("\u{1B}", [.escape]), ("\u{1B}[1;5C", [.right]), ("\u{1B}[5~", [.pageUp]), ("\u{1B}[6~", [.pageDown]),
-    ("\u{1B}[15~", [.f5]), ("\u{1B}[23~", [.f11]), ("\u{1B}[17~", []), ("\u{1}", []),
+    ("\u{1B}[15~", [.f5]), ("\u{1B}[23~", [.f11]), ("\u{1B}[17~", []), ("\u{2}", []),
+    ("\u{1B}[H\u{1B}OH\u{1B}[1~\u{1B}[7~\u{1}", Array(repeating: .home, count: 5)),
+    ("\u{1B}[F\u{1B}OF\u{1B}[4~\u{1B}[8~\u{5}", Array(repeating: .end, count: 5)),
+    ("\u{1B}[3~\u{15}\u{1A}", [.delete, .eraseLine, .suspend]),
     ("n\u{1B}[Cq", [.character("n"), .right, .character("q")]), ("ö日", [.character("ö"), .character("日")]),
   ])
   func bytesBecomeKeys(text: String, keys: [Key]) {

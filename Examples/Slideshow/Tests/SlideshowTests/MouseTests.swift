@@ -102,7 +102,7 @@ struct MouseTests {
     let list = state(Fixture.state(), after: [click(4, 0)])
     #expect(list.tab == .manage)
     #expect(state(list, after: [click(15, 0)]).tab == .present)
-    #expect(state(list, after: [click(30, 0)]).draft == "Holiday")
+    #expect(state(list, after: [click(30, 0)]).draft?.text == "Holiday")
 
     // The footnote is the line below the picture; `♡ Sunset 1` is in its middle.
     #expect(state(Fixture.state(), after: [click(15, 9)]).kept.favorites == ["1": true])
@@ -135,7 +135,7 @@ struct MouseTests {
     for key in [Key.character("t"), .character("!")] { _ = editing.handle(.key(key)) }
 
     #expect(state(editing, after: [click(20, 5)]).kept.title == "Holiday!")
-    #expect(state(editing, after: [.wheelDown]).draft == "Holiday!")
+    #expect(state(editing, after: [.wheelDown]).draft?.text == "Holiday!")
   }
 
   @Test func aClickClosesHelpAndDetails() {

@@ -71,6 +71,33 @@ struct SteeringTests {
     #expect(state.title == "Holiday")
   }
 
+  @Test(
+    arguments: [
+      ([.home, .character("X")], "X▏Holiday"), ([.home, .end, .character("X")], "HolidayX▏"),
+      ([.left, .left, .backspace], "Holi▏ay"), ([.left, .left, .delete], "Holid▏y"), ([.delete, .right], "Holiday▏"),
+      ([.left, .eraseLine], "▏y"), ([.eraseLine, .backspace, .left, .character("ö")], "ö▏"),
+      ([.home, .left, .backspace, .right], "H▏oliday"), ([.up, .tab, .pageUp], "Holiday▏"),
+    ] as [([Key], String)])
+  func theTitleIsEditedWhereTheCursorIs(keys: [Key], expected: String) {
+    var state = Fixture.state()
+    for key in [.character("t")] + keys { _ = state.handle(.key(key)) }
+
+    #expect(state.draft.map { "\($0.before)▏\($0.after)" } == expected)
+    #expect(Frame(of: state, on: ScreenSize(columns: 80, rows: 24)).lines[0].contains("title: \(expected)"))
+    _ = state.handle(.key(.enter))
+    #expect(state.title == expected.replacing("▏", with: ""))
+  }
+
+  @Test func homeAndEndShowTheFirstAndTheLastSlide() {
+    var state = Fixture.state()
+    _ = state.handle(.key(.end))
+    #expect(state.index == state.slides.count - 1)
+    _ = state.handle(.key(.home))
+    #expect(state.index == 0)
+    _ = state.handle(.key(.home))
+    #expect(state.index == 0)
+  }
+
   @Test func aTitleThatDidNotChangeIsNotWrittenAgain() {
     var state = Fixture.state()
 

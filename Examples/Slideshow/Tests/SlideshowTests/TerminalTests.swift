@@ -14,7 +14,24 @@ struct TerminalTests {
     child, terminal = pty.fork()
     if child == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-        os.execv(program, [program, "--state", folder + "/state.json", "--cache", folder + "/cache.sqlite"])
+        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        job = os.fork() if steps[0] == "as a job" else 0
+        if job == 0:
+            if steps[0] == "as a job":
+                os.setpgid(0, 0)
+                os.tcsetpgrp(0, os.getpid())
+            signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+            os.execv(program, [program, "--state", folder + "/state.json", "--cache", folder + "/cache.sqlite"])
+        while True:  # As a shell does.
+            status = os.waitpid(job, os.WUNTRACED)[1]
+            os.tcsetpgrp(0, os.getpid())
+            if not os.WIFSTOPPED(status):
+                os._exit(os.waitstatus_to_exitcode(status))
+            os.write(1, b"stopped" if termios.tcgetattr(0)[3] & termios.ICANON else b"stopped in raw mode")
+            os.tcsetpgrp(0, job)
+            os.kill(job, signal.SIGCONT)
+    if steps[0] == "as a job":
+        steps = steps[1:]
     seen = b""
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("too late, after %r" % seen))
     signal.alarm(240)
@@ -40,13 +57,14 @@ struct TerminalTests {
     sys.stdout.buffer.write(seen + b"\\nstatus %d" % os.waitpid(child, 0)[1])
     """
 
-  private func run(_ steps: [String]) throws -> String {
+  private func run(_ steps: [String], in terminal: String = "xterm") throws -> String {
     let folder = FileManager.default.temporaryDirectory.appending(path: "slideshow-\(UUID())")
     defer { try? FileManager.default.removeItem(at: folder) }
     let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "slideshow").path
     let python = try ChildProcess(
-      "/usr/bin/env", ["python3", "-c", Self.script, program, folder.path] + steps, output: .readWithErrors)
+      "/usr/bin/env", ["TERM=\(terminal)", "python3", "-c", Self.script, program, folder.path] + steps,
+      output: .readWithErrors)
     return String(decoding: python.readToEnd(), as: UTF8.self)
   }
 
@@ -69,6 +87,30 @@ struct TerminalTests {
     let seen = try run(["<\u{1B}[?1049h", number])
 
     #expect(seen.contains("\u{1B}[?1049l"))
+    #expect(seen.hasSuffix("status 0"))
+  }
+
+  @Test func controlZStopsItUntilTheShellContinuesIt() throws {
+    let seen = try run(["as a job", "<1 of 7 pictures shown", "\u{1A}", "<stopped", "<1 of 7 pictures shown", "q"])
+
+    let off = try #require(seen.firstRange(of: "\u{1B}[?1049l"))
+    let stopped = try #require(seen.firstRange(of: "stopped"))
+    #expect(off.upperBound <= stopped.lowerBound)
+    #expect(!seen.contains("stopped in raw mode"))
+    #expect(seen[stopped.upperBound...].contains("\u{1B}[?1049h"))
+    #expect(seen.hasSuffix("status 0"))
+  }
+
+  @Test func withoutAShellControlZStopsNothing() throws {
+    let seen = try run(["<1 of 7 pictures shown", "\u{1A}", "<1 of 7 pictures shown", "q"])
+
+    #expect(seen.hasSuffix("status 0"))
+  }
+
+  @Test(arguments: ["dumb", ""]) func aTerminalWithoutEscapeSequencesGetsLines(name: String) throws {
+    let seen = try run(["<7 slides, "], in: name)
+
+    #expect(!seen.contains("\u{1B}"))
     #expect(seen.hasSuffix("status 0"))
   }
 

@@ -38,6 +38,8 @@ package struct KeyBinding: Sendable {
       [.left, .up, .pageUp, .character("p")], "previous slide", label: { _ in "← back" },
       mouse: .everywhere("click left third; drag right")
     ) { _ in .previous },
+    KeyBinding([.home], "first slide") { $0.slides.first.map { .select($0.id) } },
+    KeyBinding([.end], "last slide") { $0.slides.last.map { .select($0.id) } },
     KeyBinding(
       [.character("a")], "auto-play: start, stop",
       label: { $0.autoplay == .playing ? "a stop" : "a play" }, mouse: .window("play button")

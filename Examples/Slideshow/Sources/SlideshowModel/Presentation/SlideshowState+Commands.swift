@@ -25,7 +25,7 @@ extension SlideshowState {
     case .autoplay(let isOn): return play(isOn)
     case .reload: return reload()
     case .beginTitle:
-      draft = title
+      draft = LineEditor(title)
       return show(.manage)
     case .keepTitle(let text): return keep(text)
     case .dropTitle: draft = nil

@@ -7,15 +7,14 @@ extension SlideshowState {
   }
 
   /// While the title is edited, enter keeps the draft and escape drops it.
-  private mutating func edit(_ text: String, _ key: Key) -> [SlideshowEffect] {
+  private mutating func edit(_ line: LineEditor, _ key: Key) -> [SlideshowEffect] {
     switch key {
-    case .character(let character): draft = text + String(character)
-    case .backspace: draft = String(text.dropLast())
     case .escape: return obey(.dropTitle)
-    case .enter: return obey(.keepTitle(text))
-    default: break
+    case .enter: return obey(.keepTitle(line.text))
+    default:
+      draft?.press(key)
+      return []
     }
-    return []
   }
 
   /// The time for which a click waits for a second one.

@@ -36,7 +36,7 @@ package struct SlideshowState: Sendable {
   package internal(set) var panel: Panel?
   package internal(set) var autoplay = Autoplay.off
   /// The title while it is being edited.
-  package internal(set) var draft: String?
+  package internal(set) var draft: LineEditor?
   package internal(set) var kept: KeptState
   /// The problem of the service, while its last slides are shown.
   package internal(set) var trouble: Explanation?

@@ -9,7 +9,7 @@ extension Frame {
   package func event(for gesture: MouseGesture) -> SlideshowEvent? {
     // As in a window, a click beside a title that is being edited keeps it.
     if let draft = state.draft {
-      if case .click = gesture { return .command(.keepTitle(draft)) }
+      if case .click = gesture { return .command(.keepTitle(draft.text)) }
       return nil
     }
     switch gesture {

@@ -38,7 +38,7 @@ package struct Frame: Sendable {
   static let tabColumns = (manage: 0..<12, present: 12..<24)
 
   private var header: String {
-    let title = state.draft.map { "title: \($0)▏" } ?? state.title
+    let title = state.draft.map { "title: \($0.before)▏\($0.after)" } ?? state.title
     let tabs = state.tab == .manage ? " [1 Manage]  2 Present  " : "  1 Manage  [2 Present] "
     return Style.bold(DisplayText.cut(tabs + " " + title, to: columns))
   }

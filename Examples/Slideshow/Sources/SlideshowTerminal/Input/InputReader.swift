@@ -47,10 +47,14 @@ package struct InputReader: Sendable {
 
   private static func control(_ byte: UInt8) -> Key? {
     switch byte {
+    case 0x01: .home
     case 0x03: .interrupt
+    case 0x05: .end
     case 0x09: .tab
     case 0x0A, 0x0D: .enter
     case 0x08, 0x7F: .backspace
+    case 0x15: .eraseLine
+    case 0x1A: .suspend
     default: nil
     }
   }
@@ -103,6 +107,10 @@ package struct InputReader: Sendable {
     case (UInt8(ascii: "C"), _): .right
     case (UInt8(ascii: "D"), _): .left
     case (UInt8(ascii: "Z"), _): .tab
+    // Terminals have three forms of Home and End.
+    case (UInt8(ascii: "H"), _), (UInt8(ascii: "~"), 1), (UInt8(ascii: "~"), 7): .home
+    case (UInt8(ascii: "F"), _), (UInt8(ascii: "~"), 4), (UInt8(ascii: "~"), 8): .end
+    case (UInt8(ascii: "~"), 3): .delete
     case (UInt8(ascii: "~"), 5): .pageUp
     case (UInt8(ascii: "~"), 6): .pageDown
     case (UInt8(ascii: "~"), 15): .f5

@@ -20,8 +20,12 @@ package final class Terminal {
   private var lastLines: [String] = []
   private var lastSize: ScreenSize?
 
-  /// Whether there is a terminal for output, and one for keys.
-  package nonisolated static var isPresent: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+  /// Whether there is a terminal for output that understands escape sequences, and one for keys. A terminal that does
+  /// not understand them says so in `TERM`.
+  package nonisolated static var isPresent: Bool {
+    let name = getenv("TERM").map { String(cString: $0) } ?? ""
+    return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && !["", "dumb", "unknown"].contains(name)
+  }
 
   package init() {}
 
@@ -50,11 +54,34 @@ package final class Terminal {
       sources.append(await SignalWatch.begin(number) { tell(.command(.quit)) })
     }
     sources.append(await SignalWatch.begin(SIGWINCH) { tell(.resized(Terminal.currentSize.viewport)) })
+    // After another program's SIGSTOP, the shell has set the terminal for itself.
+    sources.append(
+      await SignalWatch.begin(SIGCONT) { [weak self] in MainActor.assumeIsolated { self?.takeAgain() } })
+    setUpScreen()
+    watchInput(tell)
+  }
+
+  private func setUpScreen() {
     var raw = original
     cfmakeraw(&raw)
     tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     write(Self.setUp)
-    watchInput(tell)
+  }
+
+  /// Gives the terminal back and stops the process, until the shell continues it. Without a shell that could do so, the
+  /// system ignores the signal.
+  private func suspend() {
+    write(Self.tearDown)
+    tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
+    raise(SIGTSTP)
+    takeAgain()
+  }
+
+  private func takeAgain() {
+    guard isTaken else { return }
+    setUpScreen()
+    lastSize = nil
+    if let frame { show(frame) }
   }
 
   /// Gives the terminal back.
@@ -104,8 +131,11 @@ package final class Terminal {
 
   private func event(for input: TerminalInput) -> SlideshowEvent? {
     switch input {
-    case .key(let key): .key(key)
-    case .mouse(let report): gestures.take(report, at: .now).flatMap { frame?.event(for: $0) }
+    case .key(.suspend):
+      suspend()
+      return nil
+    case .key(let key): return .key(key)
+    case .mouse(let report): return gestures.take(report, at: .now).flatMap { frame?.event(for: $0) }
     }
   }
 

@@ -94,7 +94,7 @@ slow: test-libraries ## run the slow check that was run longest ago, and record 
 	@scripts/slow $(ARGS)
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve serves it
-	@swift build $(strict)
+	@case '$(ARGS)' in *--serve*) test -f .build/documentation/site/search/index.json ;; *) false ;; esac || swift build $(strict)
 	@exec scripts/documentation $(ARGS)
 
 api: test-libraries ## write the public API of each module into Tests/API, where a commit shows its changes

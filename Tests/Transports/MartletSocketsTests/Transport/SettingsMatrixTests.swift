@@ -180,6 +180,8 @@ struct SettingsMatrixTests {
     let others: Set<String> = [
       // those that every test changes, and the one of codingsAreAskedForWhereBodiesAreDecoded
       "tls", "versions", "decompresses",
+      // which UpgradeTests changes
+      "webSocketLimitPerHost",
       // which ServiceClassTests changes
       "serviceClass",
       // those of dead connections, which NetworkDeathTests and SilentConnectionTests change

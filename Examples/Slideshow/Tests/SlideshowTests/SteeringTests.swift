@@ -1,5 +1,6 @@
 import MartletImages
 import SlideshowModel
+import SlideshowTerminal
 import Testing
 
 @Suite("Tabs, title, favourites, next, full screen", .timeLimit(.minutes(5)))

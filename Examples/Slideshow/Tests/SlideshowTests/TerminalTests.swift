@@ -32,7 +32,7 @@ struct TerminalTests {
             os.kill(job, signal.SIGCONT)
     if steps[0] == "as a job":
         steps = steps[1:]
-    seen = b""
+    seen, place = b"", 0  # Text before the place was waited for.
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("too late, after %r" % seen))
     signal.alarm(240)
     def read():
@@ -44,12 +44,13 @@ struct TerminalTests {
         if step.isdigit():
             os.kill(child, int(step))
         elif step.startswith("<"):
-            start = len(seen)
-            while step[1:].encode() not in seen[start:]:
+            text = step[1:].encode()
+            while text not in seen[place:]:
                 data = read()
                 if not data:
                     sys.exit("the program has ended")
                 seen += data
+            place = seen.index(text, place) + len(text)
         else:
             os.write(terminal, step.encode())
     while data := read():

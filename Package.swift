@@ -1,6 +1,12 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+extension Target {
+  /// A module outside of the client, which sees none of its `package` declarations.
+  static func outside(name: String, dependencies: [Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, packageAccess: false)
+  }
+}
 // A target imports only modules above it in ARCHITECTURE.md's table. `scripts/check` builds with the explicit import
 // check, so that a missing line here is an error.
 let package = Package(
@@ -108,9 +114,7 @@ let package = Package(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
     // module that it names has changed.
-    .target(
-      name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"],
-      packageAccess: false),
+    .outside(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(
       name: "MartletImages",
       dependencies: [
@@ -169,10 +173,9 @@ let package = Package(
     .target(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
-    .target(
+    .outside(
       name: "MartletTasksTesting",
-      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"],
-      packageAccess: false),
+      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
@@ -303,8 +306,7 @@ package.products += [
 package.targets += [
   // without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder
   .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
-  .target(
-    name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"], packageAccess: false),
+  .outside(name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"]),
   .testTarget(
     name: "MartletKerberosTests",
     dependencies: [
@@ -390,11 +392,9 @@ for (folder, modules) in groups {
 }
 
 for target in package.targets where target.type != .system {
-  target.swiftSettings = [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-  ]
+  target.swiftSettings = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
+    .enableUpcomingFeature($0)
+  }
   // Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
   if target.type != .test { target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault")) }
 }

@@ -73,7 +73,14 @@ package final class Terminal {
   private func suspend() {
     write(Self.tearDown)
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &original)
+    // Threads of Dispatch block signals, and one may serve the main queue: there, a blocked signal would wait for ever.
+    var stop = sigset_t()
+    var earlier = sigset_t()
+    sigemptyset(&stop)
+    sigaddset(&stop, SIGTSTP)
+    pthread_sigmask(SIG_UNBLOCK, &stop, &earlier)
     raise(SIGTSTP)
+    pthread_sigmask(SIG_SETMASK, &earlier, nil)
     takeAgain()
   }
 

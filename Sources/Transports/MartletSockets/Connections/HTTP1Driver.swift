@@ -79,6 +79,8 @@ extension HTTP1Driver {
       } else if !hasMore {
         break
       }
+      // Before the limit of the turn: the response may come in the next one, and has to find a whole request.
+      guard hasMoreBody else { break }
       // A source as fast as the network would keep the other connections waiting.
       guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
       sentCount = 0

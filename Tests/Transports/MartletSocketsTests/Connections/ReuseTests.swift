@@ -127,6 +127,26 @@ struct ReuseTests {
 
     #expect(try await second.value == "second")
   }
+
+  /// The last bytes of each body may end the connection's turn, and the server answers at once.
+  @Test func uploadsOfManySizesShareOneConnection() async throws {
+    let server = try LoopbackServer { .text("\($0.body.count)") }
+    for piece in stride(from: 1 << 16, through: 1 << 18, by: 1 << 12) {
+      let size = 5 * piece
+      var request = HTTPRequest(
+        .put, server.url,
+        body: .stream(length: Int64(size)) {
+          AsyncStream { pieces in
+            for _ in 0..<5 { pieces.yield(Data(count: piece)) }
+            pieces.finish()
+          }
+        })
+      request.options.retryPolicy = .never
+      let response = try await transport.send(request, in: Call())
+      #expect(String(decoding: try await response.body.collect(upTo: 100), as: UTF8.self) == "\(size)")
+    }
+    #expect(server.connectionCount == 1)
+  }
 }
 
 /// Runs a task, and reports its first suspension.

@@ -3,7 +3,7 @@ import PackageDescription
 
 extension Target {
   /// A module outside of the client, which sees none of its `package` declarations.
-  static func outside(name: String, dependencies: [Dependency]) -> Target {
+  static func outside(name: String, dependencies: [Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, packageAccess: false)
   }
 }
@@ -82,7 +82,7 @@ let package = Package(
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .target(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(
       name: "MartletWebSocket",
       dependencies: [
@@ -91,8 +91,8 @@ let package = Package(
     .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Publishers.
-    .target(name: "MartletCombine"),
-    .target(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
+    .outside(name: "MartletCombine"),
+    .outside(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
 
     // The core product.
     .target(

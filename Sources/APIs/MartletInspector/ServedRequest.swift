@@ -1,5 +1,5 @@
 import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 package import MartletServer
 import Synchronization
 

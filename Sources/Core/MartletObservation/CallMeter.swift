@@ -1,5 +1,5 @@
-package import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletEngine
+@_spi(Toolkit) package import MartletSemantics
 import Synchronization
 
 /// A metric of calls: its name in OpenTelemetry's form, its type and a description. The names with `http` are those of

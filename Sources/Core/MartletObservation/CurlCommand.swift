@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Builds a curl command for a POSIX shell.
 package struct CurlCommand {

@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 extension HAR.Entry {
   /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries from

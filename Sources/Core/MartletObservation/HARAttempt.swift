@@ -1,5 +1,5 @@
-package import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletEngine
+@_spi(Toolkit) package import MartletSemantics
 
 /// An attempt that is being recorded. It becomes an entry of an archive.
 package struct HARAttempt: Sendable {

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 public import MartletSemantics
 import Synchronization
 

@@ -1,5 +1,5 @@
 package import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The phases of an attempt with their lengths: the differences between the transport's measurements.
 package struct Phases: Sendable, Sequence {

@@ -74,7 +74,7 @@ public final class LoginInterceptor: Interceptor {
   ///   - isChallenge: whether a response requires a login.
   ///   - login: logs in.
   ///   - rejection: returns the error of a request that is challenged again after a login.
-  package init(
+  @_spi(Credentials) public init(
     isChallenge: @escaping Challenge, login: @escaping Login, rejection: @escaping @Sendable () -> any Error
   ) {
     self.isChallenge = isChallenge
@@ -118,7 +118,7 @@ public final class LoginInterceptor: Interceptor {
   /// Removes the result of the last login because the user signs out. The result of a running login is discarded, and
   /// its waiters get ``Martlet/HTTPError/signedOut``. Requests that began before the sign-out do not start a login:
   /// their callers get the challenge.
-  package func forget() {
+  @_spi(Credentials) public func forget() {
     signOut.set()
     logins.forget()
     failures.withLock { $0 = Failures() }

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 public import Foundation
-public import MartletCombine
+@_spi(Toolkit) public import MartletCombine
 
 extension NotificationCenter {
   /// Makes a publisher of the notifications with a name, of all objects or one. It never completes. A notification that

@@ -1,10 +1,10 @@
 #if !canImport(Darwin)
 import Dispatch
 public import Foundation
-public import MartletCombine
+@_spi(Toolkit) public import MartletCombine
 
 /// Work is added to the queue as an operation: at once, or when its time has come.
-extension OperationQueue: Scheduler {
+extension OperationQueue: @retroactive Scheduler {
   /// A point in the queue's time.
   public typealias SchedulerTimeType = SchedulerDate
 

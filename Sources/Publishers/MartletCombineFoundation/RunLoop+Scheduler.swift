@@ -1,12 +1,12 @@
 #if !canImport(Darwin)
 import Dispatch
 public import Foundation
-public import MartletCombine
+@_spi(Toolkit) public import MartletCombine
 
 /// The main run loop's work runs through `DispatchQueue.main`, which that run loop also serves. Therefore it also runs
 /// in programs without a main run loop, such as those with an `async` entry point. Other run loops perform it in their
 /// default mode.
-extension RunLoop: Scheduler {
+extension RunLoop: @retroactive Scheduler {
   /// A point in the run loop's time.
   public typealias SchedulerTimeType = SchedulerDate
 

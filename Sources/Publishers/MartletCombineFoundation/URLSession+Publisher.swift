@@ -3,7 +3,7 @@ public import Foundation
 #if canImport(FoundationNetworking)
 public import FoundationNetworking
 #endif
-public import MartletCombine
+@_spi(Toolkit) public import MartletCombine
 
 extension URLSession {
   /// Makes a publisher of the response of a URL, as data.

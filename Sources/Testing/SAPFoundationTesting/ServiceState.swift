@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// The state of a service, and its replies. It is a value behind a lock in the service.

@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import Synchronization
 
 /// The start of a transport's thread. If it fails, for example for lack of a descriptor, each request tries again.

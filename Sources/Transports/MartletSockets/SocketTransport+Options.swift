@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Toolkit) package import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 extension SocketTransport {
   /// Settings that only this transport has. They apply to all requests of a transport. Transports share no connections:

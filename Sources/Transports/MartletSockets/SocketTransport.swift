@@ -1,6 +1,6 @@
 #if os(Linux)
-@_spi(Transports) public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 
 /// A transport over the system's sockets, OpenSSL and nghttp2: HTTP/1.1 and HTTP/2 with multiplexing, TLS, proxies, and
 /// streaming in both directions with backpressure. It decodes content codings like

@@ -1,5 +1,5 @@
 import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 extension URLRequest {
   /// The fields, sorted by name, because Foundation's dictionary has no order.

@@ -4,7 +4,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-@testable import MartletSignIn
+@_spi(Credentials) @testable import MartletSignIn
 
 /// A ``DeviceCode`` is missing here: it is made to be shown.
 @Suite struct SecretValueTests {

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Dispatch
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Keeps all descriptors of the process, like a transport with idle connections, and gives up a few at a time. So each

@@ -1,5 +1,5 @@
 import CLittleCMS
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Converts colors from an embedded ICC profile to sRGB, by Little CMS with the perceptual intent.

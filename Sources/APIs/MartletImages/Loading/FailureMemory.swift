@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// The loads that failed recently. A list that is redrawn often thus does not repeat their requests.
 struct FailureMemory: Sendable {

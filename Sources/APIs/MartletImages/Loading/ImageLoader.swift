@@ -1,5 +1,5 @@
 public import MartletCombine
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 public import MartletSemantics
 import Martlet
 import Synchronization

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletSemantics
 
 /// Answers the 401 challenges of a session's tasks: it asks observers and the delegate for a credential, and lets the

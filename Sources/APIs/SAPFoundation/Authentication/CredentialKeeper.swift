@@ -1,5 +1,5 @@
-@_spi(Credentials) import MartletEngine
-import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// An observer that keeps credentials, which ``SAPURLSession/clearCredentials()`` removes.
 protocol CredentialHolder: AnyObject {

@@ -1,6 +1,6 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
-import MartletSignIn
+@_spi(Credentials) import MartletSignIn
 
 /// The parameters of ``SAMLObserver`` and ``OTPObserver``.
 protocol LoginParameters {

@@ -1,6 +1,6 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) import MartletSemantics
-import MartletSignIn
+@_spi(Credentials) import MartletSignIn
 
 /// Shows a login page, and returns the URL to which it redirects. It replaces SAP's web views.
 ///
@@ -167,7 +167,7 @@ public final class OAuth2Authenticator: OAuth2Authentication, Sendable {
     guard let chosen = parameters.codeChallengeMethod else { return (request, nil) }
     let method: ProofKey.Method = chosen == .plain ? .plain : .s256
     let key = ProofKey(verifier: .unguessable)
-    guard let challenge = key?.challenge(method, hash: MessageDigest.hash) else {
+    guard let challenge = key?.challenge(method) else {
       throw OAuth2Error.invalidArgument(detail: "this platform offers no SHA-256 for the code challenge")
     }
     request.challenge = (challenge, method)

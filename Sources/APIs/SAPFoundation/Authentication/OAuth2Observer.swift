@@ -1,6 +1,6 @@
-package import MartletEngine
+@_spi(Credentials) package import MartletEngine
 @_spi(Credentials) import MartletSemantics
-import MartletSignIn
+@_spi(Credentials) import MartletSignIn
 import Synchronization
 
 /// Adds an access token to every request to one backend, and renews it when it has expired or is refused.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// Shows a page that logs the user in and sets cookies. It replaces SAP's `WKWebViewPresenting`.
 ///

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 
 /// What a session or an observer keeps of a user: an app's store, passwords, certificates.
 ///

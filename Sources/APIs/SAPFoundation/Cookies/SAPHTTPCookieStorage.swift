@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 /// The options of a ``SAPHTTPCookieStorage``.
 public struct SAPHTTPCookieStorageOptions: OptionSet, Sendable {

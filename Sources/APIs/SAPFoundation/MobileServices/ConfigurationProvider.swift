@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// Provides the configuration of an app: the URL of its server, its identifier, its destinations.
 public protocol ConfigurationProviding {

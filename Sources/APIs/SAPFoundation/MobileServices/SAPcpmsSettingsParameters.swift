@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The URL of an app's Mobile Services, and the identifiers of the app and the device there.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// Lets observers and delegate take part in the requests that an observer makes through the engine, for a CSRF token,

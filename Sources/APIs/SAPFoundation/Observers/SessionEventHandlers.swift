@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// An observer or the delegate, with the facts about it that the session needs at every request.
 ///

@@ -1,6 +1,6 @@
 package import MartletEngine
 import MartletSemantics
-import MartletSignIn
+@_spi(Credentials) import MartletSignIn
 import Synchronization
 
 /// Adds a CSRF token to requests with unsafe methods, fetches it if there is none, and renews it if the server refuses

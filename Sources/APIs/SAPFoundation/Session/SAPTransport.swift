@@ -1,5 +1,5 @@
 import Martlet
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletURLSession
 
 /// The transport of a session. It waits for connectivity, and refuses requests of tasks that began before a sign-out.

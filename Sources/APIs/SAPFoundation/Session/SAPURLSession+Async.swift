@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 // Each method runs a task of the session, with observers and delegate as for any other task, and throws the error that
 // the task fails with. Cancelling the Swift task cancels the session's task, with `URLError.cancelled`. A status is not

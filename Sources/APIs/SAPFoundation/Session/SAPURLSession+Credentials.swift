@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletSemantics
 
 extension SAPURLSession {

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Credentials) public import MartletEngine
 
 // The path of a data task: `dataTask(with:completionHandler:)` makes a `SAPURLSessionTask`, whose `resume()` starts a
 // `TaskRun`. That makes one call of the engine, in which an `ObserverInterceptor` calls the observers and the delegate.

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) package import MartletSemantics
 import MartletURLSession
 

@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 public import MartletWebSocket
 
 /// A task that opens a WebSocket and carries its messages in both directions, with the interface of Foundation's

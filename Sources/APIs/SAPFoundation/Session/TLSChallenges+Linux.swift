@@ -1,7 +1,7 @@
 #if os(Linux)
 public import Martlet
 public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
 /// certificate, and may refuse a server. All its connections share a thread and the limits, but a connection is made

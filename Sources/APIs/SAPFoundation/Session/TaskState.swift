@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 
 /// The changing state of a task.
 struct TaskState {

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// An encrypted file that has the values of one or more ``SecureKeyValueStore``s.
 ///

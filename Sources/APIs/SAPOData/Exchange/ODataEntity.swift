@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// An entity that a service has sent: the caller's value, and what the service says about it.
 public struct ODataEntity<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The address of something in a service: an entity set, an entity by its key, a navigation or stream property.
 ///

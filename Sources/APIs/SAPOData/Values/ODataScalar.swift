@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The version of the protocol. Literals, dates, wrappers and methods differ.
 public enum ODataVersion: Sendable, Hashable, CaseIterable {

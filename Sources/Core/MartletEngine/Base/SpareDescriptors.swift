@@ -15,7 +15,7 @@ import Darwin
 /// Code that makes a descriptor and gets `EMFILE` or `ENFILE` lets all transports of the process give up idle
 /// connections, and tries once more. So nothing fails while another part of the process only keeps descriptors for
 /// later.
-package enum SpareDescriptors {
+@_spi(Toolkit) public enum SpareDescriptors {
   /// Gives up idle connections, if there are any, on any thread. It releases the argument when they are closed.
   package typealias GiveUp = @Sendable (_ done: Done) -> Void
 
@@ -58,7 +58,7 @@ package enum SpareDescriptors {
   /// Makes a descriptor by a system call, which returns a negative number if it fails. If none is left, it blocks for
   /// at most 100 milliseconds, until the transports have given up idle connections, and tries once more. Not for the
   /// thread of a transport, which would wait for itself: see ``release(_:)``.
-  package static func making(_ call: () -> Int32) -> Int32 {
+  @_spi(Toolkit) public static func making(_ call: () -> Int32) -> Int32 {
     retrying(call) { $0 < 0 }
   }
 

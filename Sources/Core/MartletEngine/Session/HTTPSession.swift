@@ -14,7 +14,8 @@
 public struct HTTPSession: Sendable {
   fileprivate let core: Core
 
-  package var configuration: SessionConfiguration { core.configuration }
+  /// The session's configuration. The interceptors and listeners of its default options are in its lists of them.
+  public var configuration: SessionConfiguration { core.configuration }
 
   /// The state that the copies of a session share.
   fileprivate final class Core: CallRunner {
@@ -151,7 +152,7 @@ extension HTTPSession {
   /// Returns the request as this session sends it: with a resolved URL, and with the session's values for options that
   /// it does not set.
   @inline(never)  // Its variables would take space in the frames of the verbs.
-  package func withOptions(_ request: HTTPRequest) -> HTTPRequest {
+  @_spi(Toolkit) public func withOptions(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
     request.sharedOptions = sharedOptions(of: request)
     return request

@@ -38,7 +38,7 @@ extension IPAddress {
   /// An IPv6 address may contain an IPv4 address to which its packets are translated or tunnelled. Then the IPv4
   /// address decides: mapped and compatible (RFC 4291 §2.5.5), translated (RFC 2765 §2.1), NAT64 (RFC 6052, RFC 8215),
   /// 6to4 (RFC 3056) and Teredo (RFC 4380).
-  package var kind: AddressPolicy.Kind? {
+  @_spi(Toolkit) public var kind: AddressPolicy.Kind? {
     let contained = contained
     guard contained.isEmpty else { return contained.lazy.compactMap(\.kind).first }
     return Self.kinds.first { $0.prefix.contains(self) }?.kind

@@ -85,8 +85,8 @@ extension UserInformation: CustomStringConvertible, CustomReflectable {
 }
 
 /// The reason why a credential cannot be used. The description contains nothing of the credential.
-package struct CredentialError: Error, Sendable, Hashable, CustomStringConvertible {
-  package let description: String
+@_spi(Credentials) public struct CredentialError: Error, Sendable, Hashable, CustomStringConvertible {
+  public let description: String
 
   package init(_ description: String) { self.description = description }
 }

@@ -63,12 +63,12 @@ package struct DigestChallenge: Sendable, Hashable {
 ///
 /// SHA-512-256 is SHA-512/256 of FIPS 180-4. (The RFC's example uses a truncated SHA-512, which is another function:
 /// erratum 4897.)
-package enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable {
+@_spi(Toolkit) public enum DigestAlgorithm: Int, Sendable, Hashable, CaseIterable, Comparable {
   case md5
   case sha256
   case sha512_256
 
-  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   /// Parses `MD5`, `SHA-256-sess` and so on, in upper or lower case; nil if the name is unknown.
   static func parse(_ name: String) -> (algorithm: DigestAlgorithm, isSession: Bool)? {

@@ -64,7 +64,7 @@ package enum PasswordChallenge: Sendable, Hashable {
 }
 
 /// The Basic scheme (RFC 7617): user name and password without encryption, only as secret as the connection.
-package enum BasicScheme {
+@_spi(Credentials) public enum BasicScheme {
   /// Returns the value of `Authorization`.
   ///
   /// The text is encoded as UTF-8, whether or not the challenge has `charset="UTF-8"`: no other charset can be
@@ -72,7 +72,7 @@ package enum BasicScheme {
   ///
   /// - Throws: ``CredentialError`` if the user name contains a colon, which would end it, or if either contains a
   ///   control character (§2).
-  package static func authorization(for credential: Credential) throws(CredentialError) -> String {
+  @_spi(Credentials) public static func authorization(for credential: Credential) throws(CredentialError) -> String {
     guard !credential.user.utf8.contains(UInt8(ascii: ":")) else {
       throw CredentialError(
         "the user name contains a colon, which Basic cannot transmit (RFC 7617 §2): use another name")

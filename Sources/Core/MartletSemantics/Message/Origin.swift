@@ -51,7 +51,7 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
 
   /// Host and port in the form of the `Host` field (RFC 9110 §7.2). The zone of an address is omitted, because it is
   /// only meaningful locally (RFC 6874 §4). So is the port if it is the default of the scheme.
-  package var authority: String {
+  @_spi(Toolkit) public var authority: String {
     withPort(Self.isIPv6(host) ? "[\(host.prefix { $0 != "%" })]" : host)
   }
 

@@ -25,7 +25,7 @@ public struct Backoff: Sendable, Hashable {
   /// - Parameters:
   ///   - retry: the number of the retry, 1 for the first.
   ///   - fraction: the random part, from 0 (no delay) to 1 (the maximum); other values are clamped.
-  package func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
+  @_spi(Toolkit) public func delay(beforeRetry retry: Int, fraction: Double) -> Duration {
     let delayLimit = delayLimit.bounded
     var window = min(base, delayLimit)
     guard window > .zero else { return .zero }
@@ -47,7 +47,7 @@ extension Duration {
 }
 
 /// The delay that a server requests with `Retry-After` (RFC 9110 §10.2.3).
-package enum RetryAfter {
+@_spi(Toolkit) public enum RetryAfter {
   /// Returns the requested delay; nil if there is none, or none that can be parsed.
   ///
   /// A date is compared with the `Date` of the response, if there is one, so that different clocks do not matter. A
@@ -56,7 +56,7 @@ package enum RetryAfter {
   /// - Parameters:
   ///   - fields: the fields of the response.
   ///   - now: the current time, for a response without `Date`.
-  package static func delay(in fields: HTTPFields, now: Date) -> Duration? {
+  @_spi(Toolkit) public static func delay(in fields: HTTPFields, now: Date) -> Duration? {
     let present = present(in: fields, now: now)
     return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()
   }

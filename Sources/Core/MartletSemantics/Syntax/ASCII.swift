@@ -1,6 +1,6 @@
 /// Case conversion and white space of ASCII only, independent of the locale, as HTTP requires.
-package enum ASCII {
-  package static func lowercased(_ text: some StringProtocol) -> String {
+@_spi(Toolkit) public enum ASCII {
+  @_spi(Toolkit) public static func lowercased(_ text: some StringProtocol) -> String {
     let bytes = text.utf8
     let count = bytes.count
     return String(unsafeUninitializedCapacity: count) { buffer in
@@ -13,23 +13,23 @@ package enum ASCII {
     }
   }
 
-  package static func lowercased(_ byte: UInt8) -> UInt8 {
+  @_spi(Toolkit) public static func lowercased(_ byte: UInt8) -> UInt8 {
     (65...90).contains(byte) ? byte | 0x20 : byte
   }
 
-  package static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+  @_spi(Toolkit) public static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
   /// Does the same for strings: a generic function of another module is not specialized, and takes ten times as long.
-  package static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
+  @_spi(Toolkit) public static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
-  package static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+  @_spi(Toolkit) public static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-  package static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
+  @_spi(Toolkit) public static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
   /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
   package static func hexadecimalValue(_ byte: UInt8) -> UInt8? {

@@ -2,7 +2,7 @@
 ///
 /// All code that compares or connects to hosts uses this form: origins, cookies, redirects, proxies and their bypass
 /// lists, overrides of names, and the address policy.
-package enum HostName {
+@_spi(Toolkit) public enum HostName {
   /// The reason why a text is not a host, as the continuation of "the host 'x'".
   package enum Fault: String, Error {
     case brackets = "has brackets, which are for IPv6 addresses"
@@ -126,7 +126,7 @@ extension HostName {
   }
 
   /// Whether a host is a name of this machine (RFC 6761 §6.3).
-  package static func isLocal(_ host: String) -> Bool {
+  @_spi(Toolkit) public static func isLocal(_ host: String) -> Bool {
     let name = host.hasSuffix(".") ? host.dropLast() : host[...]
     return name == "localhost" || name.hasSuffix(".localhost")
   }

@@ -88,13 +88,13 @@ public struct PercentEncoding: Sendable, Hashable {
     return (byte < 64 ? low >> UInt64(byte) : high >> UInt64(byte - 64)) & 1 == 1
   }
 
-  package static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+  @_spi(Toolkit) public static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "%"))
     for digit in [byte >> 4, byte & 15] { bytes.append(digit < 10 ? digit + 48 : digit + 55) }
   }
 
   /// Returns the byte that two hexadecimal digits at the beginning encode; nil if there are none.
-  package static func hexadecimalPair(in text: some Sequence<UInt8>) -> UInt8? {
+  @_spi(Toolkit) public static func hexadecimalPair(in text: some Sequence<UInt8>) -> UInt8? {
     var digits = text.makeIterator()
     guard let high = digits.next().flatMap(ASCII.hexadecimalValue),
       let low = digits.next().flatMap(ASCII.hexadecimalValue)
@@ -123,5 +123,5 @@ extension PercentEncoding {
 
 extension Data {
   /// The bytes as hexadecimal digits in lower case.
-  package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+  @_spi(Toolkit) public var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -29,7 +29,7 @@ package enum Quantity {
 
 extension Duration {
   /// The duration in milliseconds, with fractions.
-  package var inMilliseconds: Double {
+  @_spi(Toolkit) public var inMilliseconds: Double {
     Double(components.seconds) * 1000 + Double(components.attoseconds) / 1_000_000_000_000_000
   }
 }

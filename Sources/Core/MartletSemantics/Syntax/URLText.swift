@@ -4,14 +4,14 @@ extension URL {
   ///
   /// Characters that no URL may contain are percent-encoded, as in browsers; escapes stay unchanged. Text with a
   /// backslash before its path is not a URL: browsers treat it as a slash.
-  package init?(text: some StringProtocol) {
+  @_spi(Toolkit) public init?(text: some StringProtocol) {
     let text = String(text)
     guard !Self.hasBackslashBeforePath(text), Self.hasPlainLiteral(text) else { return nil }
     self.init(string: URL.encodingInvalidCharacters(of: text))
   }
 
   /// Resolves a reference from a server's text (RFC 3986 §5.2), parsed like ``init(text:)``; nil if it is not a URL.
-  package init?(reference: String, relativeTo base: URL) {
+  @_spi(Toolkit) public init?(reference: String, relativeTo base: URL) {
     guard !Self.hasBackslashBeforePath(reference), Self.hasPlainLiteral(reference),
       let url = URL(string: URL.encodingInvalidCharacters(of: reference), relativeTo: base.absoluteURL)
     else { return nil }

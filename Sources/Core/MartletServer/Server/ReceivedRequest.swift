@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// A request as the server received it.
 public struct ReceivedRequest: Sendable, Hashable {

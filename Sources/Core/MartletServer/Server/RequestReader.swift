@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Reads a request's body by its framing (RFC 9112 §6–7).
 final class BodyReader {

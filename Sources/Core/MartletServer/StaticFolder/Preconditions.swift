@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The validators of a resource's current state (RFC 9110 §8.8).
 struct Validators {

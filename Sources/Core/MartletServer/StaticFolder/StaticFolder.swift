@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Serves the files of a folder, as a server's responder or as part of one.
 ///

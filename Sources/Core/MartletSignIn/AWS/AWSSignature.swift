@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// Computes the signature of a request in version 4 of AWS's scheme, `AWS4-HMAC-SHA256`, from the parts of the request.
 struct AWSSignature {

@@ -1,5 +1,5 @@
-public import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// Signs requests to AWS, and to services with the same scheme, such as stores with the API of S3: version 4,
 /// `AWS4-HMAC-SHA256`.

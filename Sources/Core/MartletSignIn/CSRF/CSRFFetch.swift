@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 /// Fetches the token of a URL, again if necessary, until it belongs to the cookies in the session's jar.

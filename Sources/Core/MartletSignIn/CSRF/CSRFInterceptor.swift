@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
@@ -122,7 +122,7 @@ public final class CSRFInterceptor: Interceptor {
 
   /// Removes all tokens, except those in the store, when the user signs out. The result of a running fetch is
   /// discarded, and the requests that wait for it fail.
-  package func forget() {
+  @_spi(Credentials) public func forget() {
     unnamed.forget()
     for tokens in partitions.withLock({ $0.values }) { tokens.forget() }
   }

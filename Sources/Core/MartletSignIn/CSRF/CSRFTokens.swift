@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// The tokens of one interceptor and partition. It reads them from the store, fetches each once for all requests that
@@ -232,8 +232,7 @@ final class CSRFTokens: Sendable {
   private func shared(_ url: URL, by call: Call, _ lookup: @escaping Lookup) async throws -> Found? {
     let lastSignOut = signOut.last  // Read before the check, so that work from after a sign-out is not joined.
     try signOut.check(call.id)
-    let outer = call.parent.works.first { $0.owner != nil }
-    let key = Key(url: url, signOut: lastSignOut, outer: outer.map { ObjectIdentifier($0) })
+    let key = Key(url: url, signOut: lastSignOut, outer: call.parent.sharedWork)
     call.emit(.note("waits for the CSRF token"))
     let found = try await works.value(for: key, by: call, lookup)
     try signOut.check(call.id)

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) public import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
@@ -310,7 +310,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
   public var description: String { code + (detail.map { " (\($0))" } ?? "") }
 
   /// - Parameter secrets: the sent secrets, which must not be in the error.
-  package init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
+  @_spi(Credentials) public init(_ refusal: TokenRefusal, hiding secrets: [String] = []) {
     func shown(_ text: String) -> String {
       secrets.reduce(text) { $0.replacing($1, with: "***") }.printable(upTo: 300)
     }
@@ -322,7 +322,7 @@ public struct OAuthError: Error, Sendable, Hashable, CustomStringConvertible {
 
 extension HTTPError {
   /// What the failure of a token request says about the user's login.
-  package var renewalFailure: RenewalFailure {
+  @_spi(Credentials) public var renewalFailure: RenewalFailure {
     if isTransient { return .temporary }
     guard let response else { return .unusable }
     return RenewalFailure(response.status, code: (underlying as? OAuthError)?.code)

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 
 /// The way in which an ``OAuthClient`` obtains a token: for itself, or for a user who logs in.
@@ -181,7 +181,7 @@ extension OAuthLogin {
       var request = AuthorizationCodeRequest(
         endpoint: endpoint, clientID: client.id, redirect: redirect.url, scopes: options.scopes,
         state: .unguessable)
-      guard let key, let challenge = key.challenge(.s256, hash: MessageDigest.hash) else {
+      guard let key, let challenge = key.challenge(.s256) else {
         throw HTTPError(.authenticationFailed, "SHA-256 is not available for the proof key", phase: .preparing)
       }
       request.challenge = (challenge, .s256)
@@ -205,7 +205,7 @@ extension OAuthLogin {
 extension String {
   /// 256 bits of the system's cryptographic random number generator, in 43 characters of base64url: enough for a state
   /// (RFC 6749 §10.10) and a proof key (RFC 7636 §4.1).
-  package static var unguessable: String {
+  @_spi(Credentials) public static var unguessable: String {
     Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64URL
   }
 }

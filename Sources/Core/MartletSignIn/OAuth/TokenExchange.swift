@@ -1,11 +1,11 @@
-package import MartletEngine
-@_spi(Credentials) @_spi(Toolkit) package import MartletSemantics
+public import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 
 /// A request that sends secrets to an endpoint of an authorization server (RFC 6749 §3.2, RFC 8628 §3.1): the options
 /// with which every session sends it, and the meaning of its response.
-package struct TokenExchange: Sendable {
+@_spi(Credentials) public struct TokenExchange: Sendable {
   /// The meaning of a response.
-  package enum Answer: Sendable {
+  @_spi(Credentials) public enum Answer: Sendable {
     /// The body of a successful response.
     case body(Data)
     /// What it says about the user's login, and the server's error, whose texts contain none of the sent secrets; nil
@@ -14,13 +14,13 @@ package struct TokenExchange: Sendable {
   }
 
   /// The request, with options that protect the secrets and limit the response to 1 MiB.
-  package let request: HTTPRequest
+  @_spi(Credentials) public let request: HTTPRequest
   private let secrets: [String]
 
   /// Makes an exchange from a request that has its form and the client's authentication.
   ///
   /// - Throws: an error of kind `.invalidRequest` if secrets must not be sent to its URL.
-  package init(_ request: HTTPRequest) throws(HTTPError) {
+  @_spi(Credentials) public init(_ request: HTTPRequest) throws(HTTPError) {
     try Self.check(request.url)
     var request = request
     Self.restrict(&request.options)
@@ -29,7 +29,7 @@ package struct TokenExchange: Sendable {
   }
 
   /// Checks that secrets may be sent to an endpoint (RFC 6749 §3.1, §3.2).
-  package static func check(_ endpoint: URL) throws(HTTPError) {
+  static func check(_ endpoint: URL) throws(HTTPError) {
     if let origin = Origin(endpoint), origin.isSecure || origin.isLoopback { return }
     throw HTTPError(
       .invalidRequest,
@@ -46,7 +46,7 @@ package struct TokenExchange: Sendable {
   }
 
   /// Returns the meaning of a response.
-  package func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
+  @_spi(Credentials) public func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
     let refusal = TokenRefusal(status, body)
     guard refusal != nil || !status.isSuccessful else { return .body(body) }
     return .failed(

@@ -1,4 +1,4 @@
-@_spi(Transports) package import MartletEngine
+@_spi(Toolkit) @_spi(Transports) package import MartletEngine
 import MartletSemantics
 import Synchronization
 

@@ -1,4 +1,4 @@
-package import MartletEngine
+@_spi(Toolkit) package import MartletEngine
 package import MartletSemantics
 import Synchronization
 

@@ -1,12 +1,12 @@
 #if canImport(Darwin)
-package import Combine
+public import Combine
 #endif
 
 /// A publisher of what other code calls back with: a task, an observer, a timer. The work begins once for every
 /// subscriber, and is stopped when the subscription is cancelled.
-package struct CallbackPublisher<Output, Failure: Error>: Publisher {
+@_spi(Toolkit) public struct CallbackPublisher<Output, Failure: Error>: Publisher {
   /// When the work begins.
-  package enum Start {
+  public enum Start {
     case withTheSubscription
     case withTheFirstRequest
   }
@@ -14,22 +14,22 @@ package struct CallbackPublisher<Output, Failure: Error>: Publisher {
   /// Delivers to the subscriber, from any thread.
   // SAFETY: the subscription guards its properties with its lock. The subscriber receives values on the thread of the
   // callback, as in Combine: who uses a publisher decides which objects may cross threads.
-  package struct Receiver: @unchecked Sendable {
+  public struct Receiver: @unchecked Sendable {
     fileprivate let subscription: any CallbackTarget<Output, Failure>
 
     /// Delivers a value, or drops it if it was not requested.
-    package func send(_ value: Output) { subscription.send(value) }
+    public func send(_ value: Output) { subscription.send(value) }
 
     /// Delivers a value, or keeps it until the next one if it has yet to be requested.
-    package func sendLatest(_ value: Output) { subscription.sendLatest(value) }
+    public func sendLatest(_ value: Output) { subscription.sendLatest(value) }
 
     /// Waits until a value is requested. Returns false if the subscription has ended.
-    package func waitForRequest() async -> Bool {
+    public func waitForRequest() async -> Bool {
       await withCheckedContinuation { continuation in subscription.whenRequested { continuation.resume(returning: $0) }
       }
     }
 
-    package func finish(_ completion: Subscribers.Completion<Failure>) { subscription.end(completion) }
+    public func finish(_ completion: Subscribers.Completion<Failure>) { subscription.end(completion) }
   }
 
   private let name: String
@@ -37,13 +37,13 @@ package struct CallbackPublisher<Output, Failure: Error>: Publisher {
   private let begin: (Receiver) -> () -> Void
 
   /// - Parameter begin: begins the work, and returns what stops it.
-  package init(_ name: String, starting start: Start, _ begin: @escaping (Receiver) -> () -> Void) {
+  public init(_ name: String, starting start: Start, _ begin: @escaping (Receiver) -> () -> Void) {
     self.name = name
     self.start = start
     self.begin = begin
   }
 
-  package func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
+  public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
     let subscription = CallbackSubscription(to: subscriber, name: name, begin: begin)
     if start == .withTheSubscription { subscription.beginOnce() }
     subscription.start()

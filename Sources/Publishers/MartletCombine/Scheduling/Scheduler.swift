@@ -68,7 +68,7 @@ extension Scheduler {
 
   /// Runs the work repeatedly by scheduling it again after each run. If a run takes longer than the interval, the next
   /// one follows immediately, and missed runs are skipped.
-  package func repeating(
+  @_spi(Toolkit) public func repeating(
     after date: SchedulerTimeType, interval: SchedulerTimeType.Stride, tolerance: SchedulerTimeType.Stride,
     options: SchedulerOptions?, _ action: @escaping () -> Void
   ) -> AnyCancellable {

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Creates, checks and migrates the file of a store, and sets aside a file that cannot be used.

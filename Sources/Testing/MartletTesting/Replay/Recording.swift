@@ -1,6 +1,6 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 import MartletObservation
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A transport that records the responses of a real server to a file, and replays them offline in later test runs.

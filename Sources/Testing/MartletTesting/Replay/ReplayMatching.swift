@@ -1,5 +1,5 @@
 import MartletObservation
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Which parts of requests a ``ReplayTransport`` compares to find the recorded response.
 ///

@@ -1,6 +1,6 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 public import MartletObservation
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A transport that answers from an HTTP Archive, written by a ``Recording`` or exported by a browser, without the

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// The state of a gateway, and its replies: those of a service, with the faults of the request.

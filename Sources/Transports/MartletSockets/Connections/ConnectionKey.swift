@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The properties that a connection must share with a request that uses it. Everything else is the same for all
 /// connections of a transport.

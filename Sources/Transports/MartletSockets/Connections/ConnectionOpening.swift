@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The opening of a connection: looks up the name, opens a socket, asks the proxy for a tunnel, secures the socket with
 /// TLS, and waits for the caller's check of the server. It ends with a ``Connection``, which takes over the socket, or

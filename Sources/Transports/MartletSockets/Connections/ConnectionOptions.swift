@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The options of a transport, checked.
 struct ConnectionOptions: Sendable {

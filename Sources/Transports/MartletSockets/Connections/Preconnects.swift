@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The callers that wait for connections opened ahead of requests.

@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Opens a connection to a host: looks up its name, then tries its addresses as ``HappyEyeballs`` says. It belongs to
 /// the loop's thread.

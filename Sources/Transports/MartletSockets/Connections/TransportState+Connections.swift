@@ -1,5 +1,5 @@
 #if os(Linux)
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 
 // What connections report to the transport. They report directly to the pool what concerns only the pool.

@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The handshake with a proxy that connects to an origin: CONNECT or SOCKS5.
 enum Tunnel {

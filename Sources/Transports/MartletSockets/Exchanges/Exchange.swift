@@ -1,7 +1,7 @@
 #if os(Linux)
 import Glibc
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// One request in progress: what the call's tasks and the loop's thread share.

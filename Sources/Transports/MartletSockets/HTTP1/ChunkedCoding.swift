@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Reads the lines before the chunks of a chunked body (RFC 9112 §7.1).
 ///

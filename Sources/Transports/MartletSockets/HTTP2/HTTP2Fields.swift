@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A field section in the form of HTTP/2: lower-case names and values, as raw bytes in one piece of memory.
 ///

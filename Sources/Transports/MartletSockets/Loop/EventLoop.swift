@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 
 /// A time that never goes back, even if the clock does: some virtual machines set it back when they are moved.
 struct SteadyTime {

@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The events of a socket that a loop watches.
 struct SocketInterest: OptionSet {

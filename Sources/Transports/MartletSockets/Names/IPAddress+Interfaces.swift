@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 extension IPAddress {
   /// Parses a literal whose zone may be the name of an interface (`fe80::1%eth0`).

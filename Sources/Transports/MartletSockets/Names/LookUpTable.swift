@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Why a name has no addresses.
 struct LookUpFailure: Error, Sendable {

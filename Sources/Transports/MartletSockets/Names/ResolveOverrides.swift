@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Addresses of hosts that take precedence over name servers, for example for a server that is not in DNS yet:
 /// `ResolveOverrides(["api.example.com": ["192.0.2.7"], "api.example.com:8443": ["127.0.0.1", "::1"]])`

@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Finds the addresses of hosts.

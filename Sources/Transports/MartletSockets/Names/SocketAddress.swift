@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 package import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 
 /// The destination of a socket: an address and a port, or the path of a Unix socket.
 package struct SocketAddress: Sendable, Hashable {

@@ -1,8 +1,8 @@
 #if os(Linux)
 import CSockets
 import Glibc
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// Looks up names with the system's resolver: the hosts file, DNS, and its other configured sources.
 enum SystemLookUp {

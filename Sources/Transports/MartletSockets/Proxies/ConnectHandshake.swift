@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The handshake with an HTTP proxy that opens a tunnel to an origin (RFC 9110 §9.3.6). It uses no socket: bytes go in
 /// and come out.

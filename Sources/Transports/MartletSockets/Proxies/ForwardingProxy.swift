@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 
 /// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112
 /// §3.2.2).

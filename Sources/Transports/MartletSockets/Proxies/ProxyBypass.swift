@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The hosts that are connected to without a proxy, in the syntax of `no_proxy`: entries separated by commas or spaces.
 ///

@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A proxy: its address, the user's credentials, and the source of the setting. Descriptions show no credentials.
 struct ProxyServer: Sendable, Hashable {

@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The next step for the owner of a handshake with a proxy.
 enum ProxyStep: Equatable {

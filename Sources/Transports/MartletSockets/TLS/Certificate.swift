@@ -1,6 +1,6 @@
 #if os(Linux)
 import COpenSSL
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// A certificate parsed by OpenSSL, read for messages and pins. It is valid only while its owner is.

@@ -1,6 +1,6 @@
 #if os(Linux)
 import COpenSSL
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// A client certificate, its private key, and the certificates between it and its authority, parsed.

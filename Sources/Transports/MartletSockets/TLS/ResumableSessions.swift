@@ -1,7 +1,7 @@
 #if os(Linux)
 import COpenSSL
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// A session that a server can resume: a ticket, or the identifier of a session of TLS 1.2.

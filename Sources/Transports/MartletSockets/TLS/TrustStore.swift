@@ -2,7 +2,7 @@
 import COpenSSL
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import Synchronization
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 import Testing
 
 @Suite("Password challenges: Digest (RFC 7616 §3.3) and Basic")

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// `Repr-Digest` and `Content-Digest` (RFC 9530): dictionaries of byte sequences (RFC 9651 §3.2).

@@ -1,11 +1,12 @@
 import Foundation
-import MartletEngine
-import MartletSemantics
-import MartletSignIn
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization
 import Testing
+
+@testable import MartletSignIn
 
 @Suite(.timeLimit(.minutes(5)))
 struct OAuthLoginTests {

@@ -1,4 +1,4 @@
-@testable import MartletCombine
+@_spi(Toolkit) @testable import MartletCombine
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Dispatch
-import MartletCombine
+@_spi(Toolkit) import MartletCombine
 import Synchronization
 import Testing
 

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Writes log lines to files, and uploads them to Mobile Services. ``SAPcpmsLogUploader`` has the one of the app.

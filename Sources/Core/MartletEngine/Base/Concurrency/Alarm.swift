@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// All alarms on a `ContinuousClock` share one task, which sleeps until the first of them is due. An alarm on another
 /// clock, such as a test's, has its own task.
-package struct Alarm: Sendable {
+@_spi(Toolkit) public struct Alarm: Sendable {
   private let entry: AlarmEntry
 
   /// Sets an alarm. Its owner keeps it to cancel it when it is no longer needed; otherwise it is kept until it is due.

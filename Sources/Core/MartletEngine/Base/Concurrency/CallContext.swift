@@ -64,6 +64,9 @@ public struct CallContext: Sendable {
     try await Self.$innermost.withValue(self.work, operation: work)
   }
 
+  /// The identity of the nearest work that several calls share, and that has an owner; nil if there is none.
+  @_spi(Toolkit) public var sharedWork: ObjectIdentifier? { works.first { $0.owner != nil }.map { ObjectIdentifier($0) } }
+
   /// The works, from the innermost outwards.
   package var works: some Sequence<any Work> {
     sequence(state: work) { next in

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A result that arrives once and that one task waits for. It turns a callback, or the first of several, into an
 /// `await`.
-package final class OneShot<Value: Sendable>: Sendable {
+@_spi(Toolkit) public final class OneShot<Value: Sendable>: Sendable {
   private enum State {
     case idle
     case waiting(CheckedContinuation<Value, any Error>)
@@ -12,7 +12,7 @@ package final class OneShot<Value: Sendable>: Sendable {
 
   private let state = Mutex(State.idle)
 
-  package init() {}
+  @_spi(Toolkit) public init() {}
 
   /// Whether the result has arrived.
   package var isAnswered: Bool {
@@ -26,7 +26,7 @@ package final class OneShot<Value: Sendable>: Sendable {
 
   /// Sets the result and resumes the waiting task. Returns whether this is the first result; later ones are ignored.
   @discardableResult
-  package func answer(_ result: Result<Value, any Error>) -> Bool {
+  @_spi(Toolkit) public func answer(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
       switch state {
       case .idle:
@@ -44,7 +44,7 @@ package final class OneShot<Value: Sendable>: Sendable {
   }
 
   /// Waits for the result. Cancelling the task throws a `CancellationError` at once.
-  package func wait() async throws -> Value {
+  @_spi(Toolkit) public func wait() async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let ready = state.withLock { state -> Result<Value, any Error>? in

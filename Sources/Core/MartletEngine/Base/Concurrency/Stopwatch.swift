@@ -1,7 +1,7 @@
 @_spi(Toolkit) import MartletSemantics
 
 /// Measures time since its creation, on a clock of any type.
-package struct Stopwatch: Sendable {
+@_spi(Toolkit) public struct Stopwatch: Sendable {
   /// The usual clock has its own case, because each call may start a stopwatch.
   private enum Start: Sendable {
     case continuous(ContinuousClock.Instant)
@@ -11,14 +11,14 @@ package struct Stopwatch: Sendable {
   private let start: Start
 
   /// Starts a stopwatch.
-  package init(_ clock: any Clock<Duration>) {
+  @_spi(Toolkit) public init(_ clock: any Clock<Duration>) {
     start = type(of: clock) == ContinuousClock.self ? .continuous(.now) : .other(Self.read(clock))
   }
 
   private static func read(_ clock: some Clock<Duration>) -> any ClockReading { Reading(clock: clock, time: clock.now) }
 
   /// The time since the start.
-  package var elapsed: Duration {
+  @_spi(Toolkit) public var elapsed: Duration {
     switch start {
     case .continuous(let instant): instant.duration(to: .now)
     case .other(let reading): reading.elapsed

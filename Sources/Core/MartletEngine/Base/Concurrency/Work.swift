@@ -101,7 +101,7 @@ private enum WaitGraph {
 }
 
 /// The maximum time that a caller waits for work that may be waiting for the caller.
-package struct WaitLimit: Sendable {
+@_spi(Toolkit) public struct WaitLimit: Sendable {
   package let duration: Duration
   package let clock: any Clock<Duration>
 
@@ -112,9 +112,9 @@ package struct WaitLimit: Sendable {
 }
 
 /// The identity of an object as a number. Unlike an `ObjectIdentifier`, it is not reused after the object has ended.
-package struct UniqueID: Hashable, Sendable {
+@_spi(Toolkit) public struct UniqueID: Hashable, Sendable {
   private static let last = Atomic<UInt64>(0)
   private let number = Self.last.add(1, ordering: .relaxed).newValue
 
-  package init() {}
+  @_spi(Toolkit) public init() {}
 }

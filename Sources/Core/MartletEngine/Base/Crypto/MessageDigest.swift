@@ -1,11 +1,11 @@
 #if os(Linux)
 import CCrypto
-package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Computes hashes with the system's libcrypto.
-package enum MessageDigest {
+@_spi(Toolkit) public enum MessageDigest {
   /// Returns the hash of the data; nil if libcrypto does not offer the algorithm, such as MD5 in FIPS mode.
-  package static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
+  @_spi(Toolkit) public static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
     switch algorithm {
     case .md5: hash(EVP_md5, data)
     case .sha256: hash(EVP_sha256, data)
@@ -15,7 +15,7 @@ package enum MessageDigest {
 
   /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength; nil if libcrypto does not
   /// offer it.
-  package static func sha1(_ data: Data) -> Data? { hash(EVP_sha1, data) }
+  public static func sha1(_ data: Data) -> Data? { hash(EVP_sha1, data) }
 
   private static func hash(_ type: () -> OpaquePointer?, _ data: Data) -> Data? {
     CryptoLibrary.start()
@@ -27,23 +27,23 @@ package enum MessageDigest {
 }
 
 /// A hash of bytes that arrive in pieces.
-package final class IncrementalDigest {
+@_spi(Toolkit) public final class IncrementalDigest {
   private let context: OpaquePointer
 
   /// Returns nil if libcrypto does not offer the algorithm.
-  package init?(_ algorithm: RepresentationDigest.Algorithm) {
+  @_spi(Toolkit) public init?(_ algorithm: RepresentationDigest.Algorithm) {
     CryptoLibrary.start()
     guard let context = EVP_MD_CTX_new() else { return nil }
     self.context = context  // The deinitializer frees it, even if this returns nil.
     guard EVP_DigestInit_ex(context, algorithm == .sha256 ? EVP_sha256() : EVP_sha512(), nil) == 1 else { return nil }
   }
 
-  package func update(_ bytes: UnsafeRawBufferPointer) {
+  @_spi(Toolkit) public func update(_ bytes: UnsafeRawBufferPointer) {
     EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }
 
   /// The hash of all bytes.
-  package func value() -> Data {
+  @_spi(Toolkit) public func value() -> Data {
     var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
     EVP_DigestFinal_ex(context, &bytes, &count)
@@ -54,12 +54,12 @@ package final class IncrementalDigest {
 }
 #else
 import CryptoKit
-package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Computes hashes with CryptoKit.
-package enum MessageDigest {
+@_spi(Toolkit) public enum MessageDigest {
   /// Returns the hash of the data; nil for SHA-512/256, which CryptoKit does not offer.
-  package static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
+  public static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
     switch algorithm {
     case .md5: Data(Insecure.MD5.hash(data: data))
     case .sha256: Data(SHA256.hash(data: data))
@@ -68,18 +68,18 @@ package enum MessageDigest {
   }
 
   /// Returns the SHA-1 of the data, for RFC 6455, where nothing depends on its strength.
-  package static func sha1(_ data: Data) -> Data? { Data(Insecure.SHA1.hash(data: data)) }
+  public static func sha1(_ data: Data) -> Data? { Data(Insecure.SHA1.hash(data: data)) }
 }
 
 /// A hash of bytes that arrive in pieces.
-package final class IncrementalDigest {
+@_spi(Toolkit) public final class IncrementalDigest {
   private var hash: any HashFunction
 
-  package init?(_ algorithm: RepresentationDigest.Algorithm) { hash = algorithm == .sha256 ? SHA256() : SHA512() }
+  public init?(_ algorithm: RepresentationDigest.Algorithm) { hash = algorithm == .sha256 ? SHA256() : SHA512() }
 
-  package func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
+  public func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bufferPointer: bytes) }
 
   /// The hash of all bytes.
-  package func value() -> Data { hash.finalize().withUnsafeBytes { Data($0) } }
+  public func value() -> Data { hash.finalize().withUnsafeBytes { Data($0) } }
 }
 #endif

@@ -4,7 +4,7 @@
 /// Every operation takes constant time, with three exceptions. Removing several values takes time for each of them,
 /// passing over values in use for each of those. `keys`, `values` and `removeAll(where:)` look at all values. Using a
 /// value looks its key up once: the order of use is a list of places in an array.
-package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+@_spi(Toolkit) public struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The maximum total cost.
   package let costLimit: Int
   /// The maximum number of values.
@@ -41,7 +41,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ///   - countLimit: the maximum number of values; none by default.
   ///   - isInUse: whether a value must stay, whatever the limits. It is called when another value is stored, and must
   ///     not use the storage. By default no value must.
-  package init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil) {
+  @_spi(Toolkit) public init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil) {
     self.costLimit = max(0, costLimit)
     self.countLimit = max(0, countLimit)
     self.isInUse = isInUse
@@ -50,13 +50,13 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The number of values.
   package var count: Int { places.count }
 
-  package var isEmpty: Bool { places.isEmpty }
+  @_spi(Toolkit) public var isEmpty: Bool { places.isEmpty }
 
   /// The keys, in no particular order.
-  package var keys: [Key] { contents.compactMap { $0?.key } }
+  @_spi(Toolkit) public var keys: [Key] { contents.compactMap { $0?.key } }
 
   /// The values, in no particular order.
-  package var values: [Value] { contents.compactMap { $0?.value } }
+  @_spi(Toolkit) public var values: [Value] { contents.compactMap { $0?.value } }
 
   /// Whether there is a value for a key. It does not count as use.
   package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
@@ -65,7 +65,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   package func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
 
   /// Returns the value of a key and marks it as the most recently used.
-  package mutating func use(_ key: Key) -> Value? {
+  @_spi(Toolkit) public mutating func use(_ key: Key) -> Value? {
     guard let place = places[key] else { return nil }
     if newest != place {
       unlink(place)
@@ -78,7 +78,7 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   ///
   /// - Returns: the values that were removed or not stored because of the limits, without the key's earlier value.
   @discardableResult
-  package mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
+  @_spi(Toolkit) public mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
     remove(key)
     guard cost <= costLimit, countLimit > 0 else { return [value] }
     let removed = trim(toCost: costLimit - cost, count: countLimit - 1)
@@ -111,14 +111,14 @@ package struct LRUStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Removes the value of a key and returns it.
   @discardableResult
-  package mutating func remove(_ key: Key) -> Value? {
+  @_spi(Toolkit) public mutating func remove(_ key: Key) -> Value? {
     guard let place = places.removeValue(forKey: key) else { return nil }
     return clear(place)?.value
   }
 
   /// Removes the values for which `condition` is true and returns them.
   @discardableResult
-  package mutating func removeAll(where condition: ((key: Key, value: Value)) -> Bool) -> [Value] {
+  @_spi(Toolkit) public mutating func removeAll(where condition: ((key: Key, value: Value)) -> Bool) -> [Value] {
     let keys = contents.compactMap { content in
       content.flatMap { condition(($0.key, $0.value)) ? $0.key : nil }
     }

@@ -1,4 +1,4 @@
-@_spi(Credentials) public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 
 /// An access token of an authorization server (RFC 6749 §1.4, §5.1).
 ///
@@ -31,7 +31,7 @@ public struct AccessToken: Sendable, Hashable {
   /// its lifetime, are left.
   ///
   /// - Parameter received: when the token was received.
-  package func isFresh(at now: Date, received: Date) -> Bool {
+  @_spi(Credentials) public func isFresh(at now: Date, received: Date) -> Bool {
     guard let expires else { return true }
     return expires.timeIntervalSince(now) > min(30, expires.timeIntervalSince(received) / 4)
   }
@@ -95,7 +95,7 @@ extension AccessToken {
   /// Makes the token of a token endpoint's response.
   ///
   /// - Parameter date: when the response was received.
-  package init(_ answer: TokenAnswer, at date: Date) {
+  @_spi(Credentials) public init(_ answer: TokenAnswer, at date: Date) {
     self.init(
       answer.accessToken, type: answer.tokenType, expires: answer.seconds.map { date.addingTimeInterval($0) },
       refreshToken: answer.refreshToken)

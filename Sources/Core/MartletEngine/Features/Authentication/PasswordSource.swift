@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Credentials) public import MartletSemantics
 import Synchronization
 
 /// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616), whichever is the strongest scheme that

@@ -102,7 +102,7 @@ public final class TokenSource: ImmediateCredentialSource {
   }
 
   /// - Parameter signOut: set when the user signs out.
-  package convenience init(
+  @_spi(Credentials) public convenience init(
     _ token: AccessToken?, for scope: CredentialScope, signOut: SignOutMark, now: @escaping @Sendable () -> Date,
     refresh: @escaping Refresh
   ) {

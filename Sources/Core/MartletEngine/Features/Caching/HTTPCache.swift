@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A private HTTP cache (RFC 9111, RFC 5861, RFC 8246): stores responses and answers later requests with them as long

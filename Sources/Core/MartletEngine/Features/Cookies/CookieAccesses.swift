@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 
 /// The cookies that a jar has sent but not yet recorded in its store: the times, and the last line.
 ///

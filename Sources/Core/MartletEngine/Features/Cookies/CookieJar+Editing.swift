@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 // Changes that a program makes to cookies without a request.

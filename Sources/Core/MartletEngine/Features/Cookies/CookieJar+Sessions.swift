@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Credentials) public import MartletSemantics
 import Synchronization
 
 // A CSRF token is valid only with the session cookie of the same response. Many servers create a session for every
@@ -44,7 +44,7 @@ extension CookieJar {
   /// the token: whether every cookie in the jar has the value that the request carried or the response set.
   ///
   /// The result is true if the store fails, because nothing is known then.
-  package func holdsSession(of response: HTTPResponse, in context: Cookie.Context) async -> Bool {
+  @_spi(Credentials) public func holdsSession(of response: HTTPResponse, in context: Cookie.Context) async -> Bool {
     guard let head = response.networkHead, let line = response.cookieLine, let request = CookieRequest(response.url)
     else { return true }
     let moment = now()

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Credentials) public import MartletSemantics
 import Synchronization
 
 /// Stores cookies and adds them to requests (RFC 6265bis).

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Adds fields to every request to certain origins: an API key, an `Accept`, a tenant.
 ///

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Announces long and single-use bodies with `Expect: 100-continue`, if ``RequestOptions/continueTimeout`` is set, and
 /// sends the request again without it if the server refuses it with 417 (RFC 9110 §10.1.1).

@@ -122,7 +122,7 @@ public final class Call: Work {
   }
 
   /// Runs an action at the end of the call, at once if it has ended. It should be quick.
-  package func atEnd(_ action: @escaping @Sendable () -> Void) {
+  @_spi(Toolkit) public func atEnd(_ action: @escaping @Sendable () -> Void) {
     root.endActions.add(action)
   }
 
@@ -204,21 +204,21 @@ extension Call {
     }
   }
 
-  package var parent: CallContext { parentContext.live }
+  @_spi(Toolkit) public var parent: CallContext { parentContext.live }
 
   package var isOver: Bool { root.endActions.haveRun }
 
   package var owner: UniqueID? { nil }
 
   /// The last number of a call or of a sign-out: a call with a greater one began later.
-  package static var lastPosition: UInt64 { lastID.load(ordering: .sequentiallyConsistent) }
+  @_spi(Credentials) public static var lastPosition: UInt64 { lastID.load(ordering: .sequentiallyConsistent) }
 
   /// Takes the next number, for a sign-out: calls with a smaller one began before it.
   static func takeNextPosition() -> UInt64 { lastID.add(1, ordering: .sequentiallyConsistent).newValue }
 
   /// The maximum time that the call waits for work that may be waiting for the call itself without a visible sign: a
   /// multiple of the response timeout.
-  package func waitLimit(factor: Int = 1) -> WaitLimit? {
+  @_spi(Toolkit) public func waitLimit(factor: Int = 1) -> WaitLimit? {
     guard let responseTimeout, let clock = runner?.clock else { return nil }
     return WaitLimit(responseTimeout.bounded * factor, on: clock)
   }

@@ -39,7 +39,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
   /// Returns the result like ``value(for:_:)``, for a call. If the work itself may have begun the call, the wait is
   /// limited: it also returns nil after that time.
-  package func value(
+  @_spi(Toolkit) public func value(
     for key: Key, by call: Call, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value? {
     try Task.checkCancellation()
@@ -51,7 +51,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   public var isCurrent: Bool { isDoing(.current) }
 
   /// Whether work of this object is part of the context.
-  package func isDoing(_ context: CallContext) -> Bool {
+  @_spi(Toolkit) public func isDoing(_ context: CallContext) -> Bool {
     context.contains(id)
   }
 
@@ -81,7 +81,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
 }
 
 /// Work in progress, and the callers that wait for its result. The code that does the work finishes it, once.
-package final class RunningWork<Value: Sendable>: Work {
+@_spi(Toolkit) public final class RunningWork<Value: Sendable>: Work {
   private let parentContext: ParentContext
   package let owner: UniqueID?
   /// The call that does the work; nil for work in a separate task.
@@ -109,7 +109,7 @@ package final class RunningWork<Value: Sendable>: Work {
   }
 
   /// Makes work that a call does in its own task.
-  package init(by call: Call) {
+  @_spi(Toolkit) public init(by call: Call) {
     parentContext = ParentContext(call.parent)
     owner = nil
     self.call = call
@@ -123,7 +123,7 @@ package final class RunningWork<Value: Sendable>: Work {
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
   /// Ends the work and all waits for it, and resumes the callers. Only the first result counts.
-  package func finish(_ result: Result<Value, any Error>) {
+  @_spi(Toolkit) public func finish(_ result: Result<Value, any Error>) {
     let waiters = state.withLock { state in
       guard state.result == nil else { return [:] as [ObjectIdentifier: Waiter] }
       state.result = result
@@ -145,7 +145,7 @@ package final class RunningWork<Value: Sendable>: Work {
   /// - Returns: the result; nil if the caller would wait for itself, or the time is up: the caller then continues
   ///   without it.
   /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
-  package func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
+  @_spi(Toolkit) public func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
     let wait = Wait(of: context, for: call ?? self as any Work)
     let waiter = OneShot<Value?>()
     // The wait begins under the lock, so that `finish` ends every wait that has begun.

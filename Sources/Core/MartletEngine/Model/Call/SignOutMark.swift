@@ -6,25 +6,25 @@ import Synchronization
 /// Code that stores data of one user has a mark: the cookie jar, the CSRF tokens, an observer's passwords. On a
 /// sign-out it first sets the mark and then removes everything. It checks the mark and stores within one lock or
 /// transaction, so that a response after the sign-out is discarded, however late it arrives.
-package final class SignOutMark: Sendable {
+@_spi(Credentials) public final class SignOutMark: Sendable {
   private let position = Atomic<UInt64>(0)
 
-  package init() {}
+  @_spi(Credentials) public init() {}
 
   /// The position of the last sign-out; 0 if there was none.
-  package var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
+  @_spi(Credentials) public var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
 
   /// Records a sign-out.
-  package func set() {
+  @_spi(Credentials) public func set() {
     position.store(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
   }
 
   /// Whether there was a sign-out after that position: the ``Call/id`` of a call, or ``Call/lastPosition`` when work
   /// outside a call began.
-  package func isAfter(_ begun: UInt64) -> Bool { begun < last }
+  @_spi(Credentials) public func isAfter(_ begun: UInt64) -> Bool { begun < last }
 
   /// - Throws: ``HTTPError/signedOut`` if there was a sign-out after that position.
-  package func check(_ begun: UInt64) throws(HTTPError) {
+  @_spi(Credentials) public func check(_ begun: UInt64) throws(HTTPError) {
     guard !isAfter(begun) else { throw HTTPError.signedOut }
   }
 }
@@ -46,7 +46,7 @@ package struct SharedSignOuts: Sendable, Hashable {
 
 /// When work for a user began, in the order of calls and sign-outs. Whatever stores something of the user needs it, and
 /// refuses it after a sign-out.
-package struct Beginning: Sendable {
+@_spi(Credentials) public struct Beginning: Sendable {
   /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
   package let position: UInt64
   /// The sign-outs that all processes knew then; nil if they are not known.
@@ -62,15 +62,15 @@ package struct Beginning: Sendable {
 
 extension SignOutMark {
   /// Whether there was a sign-out since the work began.
-  package func isAfter(_ beginning: Beginning) -> Bool { isAfter(beginning.position) }
+  @_spi(Credentials) public func isAfter(_ beginning: Beginning) -> Bool { isAfter(beginning.position) }
 
   /// - Throws: ``HTTPError/signedOut`` if there was a sign-out since the work began.
-  package func check(_ beginning: Beginning) throws(HTTPError) { try check(beginning.position) }
+  @_spi(Credentials) public func check(_ beginning: Beginning) throws(HTTPError) { try check(beginning.position) }
 }
 
 extension HTTPError {
   /// The error of a request that began before the sign-out.
-  package static var signedOut: HTTPError {
+  @_spi(Credentials) public static var signedOut: HTTPError {
     HTTPError(.authenticationFailed, "the user signed out after this request began", phase: .preparing)
   }
 }

@@ -320,7 +320,7 @@ extension HTTPError {
   }
 
   /// Returns the error with the context of its call, whose response is known.
-  package func addingContext(of response: HTTPResponse) -> HTTPError {
+  @_spi(Toolkit) public func addingContext(of response: HTTPResponse) -> HTTPError {
     addingContext(request: response.request, response: response.head, history: response.history)
   }
 }

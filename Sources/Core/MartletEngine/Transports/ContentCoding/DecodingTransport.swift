@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A transport that requests compressed bodies and decodes their content codings (RFC 9110 §8.4). The transport that it
 /// wraps returns bodies as they were sent.

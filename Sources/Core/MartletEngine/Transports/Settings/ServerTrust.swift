@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The certificates that a server sent over TLS, and the result of the system's verification.
 ///

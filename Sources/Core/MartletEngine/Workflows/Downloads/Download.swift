@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension HTTPSession {
   /// Sends the request and writes a successful response's body to a file, which appears only when it is complete. Runs

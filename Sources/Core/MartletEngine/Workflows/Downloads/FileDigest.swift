@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The digest that a downloaded file must have (RFC 9530).
 ///

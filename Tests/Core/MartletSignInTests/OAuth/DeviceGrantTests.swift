@@ -1,6 +1,8 @@
-import FoundationEssentials
+import Foundation
 @_spi(Credentials) import MartletSemantics
 import Testing
+
+@_spi(Credentials) @testable import MartletSignIn
 
 /// RFC 8628.
 @Suite struct DeviceGrantTests {

@@ -1,14 +1,16 @@
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
+
 /// The response of a device authorization endpoint (RFC 8628 §3.2).
-package struct DeviceAuthorizationAnswer: Sendable, Decodable {
-  package let deviceCode: String
-  package let userCode: String
-  package let page: URL
+struct DeviceAuthorizationAnswer: Sendable, Decodable {
+  let deviceCode: String
+  let userCode: String
+  let page: URL
   /// The page with the user code in it; nil if there is none.
-  package let completePage: URL?
+  let completePage: URL?
   /// The lifetime of the codes in seconds; half an hour if it is unknown (see ``TokenLifetime``).
-  package let seconds: Double
+  let seconds: Double
   /// The seconds between two token requests; 5 if the member is missing or no number. Azure writes it as a text.
-  package let interval: Double
+  let interval: Double
 
   private enum Key: String, CodingKey {
     case deviceCode = "device_code"
@@ -33,7 +35,7 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
     }
   }
 
-  package init(from decoder: any Decoder) throws {
+  init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     deviceCode = try members.decode(String.self, forKey: .deviceCode)
     userCode = try members.decode(String.self, forKey: .userCode)
@@ -47,16 +49,16 @@ package struct DeviceAuthorizationAnswer: Sendable, Decodable {
 }
 
 /// Decides when to request the token of a device again (RFC 8628 §3.5).
-package struct DevicePolling: Sendable, Hashable {
+struct DevicePolling: Sendable, Hashable {
   /// The time before the next token request.
-  package private(set) var interval: Duration
+  private(set) var interval: Duration
 
   /// - Parameter seconds: the interval of the device authorization response. At least one second is kept.
-  package init(seconds: Double) { interval = .seconds(min(max(seconds, 1), 3600)) }
+  init(seconds: Double) { interval = .seconds(min(max(seconds, 1), 3600)) }
 
   /// Returns whether to request the token again after the server has refused it. `slow_down` adds five seconds to this
   /// and all later intervals.
-  package mutating func continues(after refusal: TokenRefusal) -> Bool {
+  mutating func continues(after refusal: TokenRefusal) -> Bool {
     switch refusal.code {
     case "authorization_pending": return true
     case "slow_down":
@@ -69,7 +71,7 @@ package struct DevicePolling: Sendable, Hashable {
   /// Doubles the interval after a request without a timely response, or whose server was too busy to decide.
   ///
   /// - Parameter pause: the shortest interval that the server has asked for (`Retry-After`); nil for none.
-  package mutating func backOff(atLeast pause: Duration? = nil) {
+  mutating func backOff(atLeast pause: Duration? = nil) {
     interval = min(max(interval * 2, pause ?? .zero), .seconds(3600))
   }
 }

@@ -88,7 +88,7 @@ let package = Package(
       dependencies: [
         "MartletEngine", "MartletSemantics", .target(name: "CZlib", condition: .when(platforms: [.linux])),
       ]),
-    .target(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
+    .outside(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
     // Publishers.
     .outside(name: "MartletCombine"),

@@ -1,6 +1,6 @@
 import CallDoubles
 import MartletEngine
-import MartletSQLite
+@_spi(Stores) import MartletSQLite
 import MartletSemantics
 
 #if canImport(Glibc)

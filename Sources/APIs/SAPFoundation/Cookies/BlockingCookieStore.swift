@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 
 /// A store of cookies with synchronous methods for ``SAPHTTPCookieStorage``. Failures are logged.

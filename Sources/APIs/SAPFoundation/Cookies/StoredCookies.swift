@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 
 /// Cookies in memory, with a copy in a ``CodableStoring``. This is the store of the engine's cookie jar. It has

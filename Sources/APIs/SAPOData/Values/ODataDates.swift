@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A calendar day without a time: `Edm.Date` of V4, and in V2 an `Edm.DateTime` at midnight.
 public struct ODataDay: Sendable, Hashable, Comparable {

@@ -1,5 +1,5 @@
 import Dispatch
-package import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 #if canImport(Glibc)
@@ -72,7 +72,7 @@ import Darwin
   }
 
   /// The same for work whose error tells that no descriptor was left.
-  package static func repeating<Result>(
+  @_spi(Toolkit) public static func repeating<Result>(
     _ work: () throws -> Result, if lacksDescriptor: (any Error) -> Bool
   ) rethrows -> Result {
     do { return try work() } catch {
@@ -87,7 +87,7 @@ import Darwin
   }
 
   /// Reads a whole file.
-  package static func contents(of file: URL) throws -> Data {
+  @_spi(Toolkit) public static func contents(of file: URL) throws -> Data {
     try retrying({ Result { try Data(contentsOf: file) } }, if: { (try? $0.get()) == nil }).get()
   }
 

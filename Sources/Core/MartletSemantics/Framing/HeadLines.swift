@@ -182,7 +182,7 @@ extension HTTPFields {
 
   /// Makes fields from raw lines that contain valid names; nil if a value is folded, or contains characters other
   /// than visible ASCII and spaces.
-  package init?(plainLines lines: ArraySlice<UInt8>) {
+  @_spi(Toolkit) public init?(plainLines lines: ArraySlice<UInt8>) {
     guard let received = Self.received(lines) else { return nil }
     self.init(received)
   }

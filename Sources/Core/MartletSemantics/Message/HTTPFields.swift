@@ -153,7 +153,7 @@ public struct HTTPFields: Sendable {
   ///
   /// `Set-Cookie` keeps its control characters: a cookie with any of them must be ignored (RFC 6265bis §5.6), and that
   /// could not be detected once they are spaces.
-  package mutating func appendReceived(_ name: FieldName, _ value: String) {
+  @_spi(Toolkit) public mutating func appendReceived(_ name: FieldName, _ value: String) {
     let clean =
       Self.isValidValue(value) || name == .setCookie
       ? value : String(decoding: value.utf8.map { ASCII.isControl($0) ? 32 : $0 }, as: UTF8.self)

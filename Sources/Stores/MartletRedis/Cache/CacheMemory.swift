@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// A process's memory of the server: the places of entries, small bodies that came with their heads, and, if enabled,

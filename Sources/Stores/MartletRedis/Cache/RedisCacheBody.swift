@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 

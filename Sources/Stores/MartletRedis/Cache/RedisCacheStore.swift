@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) public import MartletEngine
 public import MartletSemantics
 import Synchronization
 

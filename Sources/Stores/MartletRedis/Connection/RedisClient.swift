@@ -1,5 +1,5 @@
 import CSockets
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 import Synchronization
 

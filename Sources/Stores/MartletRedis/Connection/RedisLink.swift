@@ -1,6 +1,6 @@
 import CSockets
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// A connection to the server, with the reader of answers: a non-blocking socket that no other program inherits.

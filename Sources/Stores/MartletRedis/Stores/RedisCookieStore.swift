@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) public import MartletEngine
 public import MartletSemantics
 import Synchronization
 
@@ -73,7 +73,7 @@ public final class RedisCookieStore: CookieStore {
     try await update(site, in: 0) { cookies, _ in change(&cookies) }
   }
 
-  package func update<Result: Sendable>(
+  @_spi(Stores) public func update<Result: Sendable>(
     _ site: String, in group: Int, _ change: @escaping @Sendable (inout [Cookie], SharedSignOuts) -> Result
   ) async throws -> Result {
     try await changes.run(site) { [self] in
@@ -207,15 +207,15 @@ public final class RedisCookieStore: CookieStore {
     """)
 }
 
-extension RedisCookieStore: SharedCookieStore {
-  package func signOuts(of group: Int) async throws -> SharedSignOuts {
+@_spi(Stores) extension RedisCookieStore: SharedCookieStore {
+  public func signOuts(of group: Int) async throws -> SharedSignOuts {
     let marks = try await redis.send(RedisCommand("HMGET", names.signOuts, "all", String(group))).elements.map { mark in
       mark.bytes.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0
     }
     return SharedSignOuts(ofAll: marks.first ?? 0, ofGroup: marks.last ?? 0)
   }
 
-  package func noteSignOut(of group: Int) async throws {
+  public func noteSignOut(of group: Int) async throws {
     await changes.waitForAll()
     let mark = String(Int64.random(in: .min ... .max))
     _ = try await redis.send(RedisCommand("HSET", names.signOuts, String(group), mark))

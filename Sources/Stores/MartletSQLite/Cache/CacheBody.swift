@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 import Synchronization
 

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 
 /// The cache file, accessed through one connection, within one transaction or read.

@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Stores) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// The stored head of an entry: a checksum of the whole entry without its body, a space, and the text of the head. The
 /// checksum is not a column, because new columns would be stored after the body.
@@ -79,7 +79,6 @@ enum HeadText {
   static func read(_ text: UnsafeBufferPointer<UInt8>) -> ResponseHead? {
     var rest = text[...]
     guard var head = startLine(takeLine(&rest)) else { return nil }
-    head.fields.reserveCapacity(16)
     while !rest.isEmpty {
       let line = takeLine(&rest)
       guard let colon = line.firstIndex(of: 58), let name = try? FieldName(string(line[..<colon])) else { return nil }

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) public import MartletEngine
 public import MartletSemantics
 
 /// A ``Martlet/CacheStore`` in a SQLite file.
@@ -36,7 +36,7 @@ public import MartletSemantics
 /// Errors are ``Martlet/HTTPError`` of kind `.file`, with the file and the remedy. An entry that is too large, or for
 /// which other bodies leave no room while they are written, is a ``Martlet/CacheEntry/Refusal``. Reads run off the
 /// caller's actor.
-public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
+public struct SQLiteCacheStore: CacheStore {
   let file: CacheFile
 
   /// Opens the store, and creates its file and folder if they do not exist. This blocks for a few milliseconds.
@@ -81,24 +81,6 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     }
   }
 
-  package func immediateEntries(for key: CacheKey) -> [CacheEntry]? {
-    file.readIfUsable { table in
-      try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit, heads: file.headsRead) { id, body in
-        file.bodiesRead.keep(body, of: id)
-      }
-    }
-  }
-
-  package func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
-    guard let body = file.bodiesRead.take(id) ?? file.readIfUsable({ try $0.body(of: id) }) ?? nil,
-      case .whole(let bytes) = body.bytes
-    else {
-      return nil
-    }
-    file.note(body.entry)
-    return Self.part(range, of: bytes)
-  }
-
   private static func part(_ range: Range<Int64>, of bytes: Data) -> Data {
     let range = range.clamped(to: 0..<Int64(bytes.count))
     return range.count == bytes.count ? bytes : bytes.dropFirst(Int(range.lowerBound)).prefix(range.count)
@@ -116,11 +98,29 @@ public struct SQLiteCacheStore: CacheStore, ImmediateCacheStore {
     try await file.remove(selection)
   }
 
-  package func blockingRemove(_ selection: CacheSelection) throws {
-    try file.blockingRemove(selection)
-  }
-
   @concurrent public func usage() async throws -> HTTPCache.Usage {
     try await file.read { try $0.usage() }
   }
+}
+
+@_spi(Stores) extension SQLiteCacheStore: ImmediateCacheStore {
+  public func immediateEntries(for key: CacheKey) -> [CacheEntry]? {
+    file.readIfUsable { table in
+      try table.entries(for: key, bodyLimit: BodiesRead.lengthLimit, heads: file.headsRead) { id, body in
+        file.bodiesRead.keep(body, of: id)
+      }
+    }
+  }
+
+  public func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+    guard let body = file.bodiesRead.take(id) ?? file.readIfUsable({ try $0.body(of: id) }) ?? nil,
+      case .whole(let bytes) = body.bytes
+    else {
+      return nil
+    }
+    file.note(body.entry)
+    return Self.part(range, of: bytes)
+  }
+
+  public func blockingRemove(_ selection: CacheSelection) throws { try file.blockingRemove(selection) }
 }

@@ -1,5 +1,5 @@
 import Dispatch
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 import Synchronization
 

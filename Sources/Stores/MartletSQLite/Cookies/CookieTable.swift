@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 
 /// The table of cookies, one row each, ordered by site.

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) public import MartletEngine
 public import MartletSemantics
 
 /// A ``Martlet/CookieStore`` in a SQLite file.
@@ -65,18 +65,18 @@ public struct SQLiteCookieStore: CookieStore {
   public func removeAll() async throws { try await file.write { try $0.removeAll() } }
 }
 
-extension SQLiteCookieStore: ImmediateCookieStore {
-  package var revision: CookieRevision { (try? file.current())?.revision ?? .unknown }
+@_spi(Stores) extension SQLiteCookieStore: ImmediateCookieStore {
+  public var revision: CookieRevision { (try? file.current())?.revision ?? .unknown }
 
-  package func immediateCookies(in site: String) -> [Cookie] { file.copied(site) }
+  public func immediateCookies(in site: String) -> [Cookie] { file.copied(site) }
 }
 
-extension SQLiteCookieStore: SharedCookieStore {
-  @concurrent package func signOuts(of group: Int) async throws -> SharedSignOuts { try file.signOuts(of: group) }
+@_spi(Stores) extension SQLiteCookieStore: SharedCookieStore {
+  @concurrent public func signOuts(of group: Int) async throws -> SharedSignOuts { try file.signOuts(of: group) }
 
-  package func noteSignOut(of group: Int) async throws { try await file.write { try $0.noteSignOut(of: group) } }
+  public func noteSignOut(of group: Int) async throws { try await file.write { try $0.noteSignOut(of: group) } }
 
-  package func update<Result: Sendable>(
+  public func update<Result: Sendable>(
     _ site: String, in group: Int, _ change: @escaping @Sendable (inout [Cookie], SharedSignOuts) -> Result
   ) async throws -> Result {
     try await file.write { try $0.update(site, in: group, change) }
@@ -85,20 +85,20 @@ extension SQLiteCookieStore: SharedCookieStore {
 
 // MARK: - For callers that cannot suspend
 
-extension SQLiteCookieStore {
+@_spi(Stores) extension SQLiteCookieStore {
   /// Returns all cookies by site.
-  package func blockingCookies() throws(HTTPError) -> CookieSnapshot { try file.current() }
+  public func blockingCookies() throws(HTTPError) -> CookieSnapshot { try file.current() }
 
   /// Changes the cookies of a site, with the sign-outs at that moment. It waits at most five seconds for other writes.
-  package func blockingUpdate<Result>(
+  public func blockingUpdate<Result>(
     _ site: String, _ change: (inout [Cookie], SharedSignOuts) -> Result
   ) throws -> Result {
     try file.blockingWrite { try $0.update(site, in: 0, change) }
   }
 
   /// Returns the sign-outs so far.
-  package func blockingSignOuts() throws(HTTPError) -> SharedSignOuts { try file.signOuts(of: 0) }
+  public func blockingSignOuts() throws(HTTPError) -> SharedSignOuts { try file.signOuts(of: 0) }
 
   /// Removes all cookies.
-  package func blockingRemoveAll() throws { try file.blockingWrite { try $0.removeAll() } }
+  public func blockingRemoveAll() throws { try file.blockingWrite { try $0.removeAll() } }
 }

@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Stores) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 extension Checksum {
   /// The checksum as sixteen hexadecimal digits.

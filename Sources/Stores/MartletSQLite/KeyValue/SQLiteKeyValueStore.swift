@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) public import MartletEngine
 public import MartletSemantics
 
 /// A ``Martlet/KeyValueStore`` in a SQLite file, for credentials, tokens and settings.
@@ -45,7 +45,7 @@ public struct SQLiteKeyValueStore: KeyValueStore {
 
   /// Opens a store with keys whose values are useless without each other, and without which all others are. A file with
   /// values that lacks one of these, or has a damaged one, is damaged.
-  package init(
+  @_spi(Stores) public init(
     at file: URL, requiring keys: [String], onSetAside: @escaping @Sendable (SetAsideFile) -> Void
   ) throws(HTTPError) {
     var schema = Self.schema
@@ -173,10 +173,10 @@ public struct SQLiteKeyValueStore: KeyValueStore {
 
 /// Synchronous versions, for APIs that cannot suspend. Reads take microseconds; writes wait for others, at most five
 /// seconds.
-extension SQLiteKeyValueStore {
-  package func blockingValue(for key: String) throws(HTTPError) -> Data? { try database.blockingRead(Self.lookUp(key)) }
+@_spi(Stores) extension SQLiteKeyValueStore {
+  public func blockingValue(for key: String) throws(HTTPError) -> Data? { try database.blockingRead(Self.lookUp(key)) }
 
-  package func blockingSet(_ value: Data, for key: String) throws(HTTPError) {
+  public func blockingSet(_ value: Data, for key: String) throws(HTTPError) {
     try database.blockingWrite(Self.put(value, key))
   }
 
@@ -185,7 +185,7 @@ extension SQLiteKeyValueStore {
   /// - Parameters:
   ///   - keys: the keys whose values the change needs. A damaged value counts as missing.
   ///   - change: changes these values, or adds others. It may be called twice, so it must not have other effects.
-  package func blockingUpdate<R>(
+  public func blockingUpdate<R>(
     _ keys: [String], _ change: (inout [String: Data]) -> R
   ) throws(HTTPError) -> R {
     try database.blockingWrite { connection in
@@ -199,9 +199,9 @@ extension SQLiteKeyValueStore {
     }
   }
 
-  package func blockingRemoveValue(for key: String) throws(HTTPError) {
+  public func blockingRemoveValue(for key: String) throws(HTTPError) {
     try database.blockingWrite(Self.remove(key))
   }
 
-  package func blockingKeys() throws(HTTPError) -> [String] { try database.blockingRead(Self.list) }
+  public func blockingKeys() throws(HTTPError) -> [String] { try database.blockingRead(Self.list) }
 }

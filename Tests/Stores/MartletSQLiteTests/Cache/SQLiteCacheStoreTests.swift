@@ -5,7 +5,7 @@ import MartletTesting
 import Synchronization
 import Testing
 
-@testable import MartletSQLite
+@_spi(Stores) @testable import MartletSQLite
 
 @Suite(.timeLimit(.minutes(5)))
 struct SQLiteCacheStoreTests {

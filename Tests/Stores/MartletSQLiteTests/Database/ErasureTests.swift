@@ -5,7 +5,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-@testable import MartletSQLite
+@_spi(Stores) @testable import MartletSQLite
 
 /// Removed data cannot be read from any file of the folder: database, journal, files that were set aside.
 @Suite(.timeLimit(.minutes(5)))

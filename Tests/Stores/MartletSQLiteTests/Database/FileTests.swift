@@ -1,6 +1,6 @@
 import Foundation
 import MartletEngine
-import MartletSQLite
+@_spi(Stores) import MartletSQLite
 import MartletSemantics
 import MartletTesting
 import TestSupport

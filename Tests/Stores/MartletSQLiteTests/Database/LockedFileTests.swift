@@ -1,7 +1,7 @@
 import CSQLite
 import Foundation
 import MartletEngine
-import MartletSQLite
+@_spi(Stores) import MartletSQLite
 import MartletSemantics
 import MartletTesting
 import TestSupport

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The files of log lines that were not uploaded yet, in one folder, bounded in size, number and age.
 ///

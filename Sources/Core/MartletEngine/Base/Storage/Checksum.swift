@@ -1,4 +1,4 @@
-package import MartletSemantics
+public import MartletSemantics
 
 /// A checksum over the values of a stored item. It detects bytes that have changed: a damaged item is treated as
 /// missing and never returned.
@@ -6,18 +6,18 @@ package import MartletSemantics
 /// It is FNV-1a over words of eight bytes instead of single bytes. Every step is a bijection of its word, so a change
 /// within one word is always detected, and any other change almost certainly. It detects accidents, not deliberate
 /// changes.
-package struct Checksum: Sendable {
+@_spi(Stores) public struct Checksum: Sendable {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
-  package init() {}
+  @_spi(Stores) public init() {}
 
   /// The checksum as it is stored.
-  package var value: Int64 { Int64(bitPattern: state) }
+  @_spi(Stores) public var value: Int64 { Int64(bitPattern: state) }
 
-  package mutating func add(_ id: UUID) { withUnsafeBytes(of: id.uuid) { add($0) } }
+  @_spi(Stores) public mutating func add(_ id: UUID) { withUnsafeBytes(of: id.uuid) { add($0) } }
 
   /// Adds bytes, preceded by their count, so that they cannot be confused with the following values.
-  package mutating func add(_ bytes: UnsafeRawBufferPointer) {
+  @_spi(Stores) public mutating func add(_ bytes: UnsafeRawBufferPointer) {
     add(UInt64(bytes.count))
     let words = bytes.count / 8
     for index in 0..<words {
@@ -28,7 +28,7 @@ package struct Checksum: Sendable {
     add(rest)
   }
 
-  package mutating func add(_ word: UInt64) {
+  @_spi(Stores) public mutating func add(_ word: UInt64) {
     state = (state ^ word) &* 0x100_0000_01b3
     state ^= state >> 32
   }

@@ -46,7 +46,7 @@ public protocol CacheStore: Sendable {
 }
 
 /// A store that can usually find and read entries immediately.
-package protocol ImmediateCacheStore: CacheStore {
+@_spi(Stores) public protocol ImmediateCacheStore: CacheStore {
   /// Returns all entries of a key; nil if that fails or would take long, and ``CacheStore/entries(for:)`` has to be
   /// called.
   func immediateEntries(for key: CacheKey) -> [CacheEntry]?
@@ -116,7 +116,7 @@ extension CacheEntry {
     public var description: String { reason }
 
     /// The body has more bytes than the store accepts, or its writer was aborted.
-    package static func bodyTooLarge(limit: Int64) -> Refusal {
+    @_spi(Stores) public static func bodyTooLarge(limit: Int64) -> Refusal {
       Refusal("the body is larger than the \(limit) bytes that the store accepts, or was aborted")
     }
   }

@@ -4,7 +4,7 @@ import Synchronization
 /// Stores responses in memory while the store exists.
 ///
 /// A body is copied once when it is stored, into one block of its size; reading it copies nothing.
-public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
+public final class MemoryCacheStore: CacheStore {
   private let storage: Mutex<StoredResponses>
 
   /// Makes an empty store.
@@ -19,16 +19,8 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
 
   public func entries(for key: CacheKey) async -> [CacheEntry] { storage.withLock { $0.entries(for: key) } }
 
-  package func immediateEntries(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
-
   public func open(_ id: CacheEntry.ID, range: Range<Int64>) async -> (any BodySource)? {
     immediateBytes(of: id, range: range).map(DataSource.init)
-  }
-
-  package func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
-    guard let body = storage.withLock({ $0.use(id) }) else { return nil }
-    let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
-    return range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count)
   }
 
   public func begin(_ entry: CacheEntry) async -> (any CacheWriter)? {
@@ -39,8 +31,6 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
   public func update(_ entry: CacheEntry) async { storage.withLock { $0.update(entry) } }
 
   public func remove(_ selection: CacheSelection) async { blockingRemove(selection) }
-
-  package func blockingRemove(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
 
   public func usage() async -> HTTPCache.Usage { storage.withLock { $0.usage } }
 
@@ -100,6 +90,18 @@ public final class MemoryCacheStore: CacheStore, ImmediateCacheStore {
       }
     }
   }
+}
+
+@_spi(Stores) extension MemoryCacheStore: ImmediateCacheStore {
+  public func immediateEntries(for key: CacheKey) -> [CacheEntry]? { storage.withLock { $0.entries(for: key) } }
+
+  public func immediateBytes(of id: CacheEntry.ID, range: Range<Int64>) -> Data? {
+    guard let body = storage.withLock({ $0.use(id) }) else { return nil }
+    let range = Range(uncheckedBounds: (Int(range.lowerBound), Int(range.upperBound))).clamped(to: 0..<body.count)
+    return range.count == body.count ? body : body.dropFirst(range.lowerBound).prefix(range.count)
+  }
+
+  public func blockingRemove(_ selection: CacheSelection) { storage.withLock { $0.remove(selection) } }
 }
 
 @_spi(Transports) extension MemoryCacheStore: DeadlineAware {

@@ -55,7 +55,7 @@ public protocol CookieStore: Sendable {
 }
 
 /// A store that has its cookies in memory: looking at them never suspends.
-package protocol ImmediateCookieStore: CookieStore {
+@_spi(Stores) public protocol ImmediateCookieStore: CookieStore {
   /// The state of the cookies now.
   var revision: CookieRevision { get }
 
@@ -65,7 +65,7 @@ package protocol ImmediateCookieStore: CookieStore {
 }
 
 /// The state of a store's cookies.
-package enum CookieRevision: Equatable {
+@_spi(Stores) public enum CookieRevision: Equatable {
   /// There are no cookies.
   case empty
   /// There are cookies. The number grows with every change.
@@ -75,20 +75,20 @@ package enum CookieRevision: Equatable {
 }
 
 /// The cookies of a store in memory, by site.
-package struct CookieSnapshot: Sendable {
-  package private(set) var sites: [String: [Cookie]] = [:]
-  package private(set) var count = 0
+@_spi(Stores) public struct CookieSnapshot: Sendable {
+  @_spi(Stores) public private(set) var sites: [String: [Cookie]] = [:]
+  @_spi(Stores) public private(set) var count = 0
   private var number = 0
 
-  package init() {}
+  @_spi(Stores) public init() {}
 
-  package var revision: CookieRevision { count == 0 ? .empty : .number(number) }
+  @_spi(Stores) public var revision: CookieRevision { count == 0 ? .empty : .number(number) }
 
   /// Returns the cookies of a site.
-  package subscript(site: String) -> [Cookie] { sites[site] ?? [] }
+  @_spi(Stores) public subscript(site: String) -> [Cookie] { sites[site] ?? [] }
 
   /// Changes the cookies of a site. The revision stays if the closure changes nothing.
-  package mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
+  @_spi(Stores) public mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
     let before = self[site]
     var cookies = before
     let result = change(&cookies)
@@ -100,7 +100,7 @@ package struct CookieSnapshot: Sendable {
   }
 
   /// Replaces all cookies.
-  package mutating func replace(by sites: [String: [Cookie]]) {
+  @_spi(Stores) public mutating func replace(by sites: [String: [Cookie]]) {
     self.sites = sites.filter { !$0.value.isEmpty }
     count = sites.values.reduce(0) { $0 + $1.count }
     number += 1
@@ -108,7 +108,7 @@ package struct CookieSnapshot: Sendable {
 }
 
 /// Stores cookies in memory while the store exists. This is the default of ``CookieJar``.
-public final class MemoryCookieStore: ImmediateCookieStore {
+public final class MemoryCookieStore: CookieStore {
   private let state = Mutex(CookieSnapshot())
 
   /// Makes an empty store.
@@ -116,21 +116,23 @@ public final class MemoryCookieStore: ImmediateCookieStore {
 
   public func cookies(in site: String) async throws -> [Cookie] { immediateCookies(in: site) }
 
-  package func immediateCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
-
   public func update<Result: Sendable>(
     _ site: String, _ change: @escaping @Sendable (inout [Cookie]) -> Result
   ) async throws -> Result {
     state.withLock { $0.update(site, change) }
   }
 
-  package var revision: CookieRevision { state.withLock { $0.revision } }
-
   public func count() async throws -> Int { state.withLock { $0.count } }
 
   public func allCookies() async throws -> [String: [Cookie]] { state.withLock { $0.sites } }
 
   public func removeAll() async throws { state.withLock { $0.replace(by: [:]) } }
+}
+
+@_spi(Stores) extension MemoryCookieStore: ImmediateCookieStore {
+  public var revision: CookieRevision { state.withLock { $0.revision } }
+
+  public func immediateCookies(in site: String) -> [Cookie] { state.withLock { $0[site] } }
 }
 
 @_spi(Transports) extension MemoryCookieStore: DeadlineAware {

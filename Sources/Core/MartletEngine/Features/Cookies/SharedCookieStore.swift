@@ -1,10 +1,10 @@
-package import MartletSemantics
+public import MartletSemantics
 
 /// A store whose cookies several processes change. A sign-out in one of them holds for all: it also refuses the cookies
 /// of responses that the others have under way, which belong to the user who has signed out.
 ///
 /// ``CookieStore/removeAll()`` changes ``SharedSignOuts/ofAll`` in the step that removes the cookies.
-package protocol SharedCookieStore: CookieStore {
+@_spi(Stores) public protocol SharedCookieStore: CookieStore {
   /// Returns the sign-outs so far.
   func signOuts(of group: Int) async throws -> SharedSignOuts
 

@@ -59,20 +59,20 @@ protocol FinishableBody: EndAwareBody {
 }
 
 /// A source of bytes in memory.
-package final class DataSource: BodySource, DeadlineAware {
+@_spi(Stores) public final class DataSource: BodySource, DeadlineAware {
   private let rest: Mutex<Data?>
-  package var endsAtDeadline: Bool { true }
+  public var endsAtDeadline: Bool { true }
 
-  package init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
+  @_spi(Stores) public init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
 
-  package func next() async throws -> Data? {
+  public func next() async throws -> Data? {
     rest.withLock { rest in
       defer { rest = nil }
       return rest
     }
   }
 
-  package func takeReceived() -> Data? { rest.withLock { $0.take() } ?? Data() }
+  public func takeReceived() -> Data? { rest.withLock { $0.take() } ?? Data() }
 }
 
 /// A source that reads a file.

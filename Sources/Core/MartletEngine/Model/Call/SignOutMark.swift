@@ -31,13 +31,13 @@ import Synchronization
 
 /// The sign-outs that a store of several processes has recorded for a group of partitions. Each of them changes the
 /// value, and so does a new file in place of the old one.
-package struct SharedSignOuts: Sendable, Hashable {
+@_spi(Stores) public struct SharedSignOuts: Sendable, Hashable {
   /// Changed when all cookies are removed.
   package var ofAll: Int64
   /// Changed when the cookies of a partition in the group are removed.
   package var ofGroup: Int64
 
-  package init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
+  @_spi(Stores) public init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
 
   /// The number of groups. A sign-out of one partition also refuses the cookies that others of its group are about to
   /// receive in other processes, so there are many; but their number is bounded, and does not tell the partition.

@@ -115,7 +115,7 @@ let package = Package(
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
     // module that it names has changed.
     .outside(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
-    .target(
+    .outside(
       name: "MartletImages",
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CJPEG", "CLittleCMS", "CPNG",
@@ -313,9 +313,9 @@ package.targets += [
       "MartletKerberos", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport",
       "CGSSAPI",
     ]),
-  .target(
+  .outside(
     name: "MartletRedis",
-    dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn", "CCrypto", "CSockets"]),
+    dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn", "CSockets"]),
   .testTarget(
     name: "MartletRedisTests",
     dependencies: ["MartletRedis", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
-@_spi(Fleet) import MartletEngine
-@_spi(Fleet) import MartletRedis
+@_spi(Stores) import MartletEngine
+@_spi(Stores) import MartletRedis
 import MartletTesting
 import Testing
 

@@ -1,7 +1,7 @@
 #if HTTPTypes
 public import HTTPTypes
 public import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension RequestHead {
   /// Makes a head from a request of swift-http-types.

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Counts the calls in progress: for an activity indicator, a badge, or a test that waits until no call runs.

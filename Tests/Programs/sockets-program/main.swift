@@ -1,7 +1,7 @@
 import CCrypto
 import CallDoubles
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import MartletSockets
 import Synchronization

@@ -1,7 +1,7 @@
 @testable import MartletCommandLine
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Testing
 

@@ -13,7 +13,7 @@ extension MemoryPressure {
   /// it is a warning; if all tasks did, it is critical. nil below that, or if the text has another form.
   ///
   /// The text is `some avg10=1.53 avg60=0.87 avg300=0.25 total=962823844`, and a line `full …` of the same form.
-  package init?(stall text: String) {
+  init?(stall text: String) {
     func average(_ kind: String) -> Double {
       let line = text.split(separator: "\n").first { $0.hasPrefix(kind + " ") }
       let field = line?.split(separator: " ").first { $0.hasPrefix("avg10=") }

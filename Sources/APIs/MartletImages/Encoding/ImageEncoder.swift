@@ -1,7 +1,7 @@
 import CPNG
 import CTurboJPEG
 import CWebP
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// Encodes bitmaps as JPEG, PNG or WebP files.
 ///

@@ -68,7 +68,7 @@ struct ArrivingImage {
   private func readInfo() throws -> ImageInfo? {
     do { return try ImageDecoder.info(bytes, options: options) } catch  where error.kind == .notAnImage {
       var failure = ImageLoadError(wrapping: error)
-      failure.body = bytes.prefix(HTTPError.bodyPrefix)
+      failure.body = bytes.prefix(ImageLoadError.bodyLimit)
       throw failure
     } catch { return nil }  // It may be the beginning of an image.
   }

@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Decodes files on separate threads, each within the loader's time limit.

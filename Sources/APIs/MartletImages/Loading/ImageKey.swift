@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 public import MartletSemantics
 
 /// The key of an image in an ``ImageCache``: the request's URL, partition and own fields, the size and the processors.

@@ -30,6 +30,9 @@ public struct ImageLoadError: Error, Sendable {
   /// Whether this is the error of an earlier load: no request was sent, because that load had failed recently.
   public var isRemembered = false
 
+  /// The maximum number of bytes of ``body``.
+  static let bodyLimit = 64 << 10
+
   init(_ kind: Kind, _ message: String, underlying: (any Error)? = nil) {
     self.kind = kind
     self.message = message
@@ -122,7 +125,7 @@ extension ImageLoadError {
     var error = self
     error.url = error.url ?? LocalImage(url).map(\.reportedURL) ?? url
     error.response = error.response ?? response
-    error.body = error.body ?? body?.prefix(HTTPError.bodyPrefix)
+    error.body = error.body ?? body?.prefix(ImageLoadError.bodyLimit)
     return error
   }
 }

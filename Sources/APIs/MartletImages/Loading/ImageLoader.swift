@@ -98,13 +98,13 @@ public final class ImageLoader: Sendable {
   public func forgetFailures() { state.withLock { $0.failures.forgetAll() } }
 
   /// Returns the number of callers that wait for the load that a request would join.
-  package func waiterCount(for request: ImageRequest) -> Int {
+  func waiterCount(for request: ImageRequest) -> Int {
     let plan = Plan(request, in: self)
     return state.withLock { $0.loads.waiterCount(for: plan.identity) }
   }
 
   /// The numbers of loads and of images to decode that the limits keep waiting.
-  package var queueLengths: (loads: Int, decodes: Int) { (places.waiting, executor.waiting) }
+  var queueLengths: (loads: Int, decodes: Int) { (places.waiting, executor.waiting) }
 }
 
 // MARK: - Configuration

@@ -1,5 +1,5 @@
 public import MartletCombine
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// The image of a view that shows one image after another, such as a cell of a list.

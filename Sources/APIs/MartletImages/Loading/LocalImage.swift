@@ -21,7 +21,7 @@ struct LocalImage: Sendable {
 
   /// Makes the image of a URL; nil for a URL of any other kind.
   init?(_ url: URL) {
-    switch url.scheme.map(ASCII.lowercased) {
+    switch url.scheme?.lowercased() {
     case "data": place = .inURL
     case "file": place = .file
     default: return nil
@@ -61,7 +61,7 @@ struct LocalImage: Sendable {
       throw ImageLoadError(.unreadable, "the data URL has no comma between its type and its content")
     }
     let type = String(Substring(text[..<comma]))
-    let isBase64 = ASCII.lowercased(type.filter { $0 != " " }).hasSuffix(";base64")
+    let isBase64 = type.filter { $0 != " " }.lowercased().hasSuffix(";base64")
     let content = text[text.index(after: comma)...].prefix { $0 != UInt8(ascii: "#") }
     // Base64 has four characters for three bytes.
     guard content.count / 4 * 3 <= limit else { throw Self.tooLarge(limit) }
@@ -80,7 +80,7 @@ struct LocalImage: Sendable {
     bytes.reserveCapacity(text.count)
     var rest = text[...]
     while let byte = rest.popFirst() {
-      let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap { ASCII.hexadecimalValue($0) } : []
+      let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(hexadecimalValue) : []
       guard digits.count == 2 else {
         bytes.append(byte)
         continue
@@ -89,6 +89,10 @@ struct LocalImage: Sendable {
       rest = rest.dropFirst(2)
     }
     return bytes
+  }
+
+  private static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
   }
 
   /// Reads a regular file of this machine: a pipe or a device could block the thread, or have no end.

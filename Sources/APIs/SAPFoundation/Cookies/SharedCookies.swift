@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Notices what other code does with `HTTPCookieStorage.shared`, which has no notification of it on Linux.
 ///

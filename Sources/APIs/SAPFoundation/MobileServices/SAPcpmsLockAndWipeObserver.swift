@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The error when an administrator of Mobile Services has locked or wiped the app of a user.

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 import MartletSemantics
 import MartletSQLite
 import Synchronization

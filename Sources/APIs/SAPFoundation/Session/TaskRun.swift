@@ -1,4 +1,4 @@
-@_spi(Credentials) @_spi(Toolkit) import MartletEngine
+@_spi(Credentials) @_spi(Stores) @_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// Runs a task from `resume()` to its completion handler. This is one call of the engine, in which observers and

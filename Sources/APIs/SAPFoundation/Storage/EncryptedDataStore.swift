@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// Encrypts the values of another store, with AES-256-GCM and the caller's key.
 ///

@@ -182,14 +182,14 @@ extension HTTPSession {
   }
 
   /// Identifies the requests of this session that are identical to this one; nil if its response is not shared.
-  package func identity(of request: HTTPRequest) -> RequestIdentity? {
+  @_spi(Toolkit) public func identity(of request: HTTPRequest) -> RequestIdentity? {
     let request = resolved(request)
     guard RequestIdentity.allowsSharing(of: request) else { return nil }
     return RequestIdentity(request.cacheKey(in: sharedOptions(of: request).value.partition), all: request.fields)
   }
 
   /// The session's cache.
-  package var cache: HTTPCache? { configuration.cache }
+  @_spi(Toolkit) public var cache: HTTPCache? { configuration.cache }
 
   /// The maximum number of bytes of a body that is collected.
   private static func collectLimit(of request: HTTPRequest) -> Int64 {

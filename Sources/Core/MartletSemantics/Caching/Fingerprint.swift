@@ -3,9 +3,9 @@
 ///
 /// It is implemented here because this module does not link libcrypto, and lies below `MessageDigest`. It does not
 /// protect secrets in any other way.
-package enum Fingerprint {
+@_spi(Toolkit) public enum Fingerprint {
   /// Returns the digest of the UTF-8 of the text, in hexadecimal.
-  package static func of(_ text: String) -> String {
+  @_spi(Toolkit) public static func of(_ text: String) -> String {
     let words = digest(Array(text.utf8))
     return String(unsafeUninitializedCapacity: 64) { buffer in
       for index in 0..<64 {

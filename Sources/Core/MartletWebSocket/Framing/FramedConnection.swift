@@ -1,5 +1,5 @@
 @_spi(Toolkit) package import MartletEngine
-package import MartletSemantics
+@_spi(Toolkit) package import MartletSemantics
 import Synchronization
 
 /// A WebSocket over the bytes of an upgraded connection (RFC 6455). A separate task reads the connection, so that pings

@@ -1,5 +1,5 @@
-@_spi(Stores) public import MartletEngine
-public import MartletSemantics
+@_spi(Stores) @_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A ``Martlet/CacheStore`` on a Redis server, which the processes of a fleet share.

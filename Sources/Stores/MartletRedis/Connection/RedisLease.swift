@@ -1,4 +1,4 @@
-@_spi(Fleet) public import MartletEngine
+@_spi(Stores) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
@@ -91,7 +91,7 @@ final class RedisLease: FleetLease {
   }
 }
 
-@_spi(Fleet) extension RedisCacheStore: FleetStore {
+@_spi(Stores) extension RedisCacheStore: FleetStore {
   public func requestLease(for name: String) async throws -> FleetAnswer? {
     guard let leases = options.leases else { return nil }
     let key = names.lease(of: name)

@@ -1,6 +1,6 @@
 import CSockets
 import Glibc
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
@@ -271,7 +271,7 @@ final class RedisLoop {
   static func milliseconds(until time: Duration?) -> Int32 {
     guard let time else { return -1 }
     guard time > .zero else { return 0 }
-    return Int32(clamping: Int(max(0, (time - now).bounded.inMilliseconds.rounded(.up))))
+    return Int32(clamping: Int(max(0, ((time - now).bounded / .milliseconds(1)).rounded(.up))))
   }
 }
 

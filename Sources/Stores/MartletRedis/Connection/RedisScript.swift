@@ -1,5 +1,4 @@
-import CCrypto
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// A Lua script, which the server runs as one step. It is sent once, and then referred to by its digest. No script has
@@ -10,11 +9,7 @@ struct RedisScript: Sendable {
 
   init(_ text: String) {
     self.text = Data(text.utf8)
-    CryptoLibrary.start()
-    var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-    var count: UInt32 = 0
-    _ = self.text.withUnsafeBytes { EVP_Digest($0.baseAddress, $0.count, &bytes, &count, EVP_sha1(), nil) }
-    digest = Data(Hexadecimal.text(bytes.prefix(Int(count))).utf8)
+    digest = Data(Hexadecimal.text(MessageDigest.sha1(self.text) ?? Data()).utf8)
   }
 
   /// The command that refers to the script, which the server may not know yet.
@@ -82,7 +77,7 @@ extension Data {
   init(_ number: some BinaryInteger) { self.init("\(number)".utf8) }
 
   /// A time in whole milliseconds, rounded up, and limited to a hundred years: `.seconds(.max)` means "never".
-  init(milliseconds time: Duration) { self.init(Int64(time.bounded.inMilliseconds.rounded(.up))) }
+  init(milliseconds time: Duration) { self.init(Int64((time.bounded / .milliseconds(1)).rounded(.up))) }
 
   init(text: String) { self.init(text.utf8) }
 }

@@ -1,4 +1,4 @@
-@_spi(Stores) import MartletEngine
+@_spi(Stores) @_spi(Toolkit) import MartletEngine
 public import MartletSemantics
 
 /// A key with which a store encrypts its data on the server: AES-256-GCM (NIST SP 800-38D).

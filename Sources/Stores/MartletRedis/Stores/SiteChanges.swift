@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Runs the changes of each site one after another, in the order of submission, and lets readers find out whether one

@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Toolkit) @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A connection of the pool.
 private enum PooledConnection {

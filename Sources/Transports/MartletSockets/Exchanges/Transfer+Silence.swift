@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 // The limits of a transfer's silence, and the tests of its connection meanwhile.
 

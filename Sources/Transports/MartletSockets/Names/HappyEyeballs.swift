@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The order and timing of connection attempts to the addresses of a host, until the first one succeeds (Happy
 /// Eyeballs, RFC 8305). It uses no socket and no clock.

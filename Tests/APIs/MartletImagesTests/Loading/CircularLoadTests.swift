@@ -1,6 +1,6 @@
 import Martlet
 import MartletEngine
-import MartletImages
+@testable import MartletImages
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,5 +1,5 @@
 import Martlet
-import MartletImages
+@testable import MartletImages
 import MartletTesting
 import TestSupport
 import Testing

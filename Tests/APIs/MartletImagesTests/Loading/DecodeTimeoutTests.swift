@@ -1,5 +1,5 @@
 import Dispatch
-import MartletImages
+@testable import MartletImages
 import MartletTesting
 import Synchronization
 import TestSupport

@@ -1,6 +1,6 @@
 import Martlet
 import MartletCombine
-import MartletImages
+@testable import MartletImages
 import MartletTesting
 import Synchronization
 import Testing

@@ -1,6 +1,6 @@
 import Dispatch
 import Martlet
-import MartletImages
+@testable import MartletImages
 import MartletTesting
 import Synchronization
 import TestSupport

@@ -1,6 +1,6 @@
 import Martlet
 import MartletEngine
-import MartletImages
+@testable import MartletImages
 import MartletSemantics
 import MartletTesting
 import TestSupport
@@ -72,6 +72,7 @@ extension ImagePhase {
     case .preview: "preview"
     case .success: "success"
     case .failure(let error): "failure: \(error.kind)"
+    @unknown default: "unknown"
     }
   }
 }

@@ -1,5 +1,5 @@
 import CallDoubles
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 import Synchronization
 import TestSupport

@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import Testing
 
 /// How a body is split into the chunks of a store.

@@ -1,4 +1,4 @@
-@_spi(Fleet) import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,4 +1,4 @@
-@_spi(Fleet) @testable import MartletEngine
+@_spi(Stores) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestSupport

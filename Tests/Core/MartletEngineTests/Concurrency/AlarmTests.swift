@@ -1,7 +1,7 @@
 import MartletTesting
 import Testing
 
-@testable import MartletEngine
+@_spi(Toolkit) @testable import MartletEngine
 
 @Suite(.timeLimit(.minutes(5)))
 struct AlarmTests {

@@ -3,7 +3,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-@testable @_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) @testable import MartletEngine
 
 /// When transports have given up idle connections. `SpareDescriptors.release` is not called here: it would close
 /// connections of other tests.

@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Testing
 
 @Suite("AES-256-GCM") struct AuthenticatedCipherTests {

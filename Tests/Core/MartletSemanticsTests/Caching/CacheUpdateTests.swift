@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// RFC 9111 §3.2, §4.3.3–4.3.5 and §4.4, RFC 5861 §4.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// A private cache's treatment of the fields that known services document or send: GitHub's REST API, Stripe, OpenAI,

@@ -1,6 +1,7 @@
 import Foundation
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+import MartletSignIn
 import MartletSockets
 import MartletTesting
 import Synchronization

@@ -1,5 +1,5 @@
 import COpenSSL
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Testing

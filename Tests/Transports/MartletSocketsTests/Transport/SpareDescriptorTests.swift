@@ -1,6 +1,6 @@
 #if os(Linux)
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The options that a user wants for every request: `default_options` in `$XDG_CONFIG_HOME/martlet/config.json`, as in

@@ -1,6 +1,6 @@
 import Glibc
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// Downloads to a file: `--download`. The same command continues an earlier try.
 struct DownloadCommand {

@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Shows the progress of a download on one line of a terminal.

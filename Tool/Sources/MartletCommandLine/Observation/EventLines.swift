@@ -1,6 +1,6 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Writes each event as one line of JSON on standard error, for programs: `--events`.
 ///

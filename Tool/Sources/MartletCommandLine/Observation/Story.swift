@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 import Synchronization

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Writes a response's body to an output as it arrives: formatted, as text, or unchanged.
 struct BodyPrinter {

@@ -1,5 +1,5 @@
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// A file that `--cookies`, `--har` or `--timeline` writes. It replaces an empty file, and a file whose content shows

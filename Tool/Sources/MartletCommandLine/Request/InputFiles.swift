@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// Reads the files that the command line names, and standard input.

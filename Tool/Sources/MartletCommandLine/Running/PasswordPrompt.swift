@@ -1,5 +1,5 @@
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import Synchronization
 
 /// Asks for a password on the terminal, which does not show the typed characters.

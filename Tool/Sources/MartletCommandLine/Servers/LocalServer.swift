@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// A server on 127.0.0.1 that runs until Ctrl-C, and answers only requests for this machine.

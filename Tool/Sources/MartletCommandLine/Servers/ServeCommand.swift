@@ -1,7 +1,7 @@
 import Glibc
 import MartletEngine
 import MartletInspector
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// Serves a folder on this machine: `martlet serve`.

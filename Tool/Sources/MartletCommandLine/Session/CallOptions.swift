@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSQLite
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletSignIn
 
 /// The options for a call's behavior, as a session's configuration.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The cookies of `--cookies FILE`, which other runs and programs may change at the same time.

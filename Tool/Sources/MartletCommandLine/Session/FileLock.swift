@@ -1,6 +1,6 @@
 import Glibc
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// Excludes other runs of the program while one reads, changes and writes a file.
 ///

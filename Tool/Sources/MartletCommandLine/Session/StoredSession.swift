@@ -1,5 +1,5 @@
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// The data that `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials.

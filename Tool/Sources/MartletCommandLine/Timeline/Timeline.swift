@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// The events of a run's calls over time.

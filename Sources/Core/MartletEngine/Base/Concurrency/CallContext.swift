@@ -44,7 +44,7 @@ public struct CallContext: Sendable {
   }
 
   /// Whether work of this owner is part of the context.
-  package func contains(_ owner: UniqueID) -> Bool { works.contains { $0.owner == owner && !$0.isOver } }
+  @_spi(Toolkit) public func contains(_ owner: UniqueID) -> Bool { works.contains { $0.owner == owner && !$0.isOver } }
 
   /// The context of code that runs for no call and for no shared work.
   package static let none = CallContext(nil)

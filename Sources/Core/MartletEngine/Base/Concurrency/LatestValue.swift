@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One thread at a time calls the observers, without a lock. If other threads or an observer change the value in the
 /// meantime, that thread delivers the last change to all observers.
-package final class LatestValue<Value: Sendable>: Sendable {
+@_spi(Toolkit) public final class LatestValue<Value: Sendable>: Sendable {
   private struct Observer: Sendable {
     let update: @Sendable (Value) -> Void
     let end: @Sendable () -> Void
@@ -25,15 +25,15 @@ package final class LatestValue<Value: Sendable>: Sendable {
 
   private let state: Mutex<State>
 
-  package init(_ value: Value) { state = Mutex(State(value: value)) }
+  @_spi(Toolkit) public init(_ value: Value) { state = Mutex(State(value: value)) }
 
   deinit { for observer in state.withLock({ $0.observers.values }) { observer.end() } }
 
   /// The current value.
-  package var current: Value { state.withLock { $0.value } }
+  @_spi(Toolkit) public var current: Value { state.withLock { $0.value } }
 
   /// Changes the value and delivers it.
-  package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+  @_spi(Toolkit) public func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
     defer { deliver() }
     return state.withLock { state in
       state.version += 1
@@ -42,7 +42,7 @@ package final class LatestValue<Value: Sendable>: Sendable {
   }
 
   /// Changes the value and delivers it if a condition holds, and returns whether it does.
-  package func change(if condition: (Value) -> Bool, _ change: (inout Value) -> Void) -> Bool {
+  @_spi(Toolkit) public func change(if condition: (Value) -> Bool, _ change: (inout Value) -> Void) -> Bool {
     let isChanged = state.withLock { state in
       guard condition(state.value) else { return false }
       state.version += 1
@@ -96,7 +96,7 @@ extension LatestValue {
   package var values: AsyncStream<Value> { values(of: \.self) }
 
   /// A part of the value after each change, like ``values``.
-  package func values<Part: Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {
+  @_spi(Toolkit) public func values<Part: Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {
     stream { $1.yield(part($0)) }
   }
 

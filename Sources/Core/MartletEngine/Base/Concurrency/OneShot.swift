@@ -15,7 +15,7 @@ import Synchronization
   @_spi(Toolkit) public init() {}
 
   /// Whether the result has arrived.
-  package var isAnswered: Bool {
+  @_spi(Toolkit) public var isAnswered: Bool {
     state.withLock { state in
       switch state {
       case .idle, .waiting: false

@@ -1,5 +1,5 @@
 /// A queue of waiting elements. The one with the highest priority is next; of several, the oldest.
-package struct PriorityQueue<Element: Sendable>: Sendable {
+@_spi(Toolkit) public struct PriorityQueue<Element: Sendable>: Sendable {
   private struct Item {
     let number: UInt64
     let priority: PriorityBox
@@ -10,12 +10,12 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
   private var items: [Item] = []
   private var lastNumber: UInt64 = 0
 
-  package init() {}
+  @_spi(Toolkit) public init() {}
 
-  package var count: Int { items.count }
+  @_spi(Toolkit) public var count: Int { items.count }
 
   /// Adds an element. Returns its number.
-  package mutating func append(_ element: Element, _ priority: PriorityBox) -> UInt64 {
+  @_spi(Toolkit) public mutating func append(_ element: Element, _ priority: PriorityBox) -> UInt64 {
     lastNumber += 1
     items.append(Item(number: lastNumber, priority: priority, element: element))
     return lastNumber
@@ -24,7 +24,7 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
   /// Removes the next element. It is determined only now, because priorities change.
   ///
   /// - Parameter isEligible: whether an element may be the next one, with its current priority; all may by default.
-  package mutating func removeNext(
+  @_spi(Toolkit) public mutating func removeNext(
     where isEligible: (Element, Int) -> Bool = { _, _ in true }
   ) -> (number: UInt64, element: Element)? {
     var next: (index: Int, priority: Int)?
@@ -39,7 +39,7 @@ package struct PriorityQueue<Element: Sendable>: Sendable {
   }
 
   /// Removes the element with this number. Returns nil if it is no longer there.
-  package mutating func remove(_ number: UInt64) -> Element? {
+  @_spi(Toolkit) public mutating func remove(_ number: UInt64) -> Element? {
     items.firstIndex { $0.number == number }.map { items.remove(at: $0).element }
   }
 }

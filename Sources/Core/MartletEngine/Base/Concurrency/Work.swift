@@ -24,14 +24,6 @@ package protocol Work: AnyObject, Sendable {
 extension Work {
   /// The context of code that does this work.
   package var context: CallContext { CallContext(self) }
-
-  /// Waits for this work. Returns nil at once if the wait would never end.
-  package func wait<Result>(in context: CallContext, _ wait: () async throws -> Result) async rethrows -> Result? {
-    let edge = Wait(of: context, for: self)
-    guard edge.begin() else { return nil }
-    defer { edge.end() }
-    return try await wait()
-  }
 }
 
 /// A wait of a context's works for another work.

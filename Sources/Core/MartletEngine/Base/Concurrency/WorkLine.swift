@@ -4,21 +4,21 @@ import Synchronization
 ///
 /// The line is part of a state behind a lock. A piece takes its turn there (``takeTurn()``), which decides the order.
 /// Its task is created after the lock was left, and does the work in ``Turn/run(_:)``.
-package struct WorkLine: Sendable {
+@_spi(Toolkit) public struct WorkLine: Sendable {
   /// The turn of the last piece; nil if there was none yet.
-  package private(set) var last: Turn?
+  @_spi(Toolkit) public private(set) var last: Turn?
 
-  package init() {}
+  @_spi(Toolkit) public init() {}
 
   /// Adds a piece. Its owner must run the turn, because the pieces after it wait for its end.
-  package mutating func takeTurn() -> Turn {
+  @_spi(Toolkit) public mutating func takeTurn() -> Turn {
     let turn = Turn(after: last)
     last = turn
     return turn
   }
 
   /// The turn of a piece.
-  package final class Turn: Sendable {
+  @_spi(Toolkit) public final class Turn: Sendable {
     private struct State {
       /// The turn before this one, until its end.
       var before: Turn?
@@ -32,14 +32,14 @@ package struct WorkLine: Sendable {
 
     /// Does the work after that of all turns before. It does so even if the calling task is cancelled, so that no piece
     /// overtakes another.
-    package func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+    @_spi(Toolkit) public func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
       await state.withLock { $0.before }?.wait()
       defer { end() }
       return try await work()
     }
 
     /// Waits for the end of the work, even if the calling task is cancelled.
-    package func wait() async {
+    @_spi(Toolkit) public func wait() async {
       await withCheckedContinuation { waiter in
         let hasEnded = state.withLock { state in
           state.waiters?.append(waiter)

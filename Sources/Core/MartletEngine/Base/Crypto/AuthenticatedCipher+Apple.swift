@@ -1,19 +1,19 @@
 #if canImport(Darwin)
 import CryptoKit
-package import MartletSemantics
+public import MartletSemantics
 
 /// AES-256-GCM (NIST SP 800-38D), computed by CryptoKit.
-package enum AuthenticatedCipher {
+@_spi(Toolkit) public enum AuthenticatedCipher {
   /// The length of a key in bytes.
-  package static let keyLength = 32
+  @_spi(Toolkit) public static let keyLength = 32
   /// The length of a nonce in bytes. A nonce must be used only once with a key; random ones suffice for 2^32 messages
   /// (§8.3).
-  package static let nonceLength = 12
+  @_spi(Toolkit) public static let nonceLength = 12
   /// The length of the tag, which follows the ciphertext, in bytes.
-  package static let tagLength = 16
+  @_spi(Toolkit) public static let tagLength = 16
 
   /// Returns the ciphertext and its tag; nil if a length is wrong.
-  package static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+  @_spi(Toolkit) public static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, let nonce = try? AES.GCM.Nonce(data: nonce),
       let box = try? AES.GCM.seal(data, using: SymmetricKey(data: key), nonce: nonce, authenticating: context)
     else { return nil }
@@ -21,7 +21,8 @@ package enum AuthenticatedCipher {
   }
 
   /// Returns the plaintext; nil if the key, the nonce, the context or any byte has changed.
-  package static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+  @_spi(Toolkit) public static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data?
+  {
     guard key.count == keyLength, sealed.count >= tagLength, let nonce = try? AES.GCM.Nonce(data: nonce),
       let box = try? AES.GCM.SealedBox(
         nonce: nonce, ciphertext: sealed.dropLast(tagLength), tag: sealed.suffix(tagLength))

@@ -1,19 +1,19 @@
 #if os(Linux)
 import CCrypto
-package import MartletSemantics
+public import MartletSemantics
 
 /// AES-256-GCM (NIST SP 800-38D), computed by the system's libcrypto.
-package enum AuthenticatedCipher {
+@_spi(Toolkit) public enum AuthenticatedCipher {
   /// The length of a key in bytes.
-  package static let keyLength = 32
+  @_spi(Toolkit) public static let keyLength = 32
   /// The length of a nonce in bytes. A nonce must be used only once with a key; random ones suffice for 2^32 messages
   /// (§8.3).
-  package static let nonceLength = 12
+  @_spi(Toolkit) public static let nonceLength = 12
   /// The length of the tag, which follows the ciphertext, in bytes.
-  package static let tagLength = 16
+  @_spi(Toolkit) public static let tagLength = 16
 
   /// Returns the ciphertext and its tag; nil if a length is wrong.
-  package static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+  @_spi(Toolkit) public static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, nonce.count == nonceLength, let cipher = Cipher(key, nonce, encrypts: 1),
       cipher.authenticate(context), let sealed = cipher.transform(data), cipher.finish(), let tag = cipher.tag()
     else { return nil }
@@ -21,7 +21,8 @@ package enum AuthenticatedCipher {
   }
 
   /// Returns the plaintext; nil if the key, the nonce, the context or any byte has changed.
-  package static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+  @_spi(Toolkit) public static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data?
+  {
     guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength,
       let cipher = Cipher(key, nonce, encrypts: 0), cipher.authenticate(context),
       let data = cipher.transform(Data(sealed.dropLast(tagLength))),

@@ -12,7 +12,7 @@
   /// Whether a value must stay, whatever the limits; nil if no value must.
   private let isInUse: (@Sendable (Value) -> Bool)?
   /// The total cost of all values.
-  package private(set) var cost = 0
+  @_spi(Toolkit) public private(set) var cost = 0
   /// The place of each key.
   private var places: [Key: Int] = [:]
   /// The values by place; nil for an unused place.
@@ -41,14 +41,15 @@
   ///   - countLimit: the maximum number of values; none by default.
   ///   - isInUse: whether a value must stay, whatever the limits. It is called when another value is stored, and must
   ///     not use the storage. By default no value must.
-  @_spi(Toolkit) public init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil) {
+  @_spi(Toolkit) public init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil)
+  {
     self.costLimit = max(0, costLimit)
     self.countLimit = max(0, countLimit)
     self.isInUse = isInUse
   }
 
   /// The number of values.
-  package var count: Int { places.count }
+  @_spi(Toolkit) public var count: Int { places.count }
 
   @_spi(Toolkit) public var isEmpty: Bool { places.isEmpty }
 
@@ -62,7 +63,7 @@
   package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
 
   /// Returns the value of a key, without marking it as used.
-  package func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
+  @_spi(Toolkit) public func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
 
   /// Returns the value of a key and marks it as the most recently used.
   @_spi(Toolkit) public mutating func use(_ key: Key) -> Value? {
@@ -127,7 +128,7 @@
 
   /// Removes the least recently used values that are not in use until the rest is within both limits, and returns them.
   @discardableResult
-  package mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
+  @_spi(Toolkit) public mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
     var removed: [Value] = []
     var next = oldest
     while cost > costLimit || count > countLimit, let place = next, let value = contents[place]?.value {

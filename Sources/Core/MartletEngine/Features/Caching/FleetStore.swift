@@ -7,7 +7,7 @@ import MartletSemantics
 /// again, in case another process has stored one.
 ///
 /// A lease saves requests, but guarantees nothing: when the store throws or a wait takes too long, the request is sent.
-@_spi(Fleet) public protocol FleetStore: CacheStore {
+@_spi(Stores) public protocol FleetStore: CacheStore {
   /// Asks for the lease of a request. While the answer is to wait, the cache asks again after a moment.
   ///
   /// - Parameter name: a digest of the properties that make requests identical: URL, partition, credentials, cookies
@@ -17,7 +17,7 @@ import MartletSemantics
 }
 
 /// What this process has to do with a request that several processes want to send.
-@_spi(Fleet) public enum FleetAnswer: Sendable {
+@_spi(Stores) public enum FleetAnswer: Sendable {
   /// It sends the request, and ends the lease when the response is stored or known not to be.
   case send(any FleetLease)
   /// It waits for the response to another process's request, for this time at most.
@@ -25,13 +25,13 @@ import MartletSemantics
 }
 
 /// The right to send a request for other processes. It ends by itself if the process does.
-@_spi(Fleet) public protocol FleetLease: AnyObject, Sendable {
+@_spi(Stores) public protocol FleetLease: AnyObject, Sendable {
   /// Ends the lease without waiting. Called once.
   func end(_ outcome: FleetOutcome)
 }
 
 /// What the processes that wait for a request do next.
-@_spi(Fleet) public enum FleetOutcome: Sendable, Hashable {
+@_spi(Stores) public enum FleetOutcome: Sendable, Hashable {
   /// The response is stored: they look it up.
   case stored
   /// There is no response: one of them sends its request, and the others wait for it.

@@ -1,9 +1,9 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Identifies requests that can share one response: those with the same target and the same values of certain fields.
-package struct RequestIdentity: Sendable, Hashable {
+@_spi(Toolkit) public struct RequestIdentity: Sendable, Hashable {
   /// The key of the response in a cache.
-  package let key: CacheKey
+  @_spi(Toolkit) public let key: CacheKey
   private let selecting: [String]
 
   /// Compares only credentials and preferences, for a request as it is sent: other fields, such as a correlation
@@ -16,7 +16,7 @@ package struct RequestIdentity: Sendable, Hashable {
   private static let selecting: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
 
   /// Compares all fields, for a request as its caller made it. `Vary` need not be applied.
-  package init(_ key: CacheKey, all fields: HTTPFields) {
+  @_spi(Toolkit) public init(_ key: CacheKey, all fields: HTTPFields) {
     self.key = key
     // The order of lines with the same name is kept, because it may matter.
     let lines = Dictionary(grouping: fields, by: \.name.canonicalName).sorted { $0.key < $1.key }
@@ -36,8 +36,8 @@ package struct RequestIdentity: Sendable, Hashable {
 
 extension RequestIdentity: CustomStringConvertible, CustomReflectable {
   /// The URL, with secrets replaced.
-  package var description: String { URL(string: key.url)?.redacted ?? "a URL" }
+  @_spi(Toolkit) public var description: String { URL(string: key.url)?.redacted ?? "a URL" }
 
   /// The description, so that `dump` shows nothing else.
-  package var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
+  @_spi(Toolkit) public var customMirror: Mirror { Mirror(self, children: ["identity": description]) }
 }

@@ -1,4 +1,4 @@
-package import MartletSemantics
+public import MartletSemantics
 import Synchronization
 
 #if canImport(Glibc)
@@ -13,14 +13,14 @@ import Darwin
 /// Only a regular file is replaced: see ``FileReplacement``.
 ///
 /// Until then it is a hidden file in the destination's folder: `.<label>.<random>.partial`.
-package final class PartialFile: Sendable {
+@_spi(Toolkit) public final class PartialFile: Sendable {
   private let replacement: FileReplacement
   private let path: String
   private let descriptor: Int32
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
   /// The permissions of a file.
-  package enum Access: Sendable {
+  @_spi(Toolkit) public enum Access: Sendable {
     /// Those of the replaced file, with its owner, group and extended attributes, as far as this process may set them.
     /// Without one, read and write for everybody, minus the process's `umask`. A symbolic link stands for the file that
     /// it leads to, and so does each name of a file that has several.
@@ -34,7 +34,7 @@ package final class PartialFile: Sendable {
   ///   - label: the beginning of the partial file's name; by default the beginning of the destination's name.
   ///   - phase: the phase of the attempt, for an error; nil if the file belongs to none. Later errors are of the phase
   ///     `.receiving`.
-  package init(
+  @_spi(Toolkit) public init(
     for url: URL, label: String? = nil, access: Access = .standard, phase: HTTPError.Phase?
   ) throws(HTTPError) {
     replacement = try FileReplacement(of: url, access, phase: phase)
@@ -83,7 +83,7 @@ package final class PartialFile: Sendable {
   var count: Int64 { state.withLock { $0.count } }
 
   /// Appends bytes.
-  package func append(_ chunk: Data) throws(HTTPError) {
+  @_spi(Toolkit) public func append(_ chunk: Data) throws(HTTPError) {
     var rest = chunk
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -121,7 +121,7 @@ package final class PartialFile: Sendable {
   /// Puts the file in the place of its destination.
   ///
   /// - Throws: an error of kind `.file` also if there is something else than a regular file in the meantime.
-  package func complete() throws(HTTPError) {
+  @_spi(Toolkit) public func complete() throws(HTTPError) {
     // A full disk may show only now.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be written", errno) }
     try replacement.take(path, descriptor)

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// Stops sending to a failing origin, so that it can recover and callers do not wait for failures.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Limits how many requests an origin gets at the same time, so that a slow origin does not use up shared resources.

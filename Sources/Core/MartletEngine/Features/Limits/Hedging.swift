@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Sends a second request if the first takes longer than most, and uses the response that arrives first. A few slow

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Limits how many requests an origin gets per period, by the generic cell rate algorithm, and obeys the limits that
 /// servers announce.

@@ -102,7 +102,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// Makes work that an owner does in a separate task, in the work's ``Work/context``.
-  package init(owner: UniqueID, for parent: CallContext = .current) {
+  @_spi(Toolkit) public init(owner: UniqueID, for parent: CallContext = .current) {
     parentContext = ParentContext(parent)
     self.owner = owner
     call = nil
@@ -135,6 +135,20 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
       waiter.wait.end()
       waiter.answer.answer(result.map(Optional.some))
     }
+  }
+
+  /// The context of code that does this work.
+  @_spi(Toolkit) public var context: CallContext { CallContext(self) }
+
+  /// Waits for something that this work provides, other than its result. Returns nil at once if the wait would never
+  /// end.
+  @_spi(Toolkit) public func wait<Result>(
+    in context: CallContext, _ wait: () async throws -> Result
+  ) async rethrows -> Result? {
+    let edge = Wait(of: context, for: self)
+    guard edge.begin() else { return nil }
+    defer { edge.end() }
+    return try await wait()
   }
 
   /// Waits for the result.

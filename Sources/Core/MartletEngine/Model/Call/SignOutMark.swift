@@ -33,9 +33,9 @@ import Synchronization
 /// value, and so does a new file in place of the old one.
 @_spi(Stores) public struct SharedSignOuts: Sendable, Hashable {
   /// Changed when all cookies are removed.
-  package var ofAll: Int64
+  @_spi(Stores) public var ofAll: Int64
   /// Changed when the cookies of a partition in the group are removed.
-  package var ofGroup: Int64
+  @_spi(Stores) public var ofGroup: Int64
 
   @_spi(Stores) public init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
 

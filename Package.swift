@@ -110,7 +110,7 @@ let package = Package(
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",
         "MartletSemantics", "MartletSignIn", "MartletSQLite", "MartletURLSession", "MartletWebSocket",
       ]),
-    .target(
+    .outside(
       name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
     // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
     // module that it names has changed.
@@ -176,7 +176,7 @@ let package = Package(
     .outside(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
-    .target(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletSemantics"]),
+    .outside(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletServer", "MartletSemantics"]),
     .target(name: "TestSupport", path: "Tests/Shared/Support"),
     .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
     .target(

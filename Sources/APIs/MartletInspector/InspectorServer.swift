@@ -1,7 +1,7 @@
 import MartletEngine
 import MartletObservation
 import MartletSemantics
-import MartletServer
+@_spi(Toolkit) import MartletServer
 
 /// The server of the page. It refuses requests that do not come from its own page.
 final class InspectorServer: Sendable {

@@ -1,10 +1,12 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 // Batches (OData 4.01 Protocol §11.7; V2: Batch Processing).
 extension ODataServiceState {
   mutating func batch(_ request: ODataServiceRequest) -> ODataServiceAnswer {
     if !isV2, request.fields[.contentType]?.hasPrefix("application/json") == true { return jsonBatch(request) }
-    guard let parts = Self.parts(request.fields, Array(request.body)[...]) else { return error(400, "no batch") }
+    guard let parts = Self.parts(request.fields, String(decoding: request.body, as: UTF8.self)) else {
+      return error(400, "no batch")
+    }
     var text = ""
     for part in parts {
       if let changes = Self.parts(part.fields, part.content) {
@@ -20,7 +22,7 @@ extension ODataServiceState {
   }
 
   /// Executes all changes, or none of them: then the answer is one response.
-  private mutating func changeSet(_ changes: [MultipartReader.Part], _ base: String) -> String {
+  private mutating func changeSet(_ changes: [Part], _ base: String) -> String {
     let before = self
     var text = "Content-Type: multipart/mixed; boundary=changes\r\n\r\n"
     var created: [String: String] = [:]
@@ -89,25 +91,43 @@ extension ODataServiceState {
     return target + path.drop { $0 != "/" }
   }
 
-  /// Returns the parts of a request; nil if it is cut off, because half of a batch must not be executed.
-  private static func parts(_ fields: HTTPFields, _ body: ArraySlice<UInt8>) -> [MultipartReader.Part]? {
+  /// A part of a request: its fields, and the text after them.
+  private typealias Part = (fields: HTTPFields, content: String)
+
+  /// Returns the parts of a request (RFC 2046 §5.1); nil if it is cut off, because half of a batch must not be executed.
+  private static func parts(_ fields: HTTPFields, _ body: String) -> [Part]? {
     guard let type = fields[.contentType].flatMap({ MediaType($0) }), type.type == "multipart",
-      let boundary = type.parameters["boundary"], String(decoding: body, as: UTF8.self).contains("--\(boundary)--")
+      let boundary = type.parameters["boundary"]
     else { return nil }
-    return MultipartReader.parts(of: body, boundary: boundary)
+    let lines = "\r\n" + (body.contains("\r\n") ? body : body.replacing("\n", with: "\r\n"))
+    guard let end = lines.firstRange(of: "\r\n--\(boundary)--") else { return nil }
+    return lines[..<end.lowerBound].split(separator: "\r\n--\(boundary)\r\n", omittingEmptySubsequences: false)
+      .dropFirst().map { part(in: $0) }
   }
 
-  /// Reads a request as it stands in a part: it is a response with another first line.
-  private static func request(_ bytes: ArraySlice<UInt8>, _ base: String) -> ODataServiceRequest? {
-    let lineEnd = bytes.firstIndex(of: 10) ?? bytes.endIndex
-    let words = String(decoding: bytes[..<lineEnd], as: UTF8.self).split(separator: " ").map(String.init)
-    guard words.count == 3,
-      let read = MultipartReader.response(in: Array("HTTP/1.1 200 OK\r\n".utf8) + bytes[lineEnd...].dropFirst())
-    else { return nil }
+  /// Reads field lines up to the empty line. Lines that are none are ignored.
+  private static func part(in text: Substring) -> Part {
+    let lines = "\r\n" + text
+    let end = lines.firstRange(of: "\r\n\r\n")
+    var fields: HTTPFields = [:]
+    for line in lines[..<(end?.lowerBound ?? lines.endIndex)].split(separator: "\r\n") {
+      let name = line.prefix { $0 != ":" }
+      if let name = try? FieldName(String(name)) { fields[name] = String(line.dropFirst(name.rawName.count + 1)) }
+    }
+    return (fields, end.map { String(lines[$0.upperBound...]) } ?? "")
+  }
+
+  /// Reads a request as it stands in a part.
+  private static func request(_ text: String, _ base: String) -> ODataServiceRequest? {
+    let line = text.prefix { $0 != "\r\n" }
+    let words = line.split(separator: " ").map(String.init)
+    guard words.count == 3 else { return nil }
+    var (fields, body) = part(in: text.dropFirst(line.count + 1))
+    while body.last?.isNewline == true { body.removeLast() }
     let target = words[1].hasPrefix(base) ? String(words[1].dropFirst(base.count)) : words[1]
     let (path, query) = pathAndQuery(of: target)
     return ODataServiceRequest(
-      method: words[0], path: path, query: query, fields: read.head.fields, body: Data(read.body), base: base,
+      method: words[0], path: path, query: query, fields: fields, body: Data(body.utf8), base: base,
       isInBatch: true)
   }
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// The entities of a service, and its replies. It is a value behind a lock; a change set works on a copy.

@@ -1,9 +1,9 @@
 import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension URLRequest {
   /// The fields, sorted by name, because Foundation's dictionary has no order.
-  package var fields: HTTPFields {
+  @_spi(Toolkit) public var fields: HTTPFields {
     var fields = HTTPFields()
     for (name, value) in (allHTTPHeaderFields ?? [:]).sorted(by: { $0.key < $1.key }) {
       fields.append(value, forName: name)
@@ -12,7 +12,7 @@ extension URLRequest {
   }
 
   /// Replaces all fields. Several lines with one name are joined.
-  package mutating func setFields(_ fields: HTTPFields, leavingOut excluded: Set<FieldName> = []) {
+  @_spi(Toolkit) public mutating func setFields(_ fields: HTTPFields, leavingOut excluded: Set<FieldName> = []) {
     for name in (allHTTPHeaderFields ?? [:]).keys { setValue(nil, forHTTPHeaderField: name) }
     for (name, _) in fields where !excluded.contains(name) {
       setValue(fields[name], forHTTPHeaderField: name.rawName)
@@ -21,8 +21,8 @@ extension URLRequest {
 }
 
 /// Makes a head of Foundation's response, from what its dictionary of fields preserves.
-package enum ReceivedHead {
-  package static func head(of response: HTTPURLResponse) -> ResponseHead {
+@_spi(Toolkit) public enum ReceivedHead {
+  @_spi(Toolkit) public static func head(of response: HTTPURLResponse) -> ResponseHead {
     var head = ResponseHead(status: HTTPStatus(response.statusCode))
     let lines = response.allHeaderFields.compactMap { key, value -> (FieldName, String)? in
       guard let name = key as? String, let name = try? FieldName(name) else { return nil }
@@ -85,7 +85,7 @@ extension TransferMetrics {
 
 extension URLSessionConfiguration {
   /// `httpCookieStorage`, for modules that have their own property with that name.
-  package var foundationCookieStorage: HTTPCookieStorage? {
+  @_spi(Toolkit) public var foundationCookieStorage: HTTPCookieStorage? {
     get { httpCookieStorage }
     set { httpCookieStorage = newValue }
   }

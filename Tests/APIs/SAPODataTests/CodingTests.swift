@@ -1,8 +1,8 @@
 import Foundation
-import SAPFoundation
+@_spi(Toolkit) import SAPFoundation
 import Testing
 
-@testable import SAPOData
+@_spi(Toolkit) @testable import SAPOData
 
 @Suite("OData values")
 struct CodingTests {

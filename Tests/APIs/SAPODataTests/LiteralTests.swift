@@ -1,3 +1,4 @@
+@_spi(Toolkit) import SAPFoundation
 import Foundation
 import Testing
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The error in a response of an OData service: in SAP Gateway's V2 and V4 formats, the OASIS format, and similar ones.
 ///

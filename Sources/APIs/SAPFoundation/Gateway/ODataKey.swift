@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The key of an entity in a URL, in OData's syntax (OData 4.01 URL conventions §4.3.1; the same in 2.0).
 ///

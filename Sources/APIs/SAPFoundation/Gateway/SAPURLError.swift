@@ -1,5 +1,5 @@
 package import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 /// The error of a request, with the cases of SAP's article on images, and further ones that the article omits.
 ///
@@ -139,7 +139,7 @@ public struct SAPLoginRequiredError: Error, Sendable, Hashable {
 
   init?(_ response: HTTPURLResponse) { self.init(ReceivedHead.head(of: response).fields) }
 
-  package init?(_ fields: HTTPFields) {
+  @_spi(Toolkit) public init?(_ fields: HTTPFields) {
     if fields.contains("com.sap.cloud.security.login") {
       method = .saml
     } else if fields["x-smp-authentication"]?.lowercased() == "otp-challenge" {

@@ -2,7 +2,7 @@ package import MartletEngine
 import Synchronization
 
 /// The log of all sessions. Lines contain no secrets: keys of entities, which may be confidential, are replaced.
-package enum SessionLog {
+@_spi(Toolkit) public enum SessionLog {
   /// Where lines go; see ``SAPURLSession/logSink``.
   static var sink: any LogSink {
     get { current.withLock { $0 } }
@@ -65,7 +65,7 @@ package enum SessionLog {
 
   /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`, also if
   /// the parentheses are percent-encoded. If a key does not end, the rest of the line is replaced.
-  package static func withoutKeys(_ line: String) -> String {
+  @_spi(Toolkit) public static func withoutKeys(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "(")) || line.contains("%28") else { return line }
     var shown = ""
     var rest = line[...]

@@ -1,6 +1,6 @@
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 /// Calls the observers and the delegate, one after another, for the requests and responses of a session's tasks.
 struct ObserverInterceptor: ImmediateInterceptor {

@@ -24,7 +24,7 @@
 // - It does not protect the values: a new `connectionProxyDictionary` removes them, so assign the dictionary first.
 // - It has no effect on Foundation's `URLSession`, which does not know these settings.
 
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 // MARK: - Where the settings are stored
 

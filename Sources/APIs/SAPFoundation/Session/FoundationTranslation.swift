@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 // Translates between Foundation's requests and responses and the engine's. Foundation's fields are a dictionary, the
 // engine's are ordered lines: lines that an observer did not change stay exactly the same.

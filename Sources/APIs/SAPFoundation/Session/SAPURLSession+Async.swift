@@ -94,7 +94,7 @@ extension SAPURLSession {
   }
 
   /// Sends a request, with another body than its own if one is given; see ``bytes(for:)``. Runs off the caller's actor.
-  @concurrent package func bytes(
+  @concurrent @_spi(Toolkit) public func bytes(
     for request: URLRequest, uploading upload: SAPURLSessionTask.Upload?
   ) async throws -> (AsyncBytes, URLResponse) {
     let stream = ByteStream()
@@ -210,7 +210,7 @@ extension SAPURLSession {
       }
 
       /// Returns the next bytes, as many as have arrived together; nil at the end.
-      package mutating func nextChunk() async throws -> Data? {
+      @_spi(Toolkit) public mutating func nextChunk() async throws -> Data? {
         guard chunk.isEmpty else {
           defer { chunk = Data()[...] }
           return Data(chunk)

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 extension SAPURLSession {
   /// A copy of the configuration that the session was made with; changes to it have no effect on the session. A session

@@ -1,6 +1,6 @@
 @_spi(Credentials) @_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) package import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 /// A task of a session: one request, which is sent as often as necessary to get its response.
 ///
@@ -286,7 +286,7 @@ public final class SAPURLSessionDownloadTask: SAPURLSessionTask, @unchecked Send
 
 extension SAPURLSessionTask {
   /// Returns why a successful response of this task does not confirm a change, for messages; nil if it may confirm it.
-  package func objection(to fields: HTTPFields, body: Data) -> String? {
+  @_spi(Toolkit) public func objection(to fields: HTTPFields, body: Data) -> String? {
     let attempt = mutable.withLock { $0.attempt }
     return ChangeAnswer.objection(
       redirected: attempt.redirected?.head, last: attempt.request?.head, fields: fields, body: body)

@@ -1,10 +1,10 @@
 @_spi(Toolkit) import MartletEngine
 import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
 
 extension SAPURLSessionTask {
   /// The body that an upload task has besides its request.
-  package enum Upload: Sendable {
+  @_spi(Toolkit) public enum Upload: Sendable {
     case data(Data)
     case file(URL)
     /// The closure makes a new stream each time the request is sent.

@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// The answers to the requests of a batch by their numbers; an error for a part that cannot be read.
 typealias ODataBatchAnswers = [Int: Result<ODataAnswer, ODataError>]

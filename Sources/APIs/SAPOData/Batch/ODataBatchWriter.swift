@@ -1,4 +1,5 @@
 import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// Writes a batch.
 struct ODataBatchWriter {

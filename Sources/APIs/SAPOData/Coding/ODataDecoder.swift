@@ -1,3 +1,5 @@
+@_spi(Toolkit) import SAPFoundation
+
 /// Decodes values from JSON in the forms of V2 and V4, without strategies: `Int64` and `Decimal` from strings and
 /// numbers, `/Date(…)/` and ISO 8601, base64 and base64url, V2's `results`, and links to what was not expanded as nil.
 struct ODataDecoder: Decoder, SingleValueDecodingContainer {

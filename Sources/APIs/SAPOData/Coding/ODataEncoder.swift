@@ -1,3 +1,5 @@
+@_spi(Toolkit) import SAPFoundation
+
 /// Encodes values as JSON in the forms of V2 or V4: see ``ODataFormat``.
 struct ODataEncoder: Encoder, SingleValueEncodingContainer {
   /// A value while it is encoded. A class, because containers are values that write to the same place.

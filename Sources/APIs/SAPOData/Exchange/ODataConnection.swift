@@ -1,5 +1,6 @@
 @_spi(Toolkit) import MartletSemantics
-import MartletURLSession
+@_spi(Toolkit) import MartletURLSession
+@_spi(Toolkit) import SAPFoundation
 
 /// The session and the options of one call, and how a request is sent with them.
 struct ODataConnection: Sendable {

@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// An entity that a service has sent: the caller's value, and what the service says about it.
 public struct ODataEntity<Value: Sendable>: Sendable {

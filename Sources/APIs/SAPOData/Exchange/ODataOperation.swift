@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// One request to a service, before it is known whether it is sent alone or in a batch.
 struct ODataOperation: Sendable {

@@ -1,4 +1,5 @@
 import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 // Changes. A service whose entities have tags wants `ifMatch`: the tag that was read, or `*` for any.
 //

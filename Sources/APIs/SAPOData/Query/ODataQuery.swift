@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// What is read of an entity set or an entity. Each method returns a copy with one more option.
 ///

@@ -1,4 +1,5 @@
 import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// A body's value, whose numbers keep their digits: an `Int64` or `Decimal` never becomes a `Double` on its way.
 typealias ODataJSON = ExactJSON

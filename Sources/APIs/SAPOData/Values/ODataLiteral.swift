@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// A typed value in a key, a filter, or the parameters of a function. It is written as the service's version requires:
 /// quotes are doubled, and a GUID is `guid'…'` in V2 and bare in V4.

@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// The version of the protocol. Literals, dates, wrappers and methods differ.
 public enum ODataVersion: Sendable, Hashable, CaseIterable {

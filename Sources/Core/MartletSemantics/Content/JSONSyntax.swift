@@ -1,14 +1,14 @@
 /// The grammar of JSON (RFC 8259). It finds where bytes stop being JSON, which Foundation's decoder does not report on
 /// Linux, and it quotes strings.
-package struct JSONSyntax {
+@_spi(Toolkit) public struct JSONSyntax {
   /// The position of the first byte that is not allowed there.
-  package struct Fault: Sendable, Hashable, CustomStringConvertible {
+  @_spi(Toolkit) public struct Fault: Sendable, Hashable, CustomStringConvertible {
     /// The number of the line, from 1.
     package let line: Int
     /// The number of the byte in its line, from 1.
     package let column: Int
 
-    package var description: String { "line \(line), column \(column)" }
+    @_spi(Toolkit) public var description: String { "line \(line), column \(column)" }
   }
 
   /// What may follow.
@@ -20,7 +20,7 @@ package struct JSONSyntax {
   /// Returns the first fault of a text, or the position after its last byte if it is cut off; nil for valid JSON.
   ///
   /// It checks the grammar (RFC 8259 §2), not the encoding of strings. It accepts any depth of nesting.
-  package static func fault(in text: some Collection<UInt8>) -> Fault? {
+  @_spi(Toolkit) public static func fault(in text: some Collection<UInt8>) -> Fault? {
     let bytes = Array(text)
     guard let index = indexOfFault(in: bytes) else { return nil }
     let before = bytes[..<index]
@@ -117,7 +117,7 @@ package struct JSONSyntax {
 
 extension JSONSyntax {
   /// The text as a string of JSON (RFC 8259 §7).
-  package static func quoted(_ text: String) -> String {
+  @_spi(Toolkit) public static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

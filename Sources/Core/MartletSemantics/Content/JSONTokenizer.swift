@@ -2,8 +2,8 @@
 ///
 /// It is lenient: texts that are cut off, several values in a row, and bytes that are not JSON have tokens too. It does
 /// not check the order of tokens or what words and strings contain; ``JSONSyntax`` does.
-package struct JSONTokenizer: Sendable {
-  package enum Kind: Sendable {
+@_spi(Toolkit) public struct JSONTokenizer: Sendable {
+  @_spi(Toolkit) public enum Kind: Sendable {
     /// One byte of white space.
     case whiteSpace
     /// `{` or `[`.
@@ -55,19 +55,19 @@ package struct JSONTokenizer: Sendable {
 }
 
 /// The tokens of a whole text. A copy looks ahead.
-package struct JSONTokens: Sequence, IteratorProtocol {
-  package typealias Token = (kind: JSONTokenizer.Kind, range: Range<Int>)
+@_spi(Toolkit) public struct JSONTokens: Sequence, IteratorProtocol {
+  @_spi(Toolkit) public typealias Token = (kind: JSONTokenizer.Kind, range: Range<Int>)
 
   private let bytes: [UInt8]
   private var index: Int
 
   /// - Parameter index: where a token begins.
-  package init(_ bytes: [UInt8], from index: Int = 0) {
+  @_spi(Toolkit) public init(_ bytes: [UInt8], from index: Int = 0) {
     self.bytes = bytes
     self.index = index
   }
 
-  package mutating func next() -> Token? {
+  @_spi(Toolkit) public mutating func next() -> Token? {
     guard index < bytes.count else { return nil }
     let start = index
     var tokenizer = JSONTokenizer()
@@ -79,7 +79,7 @@ package struct JSONTokens: Sequence, IteratorProtocol {
   }
 
   /// Reads on, and returns the first token that is not white space.
-  package mutating func nextVisible() -> Token? {
+  @_spi(Toolkit) public mutating func nextVisible() -> Token? {
     while let token = next() { if token.kind != .whiteSpace { return token } }
     return nil
   }

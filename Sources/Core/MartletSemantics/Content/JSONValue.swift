@@ -1,5 +1,5 @@
 /// A JSON value (RFC 8259), compared by content: white space and the order of members do not matter, and 1.0 equals 1.
-package enum JSONValue: Sendable, Hashable, Decodable {
+@_spi(Toolkit) public enum JSONValue: Sendable, Hashable, Decodable {
   case null
   case bool(Bool)
   case integer(Int64)
@@ -8,7 +8,7 @@ package enum JSONValue: Sendable, Hashable, Decodable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  package init(from decoder: any Decoder) throws {
+  @_spi(Toolkit) public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {
       self = .null

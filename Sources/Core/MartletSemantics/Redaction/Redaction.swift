@@ -190,7 +190,7 @@ extension Redaction {
   public func redacted(_ url: URL) -> String { redacted(reference: url.absoluteString) }
 
   /// Returns a URL reference (RFC 3986 §4.1), which may be invalid, without secrets.
-  package func redacted(reference: String) -> String {
+  @_spi(Toolkit) public func redacted(reference: String) -> String {
     guard !hidesNothing else { return reference }
     if let type = Self.typeOfDataURL(reference) { return type + ",…" }
     guard reference.utf8.contains(where: Self.mayBeginSecret) else { return reference }

@@ -17,7 +17,8 @@
     (65...90).contains(byte) ? byte | 0x20 : byte
   }
 
-  @_spi(Toolkit) public static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+  @_spi(Toolkit) public static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool
+  {
     left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
@@ -42,14 +43,14 @@
   }
 
   /// OWS of RFC 9110 §5.6.3: space and horizontal tab.
-  package static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
+  @_spi(Toolkit) public static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
 
   /// CTL of RFC 5234. Apart from the tab, none of these is allowed in a field value.
   package static func isControl(_ byte: UInt8) -> Bool { byte < 32 || byte == 127 }
 
-  package static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
+  @_spi(Toolkit) public static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
 
-  package static func trimmed(_ text: Substring) -> Substring {
+  @_spi(Toolkit) public static func trimmed(_ text: Substring) -> Substring {
     guard let first = text.utf8.firstIndex(where: { !isWhitespace($0) }),
       let last = text.utf8.lastIndex(where: { !isWhitespace($0) })
     else { return text[text.endIndex...] }

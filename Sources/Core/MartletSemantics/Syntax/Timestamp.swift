@@ -1,6 +1,6 @@
 /// Formats and parses ISO 8601 timestamps (RFC 3339), `2026-11-21T07:05:13.042Z`, for logs and recordings. Dates of
 /// HTTP fields are ``HTTPDate``.
-package enum Timestamp {
+@_spi(Toolkit) public enum Timestamp {
   /// Returns the date in UTC, rounded to milliseconds.
   package static func format(_ date: Date) -> String {
     let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
@@ -13,7 +13,7 @@ package enum Timestamp {
 
   /// Parses a timestamp with or without a fraction of a second, with `Z` or an offset. UTC is assumed if there is no
   /// zone.
-  package static func parse(_ text: some StringProtocol) -> Date? {
+  @_spi(Toolkit) public static func parse(_ text: some StringProtocol) -> Date? {
     var digits = Scanner(rest: Substring(text).utf8)
     guard let year = digits.number(4), digits.skip("-"), let month = digits.number(2), digits.skip("-"),
       let day = digits.number(2), digits.skip("T") || digits.skip("t") || digits.skip(" "),

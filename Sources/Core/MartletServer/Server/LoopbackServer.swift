@@ -47,7 +47,7 @@ public final class LoopbackServer: Sendable {
   }
 
   /// Starts a server with limits, for programs that are not only reachable by their own tests.
-  package convenience init(
+  @_spi(Toolkit) public convenience init(
     port: Int, bodies: BodyReading, limits: Limits, recording: Recording = .nothing, respond: @escaping Responder
   ) throws(LoopbackServerError) {
     try self.init(
@@ -146,7 +146,7 @@ extension LoopbackServer {
   }
 
   /// Limits for clients; none by default.
-  package struct Limits: Sendable {
+  @_spi(Toolkit) public struct Limits: Sendable {
     /// The maximum number of simultaneous connections. For a further one the server closes the connection that has
     /// waited longest for a request, for the rest of its head, or for more of its body. If none waits, the further one
     /// gets a 503 and is closed.
@@ -162,7 +162,7 @@ extension LoopbackServer {
     package var heldBytes = Int.max
 
     /// Makes limits; by default there are none.
-    package init(
+    @_spi(Toolkit) public init(
       connections: Int = .max, headTime: Duration? = nil, bodyTime: Duration? = nil, sendTime: Duration? = nil,
       heldBytes: Int = .max
     ) {

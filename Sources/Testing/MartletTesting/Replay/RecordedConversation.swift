@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletWebSocket
 
 /// Replays the messages of a recorded WebSocket.

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
 /// The answer to `GET /`: what the gateway has, as text, or as JSON for `Accept: application/json`.

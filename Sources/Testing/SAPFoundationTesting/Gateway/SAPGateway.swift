@@ -1,4 +1,5 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) import MartletServer
 public import MartletTesting
 import Synchronization
 

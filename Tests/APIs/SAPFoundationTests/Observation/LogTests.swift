@@ -1,7 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletTesting
-import SAPFoundation
+@_spi(Toolkit) import SAPFoundation
 import SAPFoundationTesting
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 @Suite("Where a text stops being JSON (RFC 8259)") struct JSONSyntaxTests {

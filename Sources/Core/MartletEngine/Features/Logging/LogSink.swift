@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 #if canImport(Glibc)
 import Glibc

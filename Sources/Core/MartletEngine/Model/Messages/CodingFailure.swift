@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Describes an encoder's or a decoder's error without showing any of the value.
 struct CodingFailure {

@@ -1,6 +1,8 @@
 import MartletSemantics
 import Testing
 
+@testable import SAPOData
+
 @Suite("Reading multipart bodies")
 struct MultipartReaderTests {
   struct Case: Sendable, CustomTestStringConvertible {

@@ -1,13 +1,15 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// Reads multipart bodies (RFC 2046 §5.1) and the HTTP messages in their parts, as batches have them.
-package enum MultipartReader {
+enum MultipartReader {
   /// A part: its fields, and what follows the empty line after them.
-  package typealias Part = (fields: HTTPFields, content: ArraySlice<UInt8>)
+  typealias Part = (fields: HTTPFields, content: ArraySlice<UInt8>)
 
   /// Splits a body at its delimiters. What stands before the first and after the closing one is ignored. Lines may also
   /// end without CR. Without a closing delimiter, the last part ends with the body.
   ///
   /// - Returns: nil if there is no delimiter.
-  package static func parts(of body: ArraySlice<UInt8>, boundary: String) -> [Part]? {
+  static func parts(of body: ArraySlice<UInt8>, boundary: String) -> [Part]? {
     let delimiter = Array("--\(boundary)".utf8)
     let closing = delimiter + Array("--".utf8)
     var parts: [Part] = []
@@ -41,7 +43,7 @@ package enum MultipartReader {
   /// status line are ignored (§2.2).
   ///
   /// - Returns: nil if there is no status line.
-  package static func response(in bytes: ArraySlice<UInt8>) -> (head: ResponseHead, body: ArraySlice<UInt8>)? {
+  static func response(in bytes: ArraySlice<UInt8>) -> (head: ResponseHead, body: ArraySlice<UInt8>)? {
     let bytes = bytes.drop { $0 == 10 || $0 == 13 }
     let lineEnd = bytes.firstIndex(of: 10) ?? bytes.endIndex
     let words = String(decoding: bytes[..<lineEnd], as: UTF8.self).split(separator: " ", maxSplits: 2)

@@ -1,5 +1,7 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// A JSON value (RFC 8259) whose numbers keep their digits. For comparisons by content there is ``JSONValue``.
-package enum ExactJSON: Sendable, Hashable {
+@_spi(Toolkit) public enum ExactJSON: Sendable, Hashable {
   case null
   case bool(Bool)
   /// The number as it was written.
@@ -8,18 +10,18 @@ package enum ExactJSON: Sendable, Hashable {
   case array([ExactJSON])
   case object([String: ExactJSON])
 
-  /// What a text is that is no value.
-  package struct Fault: Error, Sendable, CustomStringConvertible {
-    package let description: String
+  /// Why a text is not a value.
+  @_spi(Toolkit) public struct Fault: Error, Sendable, CustomStringConvertible {
+    @_spi(Toolkit) public let description: String
   }
 
   /// The maximum depth of nesting that is read.
-  package static let depthLimit = 100
+  static let depthLimit = 100
 
   /// Reads a document (RFC 8259).
   ///
   /// - Throws: a fault with its line and column.
-  package init(_ data: Data) throws(Fault) {
+  @_spi(Toolkit) public init(_ data: Data) throws(Fault) {
     let bytes = Array(data.starts(with: [0xEF, 0xBB, 0xBF]) ? data.dropFirst(3) : data)
     if let fault = JSONSyntax.fault(in: bytes) {
       throw Fault(description: "not valid JSON: \(fault)")
@@ -110,7 +112,7 @@ extension ExactJSON {
   /// The value as JSON. Members are sorted, so that annotations (`@…`) come first and the text is the same each time.
   ///
   /// - Parameter indentation: nil writes one line; a number writes a line for each member, with this many levels.
-  package func json(indentation: Int? = nil) -> String {
+  @_spi(Toolkit) public func json(indentation: Int? = nil) -> String {
     let inner = indentation.map { $0 + 1 }
     func list(_ open: String, _ items: [String], _ close: String) -> String {
       guard let indentation, !items.isEmpty else { return open + items.joined(separator: ",") + close }

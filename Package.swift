@@ -334,8 +334,8 @@ package.targets += [
   .target(
     name: "MartletCommandLine",
     dependencies: [
-      "MartletEngine", "MartletInspector", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletSignIn",
-      "MartletSockets", "MartletTesting", "MartletWebSocket",
+      "MartletEngine", "MartletInspector", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletServer",
+      "MartletSignIn", "MartletSockets", "MartletTesting", "MartletWebSocket",
     ]),
   .target(
     name: "MartletToolImages",

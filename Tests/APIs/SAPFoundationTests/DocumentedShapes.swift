@@ -1,6 +1,6 @@
 import Foundation
 import MartletCombine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import SAPFoundation
 import SAPFoundationTesting

@@ -1,6 +1,6 @@
 import MartletEngine
 @testable import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

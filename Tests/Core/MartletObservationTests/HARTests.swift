@@ -1,5 +1,5 @@
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing
 

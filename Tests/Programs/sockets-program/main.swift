@@ -2,7 +2,7 @@ import CCrypto
 import CallDoubles
 import Glibc
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import Synchronization
 

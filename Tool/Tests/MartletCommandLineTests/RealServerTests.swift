@@ -1,5 +1,5 @@
 @testable import MartletCommandLine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestServers
 import TestSupport

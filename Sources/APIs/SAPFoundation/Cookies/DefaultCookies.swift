@@ -1,5 +1,5 @@
 @_spi(Credentials) @_spi(Stores) import MartletEngine
-import MartletSQLite
+@_spi(Stores) import MartletSQLite
 import MartletSemantics
 
 /// The cookies of all sessions of the default configuration: in a file that all processes of the program share, with

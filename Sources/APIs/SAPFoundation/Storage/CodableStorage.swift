@@ -1,5 +1,5 @@
 public import MartletEngine
-public import MartletSQLite
+@_spi(Stores) public import MartletSQLite
 
 /// Stores values of any `Codable` type by key: cookies, tokens, credentials.
 ///

@@ -1,4 +1,5 @@
 @_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import MartletTasks
 import MartletTasksTesting
 import MartletTesting

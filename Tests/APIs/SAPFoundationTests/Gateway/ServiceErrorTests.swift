@@ -1,5 +1,5 @@
 import Foundation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import SAPFoundation
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import SAPFoundation
 import Synchronization

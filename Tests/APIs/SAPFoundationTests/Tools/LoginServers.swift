@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Synchronization
 

@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import TestSupport
 import Testing
 

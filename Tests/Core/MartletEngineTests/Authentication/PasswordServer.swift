@@ -1,6 +1,6 @@
 import CallDoubles
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Credentials) import MartletSemantics
 import MartletTesting
 import Synchronization
 

@@ -1,5 +1,5 @@
-@testable import MartletEngine
-import MartletSemantics
+@_spi(Stores) @testable import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-@testable import MartletEngine
+@_spi(Credentials) @testable import MartletEngine
 import CallDoubles
 import MartletSemantics
 import MartletTesting

@@ -1,6 +1,6 @@
 import CallDoubles
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization

@@ -1,8 +1,8 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing
 
-@testable import MartletServer
+@_spi(Toolkit) @testable import MartletServer
 
 @Suite("Limits of a server", .timeLimit(.minutes(5)))
 struct ServerLimitTests {

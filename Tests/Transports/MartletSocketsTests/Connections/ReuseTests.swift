@@ -2,7 +2,7 @@
 import Dispatch
 import Foundation
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 extension HTTP2Row {
   /// RFC 9113 §8.1.1: "A malformed request or response is treated as a stream error of type PROTOCOL_ERROR."

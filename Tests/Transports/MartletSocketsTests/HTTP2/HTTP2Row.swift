@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// A response as frames, and its expected result. The request is on stream 1.

@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

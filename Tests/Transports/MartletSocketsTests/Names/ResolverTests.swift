@@ -2,7 +2,7 @@
 import Dispatch
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Synchronization
 import TestSupport

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 @testable import MartletSockets

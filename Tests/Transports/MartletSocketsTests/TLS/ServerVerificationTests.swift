@@ -1,6 +1,6 @@
 import COpenSSL
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Testing
 

@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A reason why the outcome of another client differs from that of sockets.
 struct Reason: Sendable, CustomStringConvertible {

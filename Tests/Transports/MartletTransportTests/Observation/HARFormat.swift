@@ -1,5 +1,5 @@
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The rules of HAR 1.2 as tables, according to the specification: the required and the optional members of an object,
 /// and their types. Members that begin with an underscore are custom and not checked.

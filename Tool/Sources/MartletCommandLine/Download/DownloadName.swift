@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The name of a downloaded file, from a server's response or the URL. It is never a path, and never hidden.
 enum DownloadName {

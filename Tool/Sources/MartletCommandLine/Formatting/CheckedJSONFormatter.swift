@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Indents a body that is valid JSON, and leaves any other as it is, so that its faults stay visible.
 ///

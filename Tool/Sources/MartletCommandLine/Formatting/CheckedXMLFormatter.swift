@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Indents a body that is well-formed XML, and leaves any other as it is: a reader must see what is wrong with it.
 ///

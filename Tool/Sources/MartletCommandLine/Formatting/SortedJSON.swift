@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Sorts the members of all objects in a JSON text by their names, and keeps the notation of names and values.
 enum SortedJSON {

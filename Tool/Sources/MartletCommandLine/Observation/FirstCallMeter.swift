@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Measures the run's first call, for `--meta` and `--write-out`.

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The text of `--write-out`, in curl's syntax: `%{http_code}`, `%header{name}`, `%%`, `\n`, `\r` and `\t`.
 struct WriteOut: Sendable {

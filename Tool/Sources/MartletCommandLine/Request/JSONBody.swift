@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A JSON body that is built item by item. Members stay in the order of their first items, and values keep their
 /// notation: numbers keep their digits.

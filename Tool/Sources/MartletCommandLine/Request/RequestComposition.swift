@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Makes the request of a command line from its items and the options for the body.
 struct RequestComposition {

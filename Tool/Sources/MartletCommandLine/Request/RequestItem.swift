@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A part of a request on the command line, in the syntax of HTTPie.
 enum RequestItem: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletServer
 
 /// A server on 127.0.0.1 that runs until Ctrl-C, and answers only requests for this machine.
 struct LocalServer: Sendable {

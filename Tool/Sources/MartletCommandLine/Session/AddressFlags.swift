@@ -1,7 +1,7 @@
 import Glibc
 import MartletEngine
-import MartletSemantics
-import MartletSockets
+@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import MartletSockets
 
 /// The options that decide where connections lead to, and from which address they begin.
 struct AddressFlags {

@@ -1,6 +1,6 @@
 import Glibc
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The data that `--session` keeps for a host under a name: cookies, the fields of the command line, and credentials.
 /// Only its owner can read the file, which is in `$XDG_CONFIG_HOME/martlet/sessions`, or at the path that is named.

@@ -81,7 +81,7 @@ let package = Package(
         .target(name: "CSockets", condition: .when(platforms: [.linux])),
       ]),
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .target(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
     .target(
       name: "MartletWebSocket",
@@ -121,13 +121,13 @@ let package = Package(
         "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CJPEG", "CLittleCMS", "CPNG",
         "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib",
       ]),
-    .target(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
+    .outside(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .target(
       name: "MartletInspector",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
       resources: [
         "page.html", "page.js", "table.js", "details.js", "json.js", "resend.js", "style.css",
-      ].map { .embedInCode("Page/\($0)") }),
+      ].map { .embedInCode("Page/\($0)") }, packageAccess: false),
 
     // Bridges to other packages, each behind its trait.
     .target(
@@ -170,7 +170,7 @@ let package = Package(
       ]),
 
     // Test support.
-    .target(
+    .outside(
       name: "MartletTesting",
       dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
     .outside(

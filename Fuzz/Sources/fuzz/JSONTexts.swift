@@ -1,6 +1,6 @@
 #if os(Linux)
 @testable import MartletEngine
-@_spi(Credentials) @testable import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) @testable import MartletSemantics
 
 /// Texts in JSON. Texts that Foundation's decoder reads have no fault. Any text survives quoting, and none survives
 /// redaction as a secret member. Values with exact numbers stay the same when they are written. Answers of an

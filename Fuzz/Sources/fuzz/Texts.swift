@@ -1,6 +1,6 @@
 #if os(Linux)
 @testable import MartletEngine
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 
 /// Parsers of short texts, all with the same text. The parsed value is the same after it was written and parsed again,
 /// is within its limits, and has no line break.

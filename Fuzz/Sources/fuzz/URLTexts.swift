@@ -1,7 +1,7 @@
 #if os(Linux)
 import CFuzz
 @testable import MartletEngine
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 @testable import MartletSockets
 
 /// URLs as text. Origin, cookies, `Host` field and the address of the connection are those of one host, which libcurl

@@ -1,11 +1,11 @@
-package import MartletEngine
-package import MartletObservation
+public import MartletEngine
+@_spi(Toolkit) public import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 extension Inspector {
   /// Starts an inspector that shows an archive. Its options' limits of calls and bytes do not apply, nor does their
   /// file.
-  package convenience init(showing archive: HAR, _ options: Options = .init()) throws(HTTPError) {
+  @_spi(Toolkit) public convenience init(showing archive: HAR, _ options: Options = .init()) throws(HTTPError) {
     var options = options
     options.callLimit = max(1, archive.log.entries.count)
     options.byteLimit = .max

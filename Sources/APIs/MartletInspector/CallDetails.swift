@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 /// The details of a call that the page shows: its events in words, and every attempt as an entry of an archive.
@@ -187,6 +187,7 @@ private struct CallWords {
     case .resend, .limit, .note: return [("\(event)", nil, "notice")]
     case .progress, .bytes, .message: return []
     case .finished(let error): return [ending(error)]
+    @unknown default: return [("\(event)", nil, nil)]
     }
   }
 
@@ -202,6 +203,7 @@ private struct CallWords {
     case .resolving: "while the name was looked up"
     case .securing: "during the TLS handshake"
     case .preparing, .connecting, .sending, .waiting, .receiving: "while \(phase.rawValue)"
+    @unknown default: "while \(phase.rawValue)"
     }
   }
 }

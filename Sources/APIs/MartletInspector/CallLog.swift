@@ -1,7 +1,7 @@
-package import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletObservation
 import MartletSemantics
-import MartletServer
+@_spi(Toolkit) import MartletServer
 import Synchronization
 
 /// The recorded calls, in a ring that limits the number of calls, and of bytes of bodies and messages.
@@ -9,7 +9,7 @@ import Synchronization
 /// A listener only adds values to it. It formats nothing and notifies no page: a page asks for the calls whose revision
 /// is above the last one that it has seen. So a page that does not read costs nothing, and neither does an inspector
 /// without an open page.
-package final class CallLog: Sendable {
+final class CallLog: Sendable {
   let bodyLimit: Int
   let redaction: Redaction
   let began = Date.now
@@ -72,7 +72,7 @@ package final class CallLog: Sendable {
   }
 
   /// - Throws: an error of kind `.file` if the file of the options cannot be used.
-  package init(_ options: Inspector.Options) throws(HTTPError) {
+  init(_ options: Inspector.Options) throws(HTTPError) {
     allowsResending = options.allowsResending
     file = if let url = options.file { try CallFile(url, limit: options.fileLimit) } else { nil }
     bodyLimit = max(0, options.bodyLimit)
@@ -106,7 +106,7 @@ package final class CallLog: Sendable {
   /// Records a new call; nil after the end of the log.
   ///
   /// - Parameter session: the session of the call, for sending it again.
-  package func begin(
+  func begin(
     _ id: UInt64, label: String?, _ request: HTTPRequest, in session: WeakSession? = nil
   ) -> RecordedCall? {
     guard !isClosed else { return nil }
@@ -118,7 +118,7 @@ package final class CallLog: Sendable {
 
   /// Adds the call that the closure makes, under the lock: a page that sees its revision sees the call.
   @discardableResult
-  package func add(_ make: () -> RecordedCall) -> RecordedCall {
+  func add(_ make: () -> RecordedCall) -> RecordedCall {
     let (call, removed) = ring.withLock { ring -> (RecordedCall, RecordedCall?) in
       let call = make()
       ring.append(call)
@@ -129,7 +129,7 @@ package final class CallLog: Sendable {
   }
 
   /// Adds an event to a call, and counts the call when its last event arrives.
-  package func update(_ call: RecordedCall, _ event: Event) {
+  func update(_ call: RecordedCall, _ event: Event) {
     let nanoseconds = elapsedNanoseconds
     let grown = call.update(event, at: .nanoseconds(nanoseconds), bodyLimit: bodyLimit)
     if case .finished = event {
@@ -186,7 +186,7 @@ package final class CallLog: Sendable {
     counters.withLock { ($0.count, $0.since(second)) }
   }
 
-  package var heldBytes: Int { bytes.load(ordering: .relaxed) }
+  var heldBytes: Int { bytes.load(ordering: .relaxed) }
 
   func call(_ id: UInt64) -> RecordedCall? { ring.withLock { $0.call(id) } }
 

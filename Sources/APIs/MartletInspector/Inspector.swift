@@ -1,6 +1,6 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 public import MartletSemantics
-import MartletServer
+@_spi(Toolkit) import MartletServer
 import Synchronization
 
 /// Shows the calls of this process in a browser while they happen. It is for development.
@@ -56,7 +56,7 @@ public final class Inspector: EventListener {
 
   /// The URL of the page, with the key in its fragment. Anyone who has it can read the calls.
   public let url: URL
-  package let log: CallLog
+  let log: CallLog
   private let server: InspectorServer
   /// The number of requests that local servers showed.
   static let served = Atomic<UInt64>(0)
@@ -70,7 +70,7 @@ public final class Inspector: EventListener {
     try self.init(options, log: try CallLog(options), isLive: true)
   }
 
-  package init(_ options: Options, log: CallLog, isLive: Bool) throws(HTTPError) {
+  init(_ options: Options, log: CallLog, isLive: Bool) throws(HTTPError) {
     self.log = log
     server = try InspectorServer(log, port: options.port, isLive: isLive)
     url = server.url

@@ -1,4 +1,4 @@
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 import MartletSemantics
 import MartletServer
 

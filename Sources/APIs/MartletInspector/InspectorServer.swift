@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletServer
 
 /// The server of the page. It refuses requests that do not come from its own page.

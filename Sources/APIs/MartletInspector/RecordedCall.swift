@@ -1,10 +1,10 @@
 @_spi(Toolkit) import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// A call and its events, as values that become text only when a page asks.
-package final class RecordedCall: Sendable {
+final class RecordedCall: Sendable {
   let id: UInt64
   let label: String?
   let request: HTTPRequest
@@ -343,7 +343,7 @@ extension HTTPRequest {
   /// The request without its body in memory, which may have any size, but with the fields that describe it. The
   /// attempts have the beginning of the body.
   fileprivate var withoutBody: HTTPRequest {
-    guard hasBody else { return self }
+    guard !body.isEmpty else { return self }
     var copy = addingBodyFields()
     copy.body = .empty
     return copy

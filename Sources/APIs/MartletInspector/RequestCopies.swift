@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 /// A request as text for a terminal or a program, without secrets.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
@@ -27,7 +27,7 @@ struct Repetition: Sendable {
   private static func obstacle(to request: HTTPRequest, _ bodyLimit: Int) -> String? {
     let scheme = ASCII.lowercased(request.url.scheme ?? "")
     if request.fields.contains(.upgrade) || scheme == "ws" || scheme == "wss" { return "it opens a WebSocket" }
-    if case .made = request.body.storage { return "its body is a stream, which is not kept" }
+    if request.body.bytes == nil, request.body.file == nil { return "its body is a stream, which is not kept" }
     if let bytes = request.body.bytes, bytes.count > bodyLimit {
       return "its body is longer than \(Quantity.text(Int64(bodyLimit))), the limit of the inspector"
     }
@@ -103,7 +103,7 @@ struct EditedRequest: Codable {
   }
 
   private static func text(of request: HTTPRequest, _ redaction: Redaction) -> String? {
-    guard case .data(let bytes) = request.body.storage, redaction.canSearch(request.fields), !bytes.contains(0) else {
+    guard let bytes = request.body.bytes, redaction.canSearch(request.fields), !bytes.contains(0) else {
       return nil
     }
     return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)

@@ -1,11 +1,11 @@
 import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
-package import MartletServer
+@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) public import MartletServer
 import Synchronization
 
 extension Inspector {
   /// Shows a request that a local server answers, as if it were a call; nil if its target is not a path.
-  package func begin(_ received: ReceivedRequest) -> ServedRequest? {
+  @_spi(Toolkit) public func begin(_ received: ReceivedRequest) -> ServedRequest? {
     let host = received.fields[.host] ?? "localhost"
     guard received.target.hasPrefix("/"), let url = URL(text: "http://\(host)\(received.target)") else { return nil }
     let request = HTTPRequest(received.method, url, fields: received.fields)
@@ -18,16 +18,16 @@ extension Inspector {
 }
 
 /// A request that is being answered.
-package struct ServedRequest: Sendable {
+@_spi(Toolkit) public struct ServedRequest: Sendable {
   let record: RecordedCall
   let log: CallLog
   let url: URL
 
   /// Adds bytes of the request's body.
-  package func receive(_ chunk: Data) { log.update(record, .bytes(chunk, .sent, attempt: 1)) }
+  public func receive(_ chunk: Data) { log.update(record, .bytes(chunk, .sent, attempt: 1)) }
 
   /// Adds the reply, which is about to be sent, with the beginning of its body.
-  package func end(_ reply: Reply) {
+  public func end(_ reply: Reply) {
     log.update(record, .response(ResponseHead(status: reply.status, fields: reply.fields), from: url))
     if let bytes = reply.beginning(upTo: log.bodyLimit), !bytes.isEmpty {
       log.update(record, .bytes(bytes, .received, attempt: 1))

@@ -1,6 +1,6 @@
 #if HTTPTypes
 public import HTTPTypes
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) public import MartletSemantics
 
 extension RequestHead {

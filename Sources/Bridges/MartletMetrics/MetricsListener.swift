@@ -1,7 +1,7 @@
 #if Metrics
 public import CoreMetrics
-public import MartletEngine
-import MartletObservation
+@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) import MartletObservation
 public import MartletSemantics
 import Synchronization
 

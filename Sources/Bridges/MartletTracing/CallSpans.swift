@@ -1,6 +1,6 @@
 #if Tracing
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 import Tracing
 

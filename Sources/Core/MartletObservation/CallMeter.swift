@@ -1,25 +1,25 @@
-@_spi(Toolkit) package import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A metric of calls: its name in OpenTelemetry's form, its type and a description. The names with `http` are those of
 /// OpenTelemetry's stable conventions for HTTP clients, and so are the labels.
-package struct CallMetric: Sendable, Hashable {
-  package let name: String
-  package let kind: MetricsSnapshot.Metric.Kind
-  package let help: String
+@_spi(Toolkit) public struct CallMetric: Sendable, Hashable {
+  public let name: String
+  public let kind: MetricsSnapshot.Metric.Kind
+  let help: String
 
-  package static let duration = CallMetric(
+  static let duration = CallMetric(
     name: "http.client.request.duration", kind: .histogram, help: "Duration of HTTP client requests.")
-  package static let active = CallMetric(name: "martlet.calls.active", kind: .gauge, help: "Calls in progress.")
-  package static let calls = CallMetric(name: "martlet.calls", kind: .counter, help: "Calls that have ended.")
-  package static let resends = CallMetric(
+  static let active = CallMetric(name: "martlet.calls.active", kind: .gauge, help: "Calls in progress.")
+  static let calls = CallMetric(name: "martlet.calls", kind: .counter, help: "Calls that have ended.")
+  static let resends = CallMetric(
     name: "martlet.resends", kind: .counter, help: "Requests that were sent again.")
-  package static let messages = CallMetric(
+  static let messages = CallMetric(
     name: "martlet.websocket.messages", kind: .counter, help: "Messages of WebSockets by their direction.")
-  package static let responses = CallMetric(
+  static let responses = CallMetric(
     name: "martlet.responses", kind: .counter, help: "Responses by where they came from.")
-  package static let limits = CallMetric(
+  static let limits = CallMetric(
     name: "martlet.limits", kind: .counter, help: "What the limits of the session did.")
   static let poolConnections = CallMetric(
     name: "martlet.pool.connections", kind: .gauge,
@@ -40,11 +40,11 @@ package struct CallMetric: Sendable, Hashable {
 
 /// A value for a metric: an addition to a counter or a gauge, or a duration in seconds for a histogram. For a pool, it
 /// is the metric's current value.
-package struct Measurement: Sendable {
-  package let metric: CallMetric
+@_spi(Toolkit) public struct Measurement: Sendable {
+  public let metric: CallMetric
   /// The labels in order, without those that are empty.
-  package let labels: [MetricLabel]
-  package let value: Double
+  public let labels: [MetricLabel]
+  public let value: Double
 
   init(_ metric: CallMetric, _ labels: [MetricLabel] = [], _ value: Double = 1) {
     self.metric = metric
@@ -54,9 +54,9 @@ package struct Measurement: Sendable {
 }
 
 /// A label of a measurement.
-package struct MetricLabel: Sendable, Hashable {
-  package let name: String
-  package let value: String
+@_spi(Toolkit) public struct MetricLabel: Sendable, Hashable {
+  public let name: String
+  public let value: String
 
   init(_ name: String, _ value: String) {
     self.name = name
@@ -65,7 +65,7 @@ package struct MetricLabel: Sendable, Hashable {
 }
 
 /// Makes measurements from the events of calls, and passes them on to ``CallMetrics`` and other systems of metrics.
-package final class CallMeter: EventListener {
+@_spi(Toolkit) public final class CallMeter: EventListener {
   private let clock: any Clock<Duration>
   private let records = CallLocal<CallRecord?>(nil)
   private let origins: OriginLabels
@@ -75,7 +75,7 @@ package final class CallMeter: EventListener {
   ///   - originLimit: the maximum number of origins that have their own labels.
   ///   - clock: measures the time if the transport does not.
   ///   - report: called with the measurements of one moment, on any thread.
-  package init(
+  public init(
     originLimit: Int, clock: any Clock<Duration>, report: @escaping @Sendable ([Measurement]) -> Void
   ) {
     origins = OriginLabels(limit: originLimit)
@@ -83,11 +83,11 @@ package final class CallMeter: EventListener {
     self.report = report
   }
 
-  package var events: Event.Kinds {
+  public var events: Event.Kinds {
     [.started, .attempt, .sending, .cached, .response, .metrics, .message, .limit, .resend, .finished]
   }
 
-  package func receive(_ event: Event, in call: Call) {
+  public func receive(_ event: Event, in call: Call) {
     switch event {
     case .started:
       call[records] = CallRecord(clock)
@@ -100,7 +100,7 @@ package final class CallMeter: EventListener {
     case .message(let message):
       if case .close = message.kind { return }
       report([Measurement(.messages, [MetricLabel("direction", message.direction.name)])])
-    case .limit(let limit): report([measurement(of: limit)])
+    case .limit(let limit): if let measurement = measurement(of: limit) { report([measurement]) }
     case .resend(_, _, _, let failure):
       guard let attempt = call[records]?.end() else { return }
       let measured = measurements(of: attempt, error: attempt.status == nil ? failure?.kind.name ?? "_OTHER" : nil)
@@ -111,6 +111,7 @@ package final class CallMeter: EventListener {
       let result = MetricLabel("result", error?.kind.name ?? "success")
       report([Measurement(.active, [], -1), Measurement(.calls, [result])] + measured)
     case .written, .informational, .progress, .bytes, .cookieRefused, .cookiesStored, .cacheDecision, .note: break
+    @unknown default: break
     }
   }
 
@@ -131,16 +132,17 @@ package final class CallMeter: EventListener {
     return measurements + [Measurement(.duration, labels, attempt.duration.inMilliseconds / 1000)]
   }
 
-  private func measurement(of event: Event.Limit) -> Measurement {
-    let (name, origin): (String, Origin) =
+  private func measurement(of event: Event.Limit) -> Measurement? {
+    let counted: (name: String, origin: Origin)? =
       switch event {
       case .queued(let origin, _): ("queued", origin)
       case .throttled(let origin, _): ("throttled", origin)
       case .paused(let origin, _): ("paused", origin)
       case .circuit(let origin, let state): ("circuit_\(state.rawValue.replacing("-", with: "_"))", origin)
       case .hedged(let origin, _, let secondWon): (secondWon ? "hedged_second" : "hedged_first", origin)
+      @unknown default: nil
       }
-    return Measurement(.limits, [MetricLabel("event", name)] + origins.labels(of: origin))
+    return counted.map { Measurement(.limits, [MetricLabel("event", $0.name)] + origins.labels(of: $0.origin)) }
   }
 }
 
@@ -155,7 +157,7 @@ extension Event.Progress.Direction {
 
 extension CallMeter {
   /// Returns the current values of a transport's connections. Origins beyond the limit are counted as one.
-  package func measurements(of pools: [Origin: PoolStatistics]) -> [Measurement] {
+  @_spi(Toolkit) public func measurements(of pools: [Origin: PoolStatistics]) -> [Measurement] {
     let labeled = pools.sorted { "\($0.key)" < "\($1.key)" }.map { (origins.labels(of: $0.key), $0.value) }
     return Dictionary(labeled, uniquingKeysWith: { $0 + $1 }).flatMap { labels, pool in
       func state(_ name: String, _ metric: CallMetric, _ count: Int) -> Measurement {

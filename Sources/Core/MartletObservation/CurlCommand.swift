@@ -1,8 +1,8 @@
-public import MartletEngine
+@_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) public import MartletSemantics
 
 /// Builds a curl command for a POSIX shell.
-package struct CurlCommand {
+@_spi(Toolkit) public struct CurlCommand {
   private let request: HTTPRequest
   private let redaction: Redaction
   private var remarks: [String] = []
@@ -76,7 +76,7 @@ package struct CurlCommand {
     if !fields.contains(.userAgent) { groups.append(["-H", "'User-Agent:'"]) }
     if hasBody, !isStreamed, !fields.contains(.contentType) { groups.append(["-H", "'Content-Type:'"]) }
     if hasBody, !isShort, !fields.contains(.expect) { groups.append(["-H", "'Expect:'"]) }
-    guard !request.hasOrOmits(.acceptEncoding) else {
+    guard !fields.contains(.acceptEncoding), !request.options.omittedFields.contains(.acceptEncoding) else {
       // Without the option, curl would write a coded body to the terminal.
       let codings = fields.list(.acceptEncoding).map { ASCII.trimmed($0.prefix { $0 != ";" }) }
       if codings.contains(where: { !ASCII.equalIgnoringCase(String($0), "identity") }) {
@@ -110,7 +110,7 @@ package struct CurlCommand {
 
 extension CurlCommand {
   private var isStreamed: Bool {
-    if case .made = request.body.storage { request.body.length == nil } else { false }
+    request.body.length == nil && request.body.file == nil
   }
 
   private var isShort: Bool { request.body.bytes.map { $0.count < 1 << 20 } ?? false }
@@ -120,16 +120,13 @@ extension CurlCommand {
       // Without this, curl would send no Content-Length: 0.
       return [.post, .put, .patch].contains(request.method) ? ["--data-raw", "''"] : []
     }
-    switch request.body.storage {
-    case .data(let data): return words(of: redaction.redacted(data, type: request.fields.mediaType))
-    case .file(let url): return ["--data-binary", Self.quoted("@" + url.path)]
-    case .made:
-      if request.body.hasTrailers {
-        remarks.append("the body's trailers are missing, because curl has no option for them")
-      }
-      remarks.append("the body is a stream, which is not shown: bring it to the standard input")
-      return isStreamed ? ["-T", "-"] : ["--data-binary", "@-"]
+    if let bytes = request.body.bytes { return words(of: redaction.redacted(bytes, type: request.fields.mediaType)) }
+    if let file = request.body.file { return ["--data-binary", Self.quoted("@" + file.path)] }
+    if request.body.hasTrailers {
+      remarks.append("the body's trailers are missing, because curl has no option for them")
     }
+    remarks.append("the body is a stream, which is not shown: bring it to the standard input")
+    return isStreamed ? ["-T", "-"] : ["--data-binary", "@-"]
   }
 
   private mutating func words(of body: Data) -> [String] {
@@ -145,10 +142,12 @@ extension CurlCommand {
   }
 
   /// Returns a word in single quotes, within which only the quote itself is special.
-  package static func quoted(_ word: String) -> String { "'" + word.replacingScalar("'", with: #"'\''"#) + "'" }
+  @_spi(Toolkit) public static func quoted(_ word: String) -> String {
+    "'" + word.replacingScalar("'", with: #"'\''"#) + "'"
+  }
 
   /// Returns a command that prints these bytes: `printf` and its octal escapes are the same in all shells.
-  package static func printing(_ bytes: Data) -> String {
+  @_spi(Toolkit) public static func printing(_ bytes: Data) -> String {
     var text = ""
     for byte in bytes {
       switch byte {

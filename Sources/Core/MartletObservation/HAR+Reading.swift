@@ -58,7 +58,7 @@ extension HAR {
 
 extension MediaType {
   /// Whether the content is text.
-  package var isText: Bool {
+  var isText: Bool {
     if type == "text" || isJSON || suffix == "xml" || type == "multipart" || charset != nil { return true }
     return type == "application"
       && [

@@ -1,9 +1,9 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension HAR.Entry {
   /// Returns the entry without secrets: in URLs, fields, cookies, bodies and messages of WebSockets. Entries from
   /// browsers contain all of their secrets. An entry that is already redacted does not change.
-  package func redacted(_ redaction: Redaction) -> HAR.Entry {
+  @_spi(Toolkit) public func redacted(_ redaction: Redaction) -> HAR.Entry {
     guard !redaction.hidesNothing else { return self }
     var entry = self
     entry.request = request.redacted(redaction)
@@ -16,7 +16,7 @@ extension HAR.Entry {
 extension HAR.Request {
   /// Makes a request from the head that is sent, without secrets. The fragment of its URL is omitted, because it is not
   /// sent.
-  package init(_ head: RequestHead, redaction: Redaction) {
+  @_spi(Toolkit) public init(_ head: RequestHead, redaction: Redaction) {
     self.init(method: head.method.rawValue, url: String(head.url.absoluteString.prefix { $0 != "#" }))
     headers = HAR.pairs(head.fields)
     for value in head.fields[values: .cookie] { cookies += value.split(separator: ";").map { HAR.cookie($0) } }
@@ -25,7 +25,7 @@ extension HAR.Request {
   }
 
   /// Returns the request without secrets.
-  package func redacted(_ redaction: Redaction) -> HAR.Request {
+  @_spi(Toolkit) public func redacted(_ redaction: Redaction) -> HAR.Request {
     guard !redaction.hidesNothing else { return self }
     var request = self
     request.url = redaction.redacted(reference: url)
@@ -39,7 +39,7 @@ extension HAR.Request {
   }
 
   /// The media type in the fields.
-  package var mediaType: MediaType? {
+  @_spi(Toolkit) public var mediaType: MediaType? {
     headers.first { ASCII.equalIgnoringCase($0.name, "content-type") }.flatMap { MediaType($0.value) }
   }
 }
@@ -64,7 +64,7 @@ extension HAR.PostData {
 
 extension HAR.Response {
   /// Makes a response from a head, without secrets.
-  package init(_ head: ResponseHead, redaction: Redaction) {
+  init(_ head: ResponseHead, redaction: Redaction) {
     self.init(
       status: Int64(head.status.code), statusText: head.reason,
       httpVersion: head.version?.description ?? "unknown")

@@ -1,5 +1,5 @@
 import MartletEngine
-package import MartletSemantics
+public import MartletSemantics
 
 extension HAR {
   /// A message of a WebSocket, in the form in which browsers export it.
@@ -51,7 +51,7 @@ extension HAR.WebSocketMessage {
   }
 
   /// The bytes of a message of bytes; nil if they are not valid base64.
-  package var bytes: Data? { HAR.bytes(of: data, encoding: "base64") }
+  @_spi(Toolkit) public var bytes: Data? { HAR.bytes(of: data, encoding: "base64") }
 }
 
 extension Event.Message {

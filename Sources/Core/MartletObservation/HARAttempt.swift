@@ -1,27 +1,27 @@
-@_spi(Toolkit) package import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 
 /// An attempt that is being recorded. It becomes an entry of an archive.
-package struct HARAttempt: Sendable {
-  package let number: Int
+@_spi(Toolkit) public struct HARAttempt: Sendable {
+  public let number: Int
   let call: UInt64
-  package let started: Date
+  let started: Date
   private let stopwatch: Stopwatch
-  package private(set) var request: RequestHead
+  public private(set) var request: RequestHead
   private var sent: CappedBytes
   private var received: CappedBytes
   private var sentCount: Int64 = 0
   private var receivedCount: Int64?
-  package private(set) var response: ResponseHead?
+  public private(set) var response: ResponseHead?
   private var hasInformational = false
-  package private(set) var wasSent = false
-  package private(set) var metrics: TransferMetrics?
+  public private(set) var wasSent = false
+  public private(set) var metrics: TransferMetrics?
   private var marks = HARMarks()
   private var end: Duration?
   private var messages: RecordedMessages
   private let asksForWebSocket: Bool
 
-  package init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
+  public init(_ number: Int, of call: UInt64, _ request: HTTPRequest, at start: (Date, Stopwatch), bodyLimit: Int) {
     self.number = number
     self.call = call
     (started, stopwatch) = start
@@ -33,29 +33,29 @@ package struct HARAttempt: Sendable {
   }
 
   /// The bytes of the response's body that were read.
-  package var receivedBytes: Int64 { max(received.count, receivedCount ?? 0) }
+  public var receivedBytes: Int64 { max(received.count, receivedCount ?? 0) }
 
   /// When the response's head arrived, since the start.
-  package var headTime: Duration? { marks.head }
+  public var headTime: Duration? { marks.head }
 
   /// When the request reached the network last, since the start: after waits for another call or for the limits.
-  package var sendingTime: Duration? { marks.sending }
+  public var sendingTime: Duration? { marks.sending }
 
   /// How long it took; until now if it has not ended.
-  package var length: Duration { end ?? stopwatch.elapsed }
+  public var length: Duration { end ?? stopwatch.elapsed }
 
   /// Ends the attempt, or a copy of it that is shown as far as it got.
-  package mutating func stop(at time: Duration) { end = time }
+  public mutating func stop(at time: Duration) { end = time }
 
   /// Adds bytes of a body, and counts those after them that are not recorded.
-  package mutating func add(_ bytes: Data, skipping count: Int = 0, _ direction: Event.Progress.Direction) {
+  public mutating func add(_ bytes: Data, skipping count: Int = 0, _ direction: Event.Progress.Direction) {
     if direction == .sent { sent.append(bytes, skipping: count) } else { received.append(bytes, skipping: count) }
   }
 
   mutating func update(_ event: Event) { update(event, at: stopwatch.elapsed) }
 
   /// - Parameter time: when it happened, since the attempt began.
-  package mutating func update(_ event: Event, at time: Duration) {
+  public mutating func update(_ event: Event, at time: Duration) {
     switch event {
     case .sending(let head):
       request = head
@@ -85,7 +85,7 @@ package struct HARAttempt: Sendable {
   /// - Parameters:
   ///   - reason: why it was not the last attempt; nil for the last.
   ///   - error: the error of the attempt; nil if it succeeded.
-  package func entry(reason: String?, error: HTTPError?, redaction: Redaction) -> HAR.Entry {
+  public func entry(reason: String?, error: HTTPError?, redaction: Redaction) -> HAR.Entry {
     var marks = marks
     marks.end = length
     var entry = HAR.Entry(

@@ -95,7 +95,7 @@ public final class HARRecorder: EventListener {
   /// error. Their later events are not recorded.
   ///
   /// - Returns: the number of such attempts.
-  package func endAttempts(with error: HTTPError) -> Int {
+  @_spi(Toolkit) public func endAttempts(with error: HTTPError) -> Int {
     let attempts = state.withLock { state in
       defer { state.open = [:] }
       return state.open.values
@@ -137,8 +137,11 @@ public final class HARRecorder: EventListener {
 }
 
 extension HAR {
-  /// Writes the archive to a file, which appears when it is complete. Only its owner can read it.
-  package func write(to url: URL) throws(HTTPError) {
+  /// Writes the archive to a file. If the file exists, it is replaced when the new one is complete. Only its owner can
+  /// read it.
+  ///
+  /// - Throws: ``Martlet/HTTPError`` of kind `.file`.
+  public func write(to url: URL) throws(HTTPError) {
     do {
       let file = try PartialFile(for: url, access: .ownerOnly, phase: nil)
       try file.append(try json())

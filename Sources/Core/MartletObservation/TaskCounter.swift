@@ -61,13 +61,13 @@ public final class TaskCounter: EventListener {
   }
 
   /// Counts work other than a call, until ``end(_:)`` is called with the number.
-  package func begin() -> UInt64 {
+  @_spi(Toolkit) public func begin() -> UInt64 {
     let number = Call().id
     change { $0.started(number) }
     return number
   }
 
-  package func end(_ number: UInt64) { change { $0.finished(number) } }
+  @_spi(Toolkit) public func end(_ number: UInt64) { change { $0.finished(number) } }
 
   private func change(_ change: (inout ActivityState) -> ActivityState.Wait?) {
     let wait = state.change(change)

@@ -1,19 +1,19 @@
-package import MartletEngine
+public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The phases of an attempt with their lengths: the differences between the transport's measurements.
-package struct Phases: Sendable, Sequence {
+@_spi(Toolkit) public struct Phases: Sendable, Sequence {
   /// A phase: its name, when it began in the attempt, and how long it took.
-  package struct Phase: Sendable, Hashable {
-    package let name: String
-    package let start: Duration
-    package let length: Duration
+  public struct Phase: Sendable, Hashable {
+    public let name: String
+    public let start: Duration
+    public let length: Duration
   }
 
   private let phases: [Phase]
 
   /// - Parameter failure: the phase in which the attempt failed; its last bar belongs to this phase.
-  package init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
+  public init(_ metrics: TransferMetrics, failedWhile failure: HTTPError.Phase? = nil) {
     self.init([
       ("queue", metrics.queued), ("DNS", metrics.nameLookup), ("connect", metrics.connect),
       ("TLS", metrics.secureConnect), ("request", metrics.requestStart), ("wait", metrics.firstByte),
@@ -22,7 +22,7 @@ package struct Phases: Sendable, Sequence {
   }
 
   /// The phases of an archive's entry.
-  package init(_ timings: HAR.Timings) {
+  public init(_ timings: HAR.Timings) {
     var ends: [(String, Duration)] = []
     var end = 0.0
     func add(_ name: String, _ length: Double) {
@@ -64,24 +64,25 @@ package struct Phases: Sendable, Sequence {
     case .sending: "request"
     case .waiting: "wait"
     case .preparing, .receiving: "receive"
+    @unknown default: "receive"
     }
   }
 
   /// The name and the length of each phase, such as `wait 34 ms`.
-  package var texts: [String] { phases.map { "\($0.name) \(Quantity.text($0.length))" } }
+  public var texts: [String] { phases.map { "\($0.name) \(Quantity.text($0.length))" } }
 
-  package func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
+  public func makeIterator() -> some IteratorProtocol<Phase> { phases.makeIterator() }
 }
 
 /// The drawing of attempts over time: bars, one for each phase, and their colors.
-package enum Waterfall {
+@_spi(Toolkit) public enum Waterfall {
   /// A bar, in milliseconds since the same moment as the attempt's start.
-  package struct Bar: Sendable, Hashable, Encodable {
+  public struct Bar: Sendable, Hashable, Encodable {
     /// The class of its style: the name of a phase in lower case, `cache`, or `delay`.
-    package let style: String
-    package let title: String
-    package let start: Double
-    package let length: Double
+    public let style: String
+    public let title: String
+    public let start: Double
+    public let length: Double
 
     init(_ style: String, _ title: String, from start: Double, length: Double) {
       (self.style, self.title, self.start, self.length) = (style, title, start, length)
@@ -89,19 +90,19 @@ package enum Waterfall {
   }
 
   /// An attempt as it is drawn.
-  package struct Attempt: Sendable {
-    package var start: Duration
-    package var end: Duration
-    package var wasSent: Bool
-    package var metrics: TransferMetrics?
+  public struct Attempt: Sendable {
+    var start: Duration
+    var end: Duration
+    var wasSent: Bool
+    var metrics: TransferMetrics?
     /// When the request reached the network; nil if that is not known, or the attempt's start.
-    package var sendingTime: Duration?
+    var sendingTime: Duration?
     /// When the head of the response arrived.
-    package var headTime: Duration?
+    var headTime: Duration?
     /// The phase in which it failed.
-    package var failure: HTTPError.Phase?
+    var failure: HTTPError.Phase?
 
-    package init(
+    public init(
       start: Duration, end: Duration, wasSent: Bool, metrics: TransferMetrics?, sendingTime: Duration? = nil,
       headTime: Duration?, failure: HTTPError.Phase?
     ) {
@@ -110,7 +111,7 @@ package enum Waterfall {
     }
   }
 
-  package static func bars(_ attempt: Attempt) -> [Bar] {
+  public static func bars(_ attempt: Attempt) -> [Bar] {
     guard attempt.wasSent else {
       let start = attempt.start.inMilliseconds
       let title = attempt.headTime == nil ? "not sent" : "answered without the network"
@@ -130,7 +131,7 @@ package enum Waterfall {
   }
 
   /// The bar of a time in which nothing was sent; none for less than a millisecond, which every call takes.
-  package static func delay(from start: Duration, to end: Duration, _ reason: String) -> [Bar] {
+  public static func delay(from start: Duration, to end: Duration, _ reason: String) -> [Bar] {
     let length = end - start
     guard length >= .milliseconds(1) else { return [] }
     return [
@@ -139,7 +140,7 @@ package enum Waterfall {
   }
 
   /// The bars of phases that begin at this time, in milliseconds.
-  package static func bars(_ phases: Phases, from start: Double) -> [Bar] {
+  public static func bars(_ phases: Phases, from start: Double) -> [Bar] {
     phases.map { phase in
       Bar(
         phase.name.lowercased(), "\(phase.name) \(Quantity.text(phase.length))",
@@ -148,11 +149,11 @@ package enum Waterfall {
   }
 
   /// The names of all bars, in the order of the legend.
-  package static let legend = ["delay", "queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
+  public static let legend = ["delay", "queue", "DNS", "connect", "TLS", "request", "wait", "receive", "cache"]
 
   /// The colors have enough contrast on light and dark backgrounds (WCAG 2.2 §1.4.11). Without colors, the order of the
   /// phases, their titles and the numbers express the same.
-  package static let style = """
+  public static let style = """
     :root { color-scheme: light dark; --ground: #fff; --text: #1c1e21; --dim: #5d6470; --line: #dfe2e7; --row: #f5f6f8;
       --queue: #8a8f98; --dns: #0e7c86; --connect: #c2680a; --tls: #8e44ad; --request: #2b6cb0; --wait: #2f855a;
       --receive: #1d6fd8; --cache: #b08900; --good: #1f7a45; --notice: #8a5a00; --bad: #b3261e; }

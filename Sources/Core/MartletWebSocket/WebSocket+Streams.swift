@@ -1,5 +1,5 @@
-public import MartletEngine
-public import MartletSemantics
+@_spi(Transports) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 
 extension WebSocket {
   /// The type of a message.

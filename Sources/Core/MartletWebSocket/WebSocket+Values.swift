@@ -1,4 +1,4 @@
-package import MartletEngine
+@_spi(Transports) public import MartletEngine
 @_spi(Toolkit) public import MartletSemantics
 
 extension WebSocket {
@@ -120,12 +120,12 @@ extension WebSocket.CloseCode: CustomStringConvertible {
     .tlsHandshakeFailure: "tlsHandshakeFailure",
   ]
 
-  package init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
+  @_spi(Toolkit) public init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
 }
 
 extension HTTPError {
   /// Returns the error of a WebSocket that the server has closed.
-  package static func webSocketClosed(by frame: CloseFrame) -> HTTPError {
+  @_spi(Toolkit) public static func webSocketClosed(by frame: CloseFrame) -> HTTPError {
     let reason = frame.reason.isEmpty ? "" : ": \(frame.reason.printable)"
     return HTTPError(
       .connectionLost, "the server closed the WebSocket with \(WebSocket.CloseCode(of: frame))\(reason)",
@@ -135,14 +135,14 @@ extension HTTPError {
 
 extension WebSocket.Message {
   /// The message as one piece.
-  package var piece: MessagePiece {
+  @_spi(Toolkit) public var piece: MessagePiece {
     switch self {
     case .string(let text): MessagePiece(isText: true, Data(text.utf8), isFirst: true, isLast: true)
     case .data(let data): MessagePiece(isText: false, data, isFirst: true, isLast: true)
     }
   }
 
-  package init(isText: Bool, _ bytes: Data) {
+  @_spi(Toolkit) public init(isText: Bool, _ bytes: Data) {
     // The bytes of a text were checked when they arrived.
     self = isText ? .string(String(decoding: bytes, as: UTF8.self)) : .data(bytes)
   }

@@ -1,5 +1,5 @@
-public import MartletEngine
-import MartletSemantics
+@_spi(Transports) public import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 
 /// A connection that carries messages in both directions (RFC 6455). ``Martlet/HTTPSession`` opens it:
 ///

@@ -1,7 +1,7 @@
 import MartletEngine
-@testable import MartletInspector
-import MartletObservation
-import MartletSemantics
+@_spi(Toolkit) @testable import MartletInspector
+@_spi(Toolkit) import MartletObservation
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import MartletObservation
+@_spi(Toolkit) @testable import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing

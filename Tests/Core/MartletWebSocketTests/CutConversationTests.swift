@@ -2,7 +2,7 @@ import Foundation
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestServers
 import TestSupport
 import Testing

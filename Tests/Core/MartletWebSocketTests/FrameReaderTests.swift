@@ -1,6 +1,6 @@
 import Foundation
-import MartletEngine
-import MartletSemantics
+@_spi(Transports) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Testing
 

@@ -1,11 +1,11 @@
 import Foundation
-import MartletEngine
-import MartletSemantics
-import MartletTesting
+@_spi(Transports) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 
-@testable import MartletWebSocket
+@_spi(Toolkit) @testable import MartletWebSocket
 
 /// The frames of a client.
 @Suite(.timeLimit(.minutes(5)))

@@ -2,7 +2,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -4,7 +4,7 @@ import MartletEngine
 import MartletObservation
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import MartletTesting
 import Synchronization

@@ -1,6 +1,6 @@
 import Glibc
 import Martlet
-import MartletInspector
+@_spi(Toolkit) import MartletInspector
 import MartletObservation
 import MartletTesting
 import MartletWebSocket

@@ -1,6 +1,6 @@
 package import MartletEngine
 package import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 
 /// A cache store in memory whose commits a test can await, such as that of a validation in the background.
 package struct AwaitableCacheStore: CacheStore {

@@ -1,7 +1,7 @@
 import Dispatch
 package import MartletEngine
 package import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 

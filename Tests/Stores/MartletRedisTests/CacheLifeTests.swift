@@ -1,6 +1,6 @@
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Testing
 
 @testable import MartletRedis

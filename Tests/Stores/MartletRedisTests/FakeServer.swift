@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 
 @testable import MartletRedis
 

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSQLite
 import MartletSemantics
 import MartletTesting

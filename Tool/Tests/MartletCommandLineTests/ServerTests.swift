@@ -1,5 +1,5 @@
 @testable import MartletCommandLine
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletObservation
 import MartletSemantics
 import MartletSockets

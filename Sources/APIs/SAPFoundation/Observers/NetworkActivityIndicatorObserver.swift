@@ -1,5 +1,5 @@
 package import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 import Synchronization
 
 /// Counts network activity, for an activity indicator of the app. (iOS no longer has an indicator of its own.)

@@ -1,5 +1,5 @@
 package import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Adds a ``Passport`` to every request, in `SAP-PASSPORT`. With it, SAP's traces relate requests to each other.
 ///

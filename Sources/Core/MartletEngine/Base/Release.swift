@@ -1,5 +1,5 @@
 /// The release of Martlet.
-package enum Release {
+@_spi(Toolkit) public enum Release {
   /// The version of the latest entry in the changelog; `scripts/check` compares them.
-  package static let version = "0.1.0"
+  @_spi(Toolkit) public static let version = "0.1.0"
 }

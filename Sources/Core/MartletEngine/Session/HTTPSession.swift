@@ -291,14 +291,14 @@ extension HTTPSession: CustomStringConvertible {
 }
 
 /// A session that this value does not keep alive: for a listener, which its session keeps.
-package struct WeakSession: Sendable {
+@_spi(Toolkit) public struct WeakSession: Sendable {
   private weak let core: HTTPSession.Core?
 
   /// Makes a reference to the session of a call; it leads to none if the call has none.
-  package init(of call: Call) { core = call.runner as? HTTPSession.Core }
+  @_spi(Toolkit) public init(of call: Call) { core = call.runner as? HTTPSession.Core }
 
   /// The session, while another part of the program has it.
-  package var session: HTTPSession? { core.map(HTTPSession.init(core:)) }
+  @_spi(Toolkit) public var session: HTTPSession? { core.map(HTTPSession.init(core:)) }
 }
 
 extension Call {

@@ -8,7 +8,7 @@
   case array([JSONValue])
   case object([String: JSONValue])
 
-  @_spi(Toolkit) public init(from decoder: any Decoder) throws {
+  public init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
     if value.decodeNil() {
       self = .null

@@ -1,9 +1,9 @@
 /// Parses the date of an `Expires` attribute (RFC 6265bis §5.1.1), such as `Wed, 21-Oct-15 07:28:00 GMT`. Order and
 /// punctuation do not matter.
-package enum CookieDate {
+@_spi(Toolkit) public enum CookieDate {
   /// Returns the date in UTC, whatever zone the text contains; nil if day, month, year or time is missing, does not
   /// exist, or is before 1601. A two-digit year is between 1970 and 2069.
-  package static func parse(_ text: some StringProtocol) -> Date? {
+  @_spi(Toolkit) public static func parse(_ text: some StringProtocol) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
     var month: Int?

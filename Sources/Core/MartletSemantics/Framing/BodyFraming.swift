@@ -1,5 +1,5 @@
 /// How the length of a response body is determined (RFC 9112 §6.3).
-package enum BodyFraming: Sendable, Hashable {
+@_spi(Toolkit) public enum BodyFraming: Sendable, Hashable {
   /// There is no body: see ``hasBody(status:answering:)``.
   case none
   /// The number of bytes is known (rule 6).
@@ -11,7 +11,7 @@ package enum BodyFraming: Sendable, Hashable {
 
   /// Whether a response has a body, by its status and the method of its request (RFC 9110 §6.4.1). A response to HEAD
   /// has none, nor has a 1xx, a 204 or a 304 (rule 1). A 2xx to CONNECT is followed by a tunnel (rule 2).
-  package static func hasBody(status: Int, answering method: HTTPMethod) -> Bool {
+  @_spi(Toolkit) public static func hasBody(status: Int, answering method: HTTPMethod) -> Bool {
     switch status {
     case ..<200, 204, 304: false
     case ..<300: method != .head && method != .connect

@@ -53,7 +53,7 @@ public struct HTTPMethod: Sendable, Hashable, RawRepresentable, CustomStringConv
 
   /// The token if it is registered (RFC 9110 §9.1, RFC 5789) and clients use it, otherwise `_OTHER`: the value in
   /// metrics and traces, where it must have few values.
-  package var registeredName: String { Self.registered.contains(rawValue) ? rawValue : "_OTHER" }
+  @_spi(Toolkit) public var registeredName: String { Self.registered.contains(rawValue) ? rawValue : "_OTHER" }
 
   private static let registered: Set = [
     "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "QUERY",

@@ -73,5 +73,5 @@ public struct ResponseHead: Sendable, Hashable {
   public var description: String { rawValue }
 
   /// The number alone: `1.1`, `2`.
-  package var number: String { String(rawValue.dropFirst(5)) }
+  @_spi(Toolkit) public var number: String { String(rawValue.dropFirst(5)) }
 }

@@ -70,7 +70,7 @@ public struct Redaction: Sendable, Hashable {
   }
 
   /// Whether nothing is hidden.
-  package var hidesNothing: Bool { isOff }
+  @_spi(Toolkit) public var hidesNothing: Bool { isOff }
 
   /// Whether the caller has declared the name as secret.
   func hidesExplicitly(_ name: String) -> Bool { hiddenNames.contains(SecretName.joined(name)) }
@@ -226,7 +226,7 @@ extension Redaction {
   }
 
   /// Removes everything before the last `@` of the authority: `https://user:password@host/path`.
-  package static func withoutUser(_ text: Substring) -> Substring {
+  @_spi(Toolkit) public static func withoutUser(_ text: Substring) -> Substring {
     guard text.utf8.contains(UInt8(ascii: "@")), let start = text.firstRange(of: "//")?.upperBound else { return text }
     let end = text[start...].firstIndex { "/?#".contains($0) } ?? text.endIndex
     guard let at = text[start..<end].lastIndex(of: "@") else { return text }
@@ -307,7 +307,7 @@ extension Redaction {
   }
 
   /// Whether secrets can be found in a body with these fields: not in a compressed one.
-  package func canSearch(_ fields: HTTPFields) -> Bool {
+  @_spi(Toolkit) public func canSearch(_ fields: HTTPFields) -> Bool {
     hidesNothing || fields.list(.contentEncoding).allSatisfy { ASCII.equalIgnoringCase($0, "identity") }
   }
 

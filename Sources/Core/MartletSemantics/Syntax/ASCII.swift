@@ -33,7 +33,7 @@
   @_spi(Toolkit) public static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
   /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
-  package static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+  @_spi(Toolkit) public static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 48...57: byte - 48
     case 65...70: byte - 55

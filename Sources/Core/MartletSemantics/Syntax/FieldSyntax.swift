@@ -97,11 +97,11 @@ package enum FieldList {
 /// A server may put bytes into a cookie that are not UTF-8, and expects the same bytes back. In text, such a byte is
 /// represented by one of the last 128 code points of the last private plane of Unicode, U+10FF80 to U+10FFFF; the byte
 /// is the low byte of the code point.
-package enum FieldOctets {
+@_spi(Toolkit) public enum FieldOctets {
   /// Returns the bytes as text, decoded as UTF-8 if they are valid. Otherwise every non-ASCII byte becomes a private
   /// code point. That also applies if the UTF-8 contains such a code point, so that different bytes never have the same
   /// text.
-  package static func text(_ bytes: some Collection<UInt8>) -> String {
+  @_spi(Toolkit) public static func text(_ bytes: some Collection<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self), !hasOctets(text) { return text }
     var text = String.UnicodeScalarView()
     for byte in bytes {
@@ -111,7 +111,7 @@ package enum FieldOctets {
   }
 
   /// Returns the bytes that the text represents.
-  package static func bytes(_ text: String) -> [UInt8] {
+  @_spi(Toolkit) public static func bytes(_ text: String) -> [UInt8] {
     guard hasOctets(text) else { return Array(text.utf8) }
     return text.unicodeScalars.flatMap {
       isOctet($0) ? [UInt8(truncatingIfNeeded: $0.value)] : Array(UTF8.encode($0) ?? .init())
@@ -125,7 +125,7 @@ package enum FieldOctets {
   }
 
   /// Whether the UTF-8 of the text differs from the bytes that it represents.
-  package static func hasOctets(_ text: some StringProtocol) -> Bool {
+  @_spi(Toolkit) public static func hasOctets(_ text: some StringProtocol) -> Bool {
     // Most texts are visible ASCII, which is found eight bytes at a time.
     let isPlain = text.utf8.withContiguousStorageIfAvailable { ByteScan.isPlain(UnsafeRawBufferPointer($0)) }
     if isPlain == true { return false }

@@ -17,7 +17,9 @@ extension String {
 
 extension Unicode.Scalar {
   /// Whether it embeds, overrides or isolates a writing direction.
-  package var changesDirection: Bool { (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value) }
+  @_spi(Toolkit) public var changesDirection: Bool {
+    (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+  }
 }
 
 extension Data {

@@ -1,7 +1,7 @@
 /// An identifier that cannot be guessed.
-package enum RandomIdentifier {
+@_spi(Toolkit) public enum RandomIdentifier {
   /// Returns 128 random bits as 32 hexadecimal digits in lower case.
-  package static func make() -> String {
+  @_spi(Toolkit) public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     let (high, low): (UInt64, UInt64) = (generator.next(), generator.next())
     return high.digits(16, radix: 16) + low.digits(16, radix: 16)

@@ -2,7 +2,7 @@
 /// HTTP fields are ``HTTPDate``.
 @_spi(Toolkit) public enum Timestamp {
   /// Returns the date in UTC, rounded to milliseconds.
-  package static func format(_ date: Date) -> String {
+  @_spi(Toolkit) public static func format(_ date: Date) -> String {
     let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
     let whole = (milliseconds / 1000).rounded(.down)
     let time = CivilTime(Date(timeIntervalSince1970: whole))

@@ -1,7 +1,7 @@
 extension URL {
   /// Returns the URL to which requests are sent: with the canonical text of its host, and without dot segments in its
   /// path. nil if it already has that form, or has no usable host.
-  package func normalized(keepsDotSegments: Bool = false) -> URL? {
+  @_spi(Toolkit) public func normalized(keepsDotSegments: Bool = false) -> URL? {
     let text = absoluteString
     guard let authority = try? URLAuthority(of: text) else { return nil }
     let pathEnd = text[authority.end...].utf8.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }

@@ -1,7 +1,7 @@
 /// The header of a WebSocket frame (RFC 6455 §5.2).
-package struct WebSocketFrameHeader: Sendable, Hashable {
+@_spi(Toolkit) public struct WebSocketFrameHeader: Sendable, Hashable {
   /// The meaning of a frame.
-  package enum Opcode: UInt8, Sendable, Hashable {
+  @_spi(Toolkit) public enum Opcode: UInt8, Sendable, Hashable {
     case continuation = 0
     case text = 1
     case binary = 2
@@ -14,22 +14,22 @@ package struct WebSocketFrameHeader: Sendable, Hashable {
   }
 
   /// The side that sends a frame. A client masks its frames, a server does not (§5.1).
-  package enum Sender: Sendable, Hashable {
+  @_spi(Toolkit) public enum Sender: Sendable, Hashable {
     case client
     case server
   }
 
   /// Whether the frame is the last one of its message.
-  package var isFinal: Bool
+  @_spi(Toolkit) public var isFinal: Bool
   /// Whether the message is compressed (RFC 7692 §6): RSV1 of its first frame.
-  package var isCompressed: Bool
-  package var opcode: Opcode
+  @_spi(Toolkit) public var isCompressed: Bool
+  @_spi(Toolkit) public var opcode: Opcode
   /// The number of bytes of the payload.
-  package var length: Int
+  @_spi(Toolkit) public var length: Int
   /// The masking key, with its bytes in the order of the frame; nil if the payload is not masked.
-  package var mask: UInt32?
+  @_spi(Toolkit) public var mask: UInt32?
 
-  package init(
+  @_spi(Toolkit) public init(
     _ opcode: Opcode, length: Int, isFinal: Bool = true, isCompressed: Bool = false, mask: UInt32? = nil
   ) {
     (self.opcode, self.length, self.isFinal, self.isCompressed) = (opcode, length, isFinal, isCompressed)
@@ -54,7 +54,7 @@ extension WebSocketFrameHeader {
   ///   - sender: the side that sent them.
   ///   - allowsCompression: whether permessage-deflate was agreed on.
   /// - Returns: the header and the number of its bytes; nil if it is not complete.
-  package static func read(
+  @_spi(Toolkit) public static func read(
     _ bytes: UnsafeRawBufferPointer, from sender: Sender, allowsCompression: Bool
   ) throws(WebSocketFault) -> (header: WebSocketFrameHeader, size: Int)? {
     guard bytes.count >= 2 else { return nil }
@@ -124,7 +124,7 @@ extension WebSocketFrameHeader {
   /// Returns the frame: this header, with the length in the fewest bytes, and the payload, masked if there is a mask.
   ///
   /// - Parameter payload: ``length`` bytes.
-  package func frame(_ payload: UnsafeRawBufferPointer) -> Data {
+  @_spi(Toolkit) public func frame(_ payload: UnsafeRawBufferPointer) -> Data {
     var head: (UInt64, UInt64) = (0, 0)
     let headSize = withUnsafeMutableBytes(of: &head) { write(to: $0) }
     let count = headSize + payload.count
@@ -160,7 +160,7 @@ extension WebSocketFrameHeader {
 }
 
 /// The mask of a frame (RFC 6455 §5.3).
-package enum WebSocketMask {
+@_spi(Toolkit) public enum WebSocketMask {
   /// Masks or unmasks bytes.
   ///
   /// - Parameters:
@@ -168,7 +168,7 @@ package enum WebSocketMask {
   ///   - source: the bytes.
   ///   - target: gets as many bytes as there are in the source; it may be the same memory.
   ///   - offset: the position of the first byte in the frame's payload.
-  package static func apply(
+  @_spi(Toolkit) public static func apply(
     _ mask: UInt32, to source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, at offset: Int = 0
   ) {
     let turned = UInt32(littleEndian: mask)

@@ -6,7 +6,7 @@ package struct HandshakeFault: Error, Sendable, Hashable {
 }
 
 /// The opening handshake of a client (RFC 6455 §4.1).
-package struct WebSocketHandshake: Sendable, Hashable {
+@_spi(Toolkit) public struct WebSocketHandshake: Sendable, Hashable {
   /// The subprotocols that the client speaks, in order of preference.
   package var protocols: [String]
   /// The compression that it offers; nil for none.
@@ -54,7 +54,7 @@ package struct WebSocketHandshake: Sendable, Hashable {
   }
 
   /// Returns the `Sec-WebSocket-Accept` that answers a key (§4.2.2); nil if SHA-1 is not available.
-  package static func accept(_ key: String, sha1: (Data) -> Data?) -> String? {
+  @_spi(Toolkit) public static func accept(_ key: String, sha1: (Data) -> Data?) -> String? {
     sha1(Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))?.base64EncodedString()
   }
 
@@ -102,10 +102,10 @@ package struct WebSocketHandshake: Sendable, Hashable {
 }
 
 extension FieldName {
-  package static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
-  package static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
-  package static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
-  package static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
+  @_spi(Toolkit) public static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
+  @_spi(Toolkit) public static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
+  @_spi(Toolkit) public static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
+  @_spi(Toolkit) public static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
   package static let secWebSocketVersion: FieldName = "Sec-WebSocket-Version"
 }
 

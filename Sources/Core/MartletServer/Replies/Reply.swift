@@ -207,12 +207,12 @@ extension Reply {
 
 extension Reply {
   /// The first bytes of the body, for those who watch a server; nil if they are generated while they are sent.
-  package func beginning(upTo limit: Int) -> Data? {
+  @_spi(Toolkit) public func beginning(upTo limit: Int) -> Data? {
     if case .generated = content { return nil }
     var pieces = ReplyPieces(content)
     return try? pieces.next(upTo: Int64(limit))
   }
 
   /// The number of bytes of the body; nil if it is not known before it is sent.
-  package var length: Int64? { content.length }
+  @_spi(Toolkit) public var length: Int64? { content.length }
 }

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Sends a reply (RFC 9112 §4, §6, §7).
 struct ReplyWriter {

@@ -56,7 +56,7 @@ public final class LoopbackServer: Sendable {
   }
 
   /// Starts a server with limits whose responder depends on the port, which may be chosen by the system.
-  package convenience init(
+  @_spi(Toolkit) public convenience init(
     port: Int, bodies: BodyReading, limits: Limits, makeResponder: (_ port: Int) -> Responder
   ) throws(LoopbackServerError) {
     let socket = try ListeningSocket(port: port)
@@ -150,19 +150,19 @@ extension LoopbackServer {
     /// The maximum number of simultaneous connections. For a further one the server closes the connection that has
     /// waited longest for a request, for the rest of its head, or for more of its body. If none waits, the further one
     /// gets a 503 and is closed.
-    package var connections = Int.max
+    public var connections = Int.max
     /// How long a request's head may take, from the moment the connection is ready for it. If none has begun by then,
     /// the connection is closed.
-    package var headTime: Duration?
+    public var headTime: Duration?
     /// How long a request's body may take.
-    package var bodyTime: Duration?
+    public var bodyTime: Duration?
     /// How long a client may leave sent bytes unread, in whole seconds.
-    package var sendTime: Duration?
+    public var sendTime: Duration?
     /// The maximum number of bytes of all collected bodies together. A body that does not fit gets a 503.
-    package var heldBytes = Int.max
+    public var heldBytes = Int.max
 
     /// Makes limits; by default there are none.
-    @_spi(Toolkit) public init(
+    public init(
       connections: Int = .max, headTime: Duration? = nil, bodyTime: Duration? = nil, sendTime: Duration? = nil,
       heldBytes: Int = .max
     ) {
@@ -196,7 +196,7 @@ public struct LoopbackServerError: Error, Sendable, CustomStringConvertible {
   /// The problem, and the remedy.
   public let description: String
 
-  package init(_ description: String) { self.description = description }
+  @_spi(Toolkit) public init(_ description: String) { self.description = description }
 }
 
 extension LoopbackServer {

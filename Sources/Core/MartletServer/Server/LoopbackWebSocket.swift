@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 public import MartletWebSocket
 
 /// The server's side of a WebSocket of a ``LoopbackServer``: see ``Reply/webSocket(subprotocol:_:)``. It is confined to

@@ -131,13 +131,12 @@ enum RequestHeadReader {
       guard let line = try buffer.line(upTo: rest) else { throw .peerGone }
       if line.isEmpty { return fields }
       rest -= line.utf8.count
-      guard let colon = line.firstIndex(of: ":"), Token.isValid(line[..<colon]) else {
+      guard let colon = line.firstIndex(of: ":"), let name = try? FieldName(String(line[..<colon])) else {
         throw .refused(.badRequest, "a field line is not 'name: value' (RFC 9112 §5)")
       }
       guard !line.utf8.contains(where: { $0 == 0 || $0 == 13 }) else {
         throw .refused(.badRequest, "the field '\(line[..<colon])' has a NUL or a CR (RFC 9110 §5.5)")
       }
-      let name = FieldName(unchecked: String(line[..<colon]))
       let value = String(ASCII.trimmed(line[line.index(after: colon)...]))
       fields.appendReceived(name, name == .cookie ? value : decoded(value))
     }

@@ -53,7 +53,7 @@ public struct StaticFolder: Sendable {
   }
 
   /// Returns the folder for a path, without leaving the root; nil if there is none.
-  package func folder(at path: String) -> URL? {
+  @_spi(Toolkit) public func folder(at path: String) -> URL? {
     guard path.hasPrefix(prefix), let names = FolderPath.names(in: path.dropFirst(prefix.count)),
       let resolved = FolderPath.resolve(names, in: root)
     else { return nil }

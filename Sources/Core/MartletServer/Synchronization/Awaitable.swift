@@ -2,7 +2,7 @@ import Synchronization
 
 /// A value behind a lock; tasks can suspend until it meets a condition. Everything that a test can await in this module
 /// (a request, a gate, a clock's sleepers) uses it, so that no test has to guess a time.
-package final class Awaitable<Value: Sendable>: Sendable {
+@_spi(Toolkit) public final class Awaitable<Value: Sendable>: Sendable {
   private let content: Mutex<Content>
 
   private struct Content: Sendable {
@@ -17,13 +17,13 @@ package final class Awaitable<Value: Sendable>: Sendable {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  package init(_ value: Value) { content = Mutex(Content(value: value)) }
+  public init(_ value: Value) { content = Mutex(Content(value: value)) }
 
-  package var value: Value { content.withLock { $0.value } }
+  public var value: Value { content.withLock { $0.value } }
 
   /// Changes the value, then resumes the waiters whose condition it now meets, in the order in which they arrived.
   @discardableResult
-  package func update<Outcome: Sendable>(_ change: (inout Value) -> Outcome) -> Outcome {
+  public func update<Outcome: Sendable>(_ change: (inout Value) -> Outcome) -> Outcome {
     let (outcome, due) = content.withLock { content in
       let outcome = change(&content.value)
       let value = content.value
@@ -39,7 +39,7 @@ package final class Awaitable<Value: Sendable>: Sendable {
   /// with a `CancellationError`.
   ///
   /// The closure runs under the lock: it reads the value and does nothing else.
-  package func wait<Outcome: Sendable>(for outcome: @escaping @Sendable (Value) -> Outcome?) async throws -> Outcome {
+  public func wait<Outcome: Sendable>(for outcome: @escaping @Sendable (Value) -> Outcome?) async throws -> Outcome {
     while true {
       if let result = outcome(value) { return result }
       try await suspend { outcome($0) != nil }
@@ -49,7 +49,7 @@ package final class Awaitable<Value: Sendable>: Sendable {
   /// Does the same as ``wait(for:)``, and reports the place and purpose of a wait that takes long.
   ///
   /// - Parameter description: the object of the test's wait, and its current state.
-  package func wait<Outcome: Sendable>(
+  public func wait<Outcome: Sendable>(
     at place: LongWait.Place, saying description: @escaping @Sendable (Value) -> String,
     _ longWait: LongWait = .standard,
     for outcome: @escaping @Sendable (Value) -> Outcome?

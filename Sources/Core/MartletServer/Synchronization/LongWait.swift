@@ -1,14 +1,14 @@
 /// Reports a wait that takes long: where a test waits, and for what. That helps to find a test that never ends.
-package struct LongWait: Sendable {
+@_spi(Toolkit) public struct LongWait: Sendable {
   /// How long a wait may take before it is reported.
   private let time: Duration
   private let clock: any Clock<Duration>
   private let write: @Sendable (String) -> Void
 
   /// After 10 seconds, on standard error.
-  package static let standard = LongWait(after: .seconds(10), on: ContinuousClock()) { SystemCalls.report($0) }
+  public static let standard = LongWait(after: .seconds(10), on: ContinuousClock()) { SystemCalls.report($0) }
 
-  package init(after time: Duration, on clock: any Clock<Duration>, write: @escaping @Sendable (String) -> Void) {
+  public init(after time: Duration, on clock: any Clock<Duration>, write: @escaping @Sendable (String) -> Void) {
     (self.time, self.clock, self.write) = (time, clock, write)
   }
 
@@ -29,12 +29,12 @@ package struct LongWait: Sendable {
   }
 
   /// A line of a test.
-  package struct Place: Sendable, CustomStringConvertible {
+  public struct Place: Sendable, CustomStringConvertible {
     private let file: String
     private let line: Int
 
-    package init(_ file: String, _ line: Int) { (self.file, self.line) = (file, line) }
+    public init(_ file: String, _ line: Int) { (self.file, self.line) = (file, line) }
 
-    package var description: String { "\(file):\(line)" }
+    public var description: String { "\(file):\(line)" }
   }
 }

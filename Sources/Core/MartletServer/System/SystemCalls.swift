@@ -9,32 +9,32 @@ import Darwin
 #endif
 
 /// The system calls that differ between platforms, and those that several files use.
-package enum SystemCalls {
-  package static func makePipe() -> (read: Int32, write: Int32)? {
+@_spi(Toolkit) public enum SystemCalls {
+  public static func makePipe() -> (read: Int32, write: Int32)? {
     var ends: [Int32] = [-1, -1]
     guard SpareDescriptors.making({ pipe(&ends) }) == 0 else { return nil }
     return (closedInChildren(ends[0]), closedInChildren(ends[1]))
   }
 
-  package static func writeByte(to descriptor: Int32) {
+  static func writeByte(to descriptor: Int32) {
     var byte: UInt8 = 1
     _ = write(descriptor, &byte, 1)
   }
 
   /// The nanoseconds of a clock that is not set.
-  package static var uptimeNanoseconds: UInt64 {
+  public static var uptimeNanoseconds: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   /// Writes a line to standard error, as a whole.
-  package static func report(_ line: String) {
+  public static func report(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 
-  package static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+  static func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
   static func shutDown(_ socket: Int32, writingOnly: Bool = false) {
     shutdown(socket, Int32(writingOnly ? SHUT_WR : SHUT_RDWR))
@@ -87,7 +87,7 @@ extension SystemCalls {
   }
 
   /// Runs the work on a separate thread; false if the system cannot start one.
-  package static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
+  public static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread: pthread_t?
     let box = Unmanaged.passRetained(ThreadWork(work))
     guard pthread_create(&thread, nil, runThread, box.toOpaque()) == 0, let thread else {
@@ -125,7 +125,7 @@ extension SystemCalls {
   }
 
   /// Runs the work on a separate thread; false if the system cannot start one.
-  package static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
+  public static func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     var thread = pthread_t()
     let box = Unmanaged.passRetained(ThreadWork(work))
     let hasStarted = pthread_create(&thread, nil, runThread, box.toOpaque()) == 0

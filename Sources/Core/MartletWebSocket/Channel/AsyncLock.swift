@@ -1,10 +1,10 @@
-package import MartletEngine
+public import MartletEngine
 import Synchronization
 
 /// A lock that one task has at a time. Others wait for it in order, without blocking a thread.
 ///
 /// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
-package final class AsyncLock: Sendable {
+@_spi(Toolkit) public final class AsyncLock: Sendable {
   private struct State: Sendable {
     var isTaken = false
     var waiters: [Waiter] = []
@@ -21,7 +21,7 @@ package final class AsyncLock: Sendable {
 
   private let state = Mutex(State())
 
-  package init() {}
+  @_spi(Toolkit) public init() {}
 
   /// Acquires the lock if no task has it, even if it is closed. Returns whether it was acquired.
   func acquireIfFree() -> Bool {
@@ -34,7 +34,7 @@ package final class AsyncLock: Sendable {
   /// Acquires the lock; waits while another task has it.
   ///
   /// - Parameter outlastsClosing: whether a closed lock is acquired, too.
-  package func acquire(outlastsClosing: Bool = false) async throws(HTTPError) {
+  @_spi(Toolkit) public func acquire(outlastsClosing: Bool = false) async throws(HTTPError) {
     let number: Int? = try state.withLock { state throws(HTTPError) in
       if let closure = state.closure, !outlastsClosing { throw closure }
       guard state.isTaken else {
@@ -74,7 +74,7 @@ package final class AsyncLock: Sendable {
   }
 
   /// Releases the lock for the next task that waits.
-  package func release() {
+  @_spi(Toolkit) public func release() {
     let next = state.withLock { state -> UnsafeContinuation<Void, any Error>? in
       guard !state.waiters.isEmpty else {
         state.isTaken = false
@@ -87,7 +87,7 @@ package final class AsyncLock: Sendable {
 
   /// Closes the lock: all waits end with an error, and so do later ones, unless they outlast the closing. The first
   /// error counts.
-  package func close(with error: HTTPError) {
+  @_spi(Toolkit) public func close(with error: HTTPError) {
     let ended = state.withLock { state in
       guard state.closure == nil else { return [Waiter]() }
       state.closure = error

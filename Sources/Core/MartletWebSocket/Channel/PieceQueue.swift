@@ -1,4 +1,4 @@
-@_spi(Toolkit) @_spi(Transports) package import MartletEngine
+@_spi(Toolkit) @_spi(Transports) public import MartletEngine
 import MartletSemantics
 import Synchronization
 
@@ -6,7 +6,7 @@ import Synchronization
 /// size is limited, so that a fast peer waits for a slow receiver.
 ///
 /// Continuations are unsafe ones, as in ``MartletEngine/SignalQueue``: each is taken out of the state under the lock.
-package final class PieceQueue: Sendable {
+@_spi(Toolkit) public final class PieceQueue: Sendable {
   fileprivate struct State: Sendable {
     let highWater: Int
     var pieces = HeadQueue<MessagePiece>()
@@ -28,7 +28,7 @@ package final class PieceQueue: Sendable {
   private let state: Mutex<State>
 
   /// - Parameter highWater: the number of unread bytes at which the peer has to wait.
-  package init(highWater: Int = 32 << 10) { state = Mutex(State(highWater: highWater)) }
+  @_spi(Toolkit) public init(highWater: Int = 32 << 10) { state = Mutex(State(highWater: highWater)) }
 
   fileprivate static func size(of piece: MessagePiece) -> Int { piece.bytes.count + 64 }
 
@@ -36,7 +36,7 @@ package final class PieceQueue: Sendable {
   var isFull: Bool { state.withLock { $0.reader != nil } }
 
   /// Adds a piece, and waits while there are too many. Returns false if the queue has ended: pieces are not wanted.
-  @discardableResult package func push(_ piece: MessagePiece) async -> Bool {
+  @discardableResult @_spi(Toolkit) public func push(_ piece: MessagePiece) async -> Bool {
     if let isWanted = add(piece) { return isWanted }
     return await room()
   }
@@ -72,7 +72,7 @@ package final class PieceQueue: Sendable {
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.
-  package func next() async throws(HTTPError) -> MessagePiece? {
+  @_spi(Toolkit) public func next() async throws(HTTPError) -> MessagePiece? {
     if let ready = take() { return try ready.get() }
     let wait = state.withLock { state in
       state.lastWait += 1
@@ -131,10 +131,10 @@ package final class PieceQueue: Sendable {
   private func endWaitForReceiver() { state.withLock { $0.finisher.take() }?.resume() }
 
   /// Ends the queue: pieces that were received before are still delivered. The first end counts.
-  package func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
+  @_spi(Toolkit) public func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
 
   /// Ends the queue and drops unread pieces: a receiver gets the error at once.
-  package func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
+  @_spi(Toolkit) public func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
 
   private func end(_ end: Result<Void, HTTPError>, discards: Bool) {
     let (receiver, reader) = state.withLock { state in

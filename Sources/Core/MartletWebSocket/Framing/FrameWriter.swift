@@ -1,5 +1,5 @@
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Sends the frames of a client. It sends one message at a time, because the frames of messages must not interleave

@@ -1,4 +1,4 @@
-@_spi(Toolkit) package import MartletEngine
+@_spi(Toolkit) @_spi(Transports) package import MartletEngine
 @_spi(Toolkit) package import MartletSemantics
 import Synchronization
 

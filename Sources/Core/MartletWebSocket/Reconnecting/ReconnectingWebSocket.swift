@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) @_spi(Transports) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 

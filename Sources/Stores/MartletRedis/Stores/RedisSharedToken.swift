@@ -1,4 +1,4 @@
-@_spi(Credentials) @_spi(Stores) @_spi(Toolkit) public import MartletEngine
+@_spi(Credentials) @_spi(Fleet) @_spi(Stores) @_spi(Toolkit) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Synchronization
 

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 import MartletWebSocket
 

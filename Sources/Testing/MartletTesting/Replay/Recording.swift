@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletEngine
+@_spi(Toolkit) @_spi(Transports) public import MartletEngine
 import MartletObservation
 @_spi(Toolkit) public import MartletSemantics
 import Synchronization
@@ -102,11 +102,11 @@ public final class Recording: Transport {
     }
   }
 
-  package static let remedy = "record again (MARTLET_RECORD=1 for a Recording)"
+  @_spi(Toolkit) public static let remedy = "record again (MARTLET_RECORD=1 for a Recording)"
 }
 
 extension Recording.Mode {
-  package func records(in environment: [String: String]) -> Bool {
+  func records(in environment: [String: String]) -> Bool {
     switch self {
     case .replay: false
     case .record: true

@@ -1,4 +1,4 @@
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) public import MartletSemantics
 
 /// Which parts of requests a ``ReplayTransport`` compares to find the recorded response.

@@ -1,5 +1,5 @@
-@_spi(Toolkit) public import MartletEngine
-public import MartletObservation
+@_spi(Toolkit) @_spi(Transports) public import MartletEngine
+@_spi(Toolkit) public import MartletObservation
 @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 

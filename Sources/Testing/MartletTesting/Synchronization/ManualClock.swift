@@ -1,3 +1,5 @@
+@_spi(Toolkit) import MartletServer
+
 /// A clock that advances only when a test says so.
 ///
 /// ```swift

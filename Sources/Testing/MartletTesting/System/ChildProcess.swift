@@ -1,6 +1,7 @@
 #if canImport(Glibc)
 import Glibc
 public import MartletSemantics
+@_spi(Toolkit) import MartletServer
 import Synchronization
 
 /// A program that a test starts.

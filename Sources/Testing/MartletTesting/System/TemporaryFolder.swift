@@ -1,4 +1,5 @@
 public import MartletSemantics
+@_spi(Toolkit) import MartletServer
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,5 +1,6 @@
-public import MartletEngine
+@_spi(Transports) public import MartletEngine
 @_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) import MartletServer
 
 /// A transport whose responses come from a closure.
 ///

@@ -1,6 +1,6 @@
-public import MartletEngine
-import MartletSemantics
-public import MartletWebSocket
+@_spi(Transports) public import MartletEngine
+@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) public import MartletWebSocket
 import Synchronization
 
 /// The server's side of a WebSocket of a ``MockTransport``: see ``MockResponse/webSocket(subprotocol:_:)``.

@@ -1,5 +1,6 @@
 public import MartletEngine
 public import MartletSemantics
+@_spi(Toolkit) import MartletServer
 
 /// A transport around another that records requests and their outcomes.
 ///

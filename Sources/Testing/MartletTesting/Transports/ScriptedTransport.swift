@@ -1,5 +1,6 @@
 public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) import MartletServer
 
 /// A transport that answers requests from a list of responses, in order.
 ///

@@ -1,6 +1,6 @@
 @_spi(Toolkit) public import MartletSemantics
 @_spi(Toolkit) import MartletServer
-public import MartletTesting
+@_spi(Toolkit) public import MartletTesting
 import Synchronization
 
 /// A ``MobileServices`` for people and programs: it runs until it is stopped, and each request chooses its faults.

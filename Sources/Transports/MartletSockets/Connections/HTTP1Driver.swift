@@ -2,7 +2,7 @@
 import CSockets
 import Glibc
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {

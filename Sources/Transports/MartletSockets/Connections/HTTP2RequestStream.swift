@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Transports) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// One request over HTTP/2: it passes everything that its stream receives to its transfer.
 final class HTTP2RequestStream: HTTP2StreamHandler {

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Reads the response to one request from the bytes of a connection, however they are split (RFC 9112).
 ///

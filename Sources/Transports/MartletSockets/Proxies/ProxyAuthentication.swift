@@ -1,6 +1,6 @@
 #if os(Linux)
 @_spi(Toolkit) import MartletEngine
-@_spi(Credentials) import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 import Synchronization
 
 /// Authentication to one HTTP proxy, by Basic (RFC 7617), Digest (RFC 7616), or tokens from the caller (Negotiate, RFC

@@ -2,7 +2,7 @@ import Martlet
 import MartletEngine
 @testable import MartletImages
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

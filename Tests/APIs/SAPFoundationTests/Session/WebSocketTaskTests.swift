@@ -1,7 +1,7 @@
 import Foundation
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import MartletWebSocket
 import SAPFoundation
 import TestSupport

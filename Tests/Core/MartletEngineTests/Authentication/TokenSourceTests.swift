@@ -1,7 +1,7 @@
 @_spi(Credentials) @testable import MartletEngine
 import CallDoubles
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

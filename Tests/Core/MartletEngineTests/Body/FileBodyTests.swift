@@ -1,5 +1,5 @@
 import Foundation
-@testable import MartletEngine
+@_spi(Transports) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestSupport

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

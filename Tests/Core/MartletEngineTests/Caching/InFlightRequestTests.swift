@@ -1,4 +1,4 @@
-@_spi(Stores) @testable import MartletEngine
+@_spi(Fleet) @_spi(Stores) @_spi(Transports) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestSupport

@@ -1,4 +1,4 @@
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Testing
 
 @_spi(Toolkit) @testable import MartletEngine

@@ -1,7 +1,7 @@
 import CallDoubles
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-@_spi(Credentials) import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 import Testing
 
 @Suite("OAuth 2: tokens (RFC 6749)")

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// The length of a response body (RFC 9112 §6.3).

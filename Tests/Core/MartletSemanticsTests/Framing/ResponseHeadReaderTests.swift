@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// Valid and invalid lines of a response (RFC 9112 §2 to §5).

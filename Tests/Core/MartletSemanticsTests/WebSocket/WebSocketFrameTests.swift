@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 
 /// RFC 6455 §5: frames.
 struct WebSocketFrameTests {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 
 /// RFC 6455 §4.1 and §4.2: the opening handshake.
 struct WebSocketHandshakeTests {

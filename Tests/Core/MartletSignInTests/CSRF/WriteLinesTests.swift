@@ -1,7 +1,7 @@
 import CallDoubles
 import MartletEngine
 @testable import MartletSignIn
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -3,7 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

@@ -3,7 +3,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Testing
 
 /// The port of a login in a browser, with malicious programs on the same machine.

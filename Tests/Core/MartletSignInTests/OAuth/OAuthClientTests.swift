@@ -4,7 +4,7 @@ import MartletEngine
 import MartletSemantics
 import MartletSignIn
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

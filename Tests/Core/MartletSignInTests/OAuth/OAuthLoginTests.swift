@@ -3,7 +3,7 @@ import Foundation
 @_spi(Toolkit) import MartletSemantics
 import MartletSignIn
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import MartletCombine
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

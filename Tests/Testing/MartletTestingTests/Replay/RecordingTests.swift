@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+@testable import MartletTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5)))

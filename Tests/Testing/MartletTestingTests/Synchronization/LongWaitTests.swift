@@ -1,4 +1,4 @@
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import Testing
 

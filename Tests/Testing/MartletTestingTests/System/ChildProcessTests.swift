@@ -1,5 +1,5 @@
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
 

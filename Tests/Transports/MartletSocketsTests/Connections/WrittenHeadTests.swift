@@ -1,7 +1,7 @@
 #if os(Linux)
 import MartletEngine
 import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestServers
 import Testing
 

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing
 

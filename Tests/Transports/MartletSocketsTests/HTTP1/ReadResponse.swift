@@ -1,6 +1,6 @@
 import MartletEngine
 
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 @testable import MartletSockets
 
 /// A parser's result for a response.

@@ -3,7 +3,7 @@ import Dispatch
 import Glibc
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@
 import MartletEngine
 import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 import TestServers
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 #if os(Linux)
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Testing
 

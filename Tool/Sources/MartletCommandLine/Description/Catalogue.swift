@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 
 /// The description of all commands: the parser, the help, the completions and the manual page read it.
 enum Catalogue {

@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 /// Writes each event as one line of JSON on standard error, for programs: `--events`.

@@ -1,7 +1,7 @@
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletSockets
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 
 /// The program's message for an error, and its exit code.
 struct Failure: Sendable, Hashable {

@@ -1,5 +1,5 @@
 import Dispatch
-import MartletEngine
+@_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import MartletTesting

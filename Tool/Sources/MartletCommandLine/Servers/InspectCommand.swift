@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletInspector
+@_spi(Toolkit) import MartletInspector
 import MartletObservation
 import MartletSemantics
 import MartletSockets

@@ -1,6 +1,7 @@
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletServer
+@_spi(Toolkit) import MartletTesting
 
 /// A server on 127.0.0.1 that runs until Ctrl-C, and answers only requests for this machine.
 struct LocalServer: Sendable {

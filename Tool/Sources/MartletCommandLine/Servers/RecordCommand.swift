@@ -1,6 +1,6 @@
 import MartletEngine
 import MartletInspector
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 import MartletSemantics
 import MartletSockets
 import MartletTesting

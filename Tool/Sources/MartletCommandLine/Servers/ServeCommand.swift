@@ -1,8 +1,8 @@
 import Glibc
 import MartletEngine
-import MartletInspector
+@_spi(Toolkit) import MartletInspector
 @_spi(Toolkit) import MartletSemantics
-import MartletTesting
+@_spi(Toolkit) import MartletTesting
 
 /// Serves a folder on this machine: `martlet serve`.
 struct ServeCommand {

@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletSignIn
 
 /// The credentials of `--auth`, `--aws-sigv4` or the URL.

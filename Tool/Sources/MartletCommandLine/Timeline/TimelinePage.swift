@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletObservation
+@_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics
 
 /// A page that shows a ``Timeline``: a row for each call and each attempt, with its phases as bars. It needs only a

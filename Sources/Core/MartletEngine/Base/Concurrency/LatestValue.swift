@@ -77,7 +77,9 @@ import Synchronization
   ///   - end: called when this object is released.
   /// - Returns: the number for ``remove(_:)``.
   @discardableResult
-  package func observe(_ update: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}) -> Int {
+  @_spi(Toolkit) public func observe(
+    _ update: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}
+  ) -> Int {
     let id = state.withLock { state in
       state.lastID += 1
       state.observers[state.lastID] = Observer(update: update, end: end)
@@ -101,7 +103,9 @@ extension LatestValue {
   }
 
   /// The changes of a part of the value, beginning with the current one: like ``values``, without repetitions.
-  package func changes<Part: Equatable & Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {
+  @_spi(Toolkit) public func changes<Part: Equatable & Sendable>(of part: @escaping @Sendable (Value) -> Part)
+    -> AsyncStream<Part>
+  {
     let last = Mutex<Part?>(nil)
     return stream { value, continuation in
       let part = part(value)

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Runs credential sources: adds credentials before each attempt, and decides after a 401 whether to send the request
 /// again.

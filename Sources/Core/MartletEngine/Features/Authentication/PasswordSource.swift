@@ -1,4 +1,4 @@
-@_spi(Credentials) public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// Sends a user name and a password by Basic (RFC 7617) or Digest (RFC 7616), whichever is the strongest scheme that

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Sends an access token with every request to its origins (Bearer, RFC 6750), and renews it when it expires.
 ///

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Sets `Accept-Language` (RFC 9110 §12.5.4) to the user's languages, in order of preference.
 ///

@@ -1,10 +1,10 @@
-package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// A connection that carries the messages of a WebSocket. It hides the difference between transports: if a transport
 /// returns a ``DuplexStream``, MartletWebSocket frames the messages itself; otherwise the transport returns its own
 /// channel in ``HTTPResponse/messages``. A channel reports to a ``MessageReporter``.
-package protocol MessageChannel: AnyObject, Sendable {
+@_spi(Transports) public protocol MessageChannel: AnyObject, Sendable {
   /// Begins to receive. It is called once, when the WebSocket was accepted.
   func start()
 
@@ -50,7 +50,7 @@ package protocol MessageChannel: AnyObject, Sendable {
 
 extension MessageChannel {
   /// Why the WebSocket ended; nil if either side closed it in order, and while it is open.
-  package var failure: HTTPError? {
+  @_spi(Transports) public var failure: HTTPError? {
     guard let error, error.kind != .shutDown, closeFrame?.isOrderly != true else { return nil }
     return error
   }
@@ -66,14 +66,14 @@ extension MessageChannel {
 }
 
 /// The actions that run when something is closed, each once: see ``MessageChannel/whenClosed(_:)``.
-package final class ClosingActions: Sendable {
+@_spi(Transports) public final class ClosingActions: Sendable {
   /// nil after it was closed.
   private let actions = Mutex<[@Sendable () -> Void]?>([])
 
-  package init() {}
+  @_spi(Transports) public init() {}
 
   /// Adds an action; runs it at once after ``run()``.
-  package func add(_ action: @escaping @Sendable () -> Void) {
+  @_spi(Transports) public func add(_ action: @escaping @Sendable () -> Void) {
     let isClosed = actions.withLock { actions in
       actions?.append(action)
       return actions == nil
@@ -82,22 +82,22 @@ package final class ClosingActions: Sendable {
   }
 
   /// Runs the actions that were added, and makes later ones run at once.
-  package func run() {
+  @_spi(Transports) public func run() {
     let due = actions.withLock { $0.take() }
     for action in due ?? [] { action() }
   }
 }
 
 /// A part of a message, or all of it.
-package struct MessagePiece: Sendable {
+@_spi(Transports) public struct MessagePiece: Sendable {
   /// Whether the message is text.
-  package var isText: Bool
+  @_spi(Transports) public var isText: Bool
   /// The bytes. A piece of a text may begin or end within a character.
-  package var bytes: Data
+  @_spi(Transports) public var bytes: Data
   /// Whether it is the first piece of its message.
   package var isFirst: Bool
   /// Whether it is the last one.
-  package var isLast: Bool
+  @_spi(Transports) public var isLast: Bool
   /// How many bytes of the message are known to follow.
   package var following = 0
 

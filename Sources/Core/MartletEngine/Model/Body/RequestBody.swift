@@ -139,6 +139,14 @@ public struct RequestBody: Sendable {
     if case .data(let data) = storage { data } else { nil }
   }
 
+  /// The file of a body made with ``file(_:)``; nil for any other body.
+  ///
+  /// It tells an interceptor or a listener where the bytes come from. The file is read again each time the request is
+  /// sent, so its content may have changed.
+  public var file: URL? {
+    if case .file(let url) = storage { url } else { nil }
+  }
+
   /// Whether the transport has to open the body: a stream of length 0 is read to its end too.
   package var needsOpening: Bool {
     if !isEmpty { return true }

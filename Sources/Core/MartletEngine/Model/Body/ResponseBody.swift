@@ -17,7 +17,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// The number of bytes; nil if it is not known before the end.
   public let length: Int64?
-  package let source: any BodySource
+  @_spi(Transports) public let source: any BodySource
   private let claim = Claim()
 
   /// Makes a body of a source.

@@ -168,7 +168,7 @@ extension Call {
 
   /// The content codings that were decoded in the response of the current attempt, in the order in which they were
   /// applied; empty if it had none. They are set only if there are listeners.
-  package internal(set) var decodedCodings: [String] {
+  @_spi(Toolkit) public internal(set) var decodedCodings: [String] {
     get { self[Self.decodedCodings].codings(in: currentAttempt) }
     set { self[Self.decodedCodings] = DecodedCodings(attempt: currentAttempt, codings: newValue) }
   }

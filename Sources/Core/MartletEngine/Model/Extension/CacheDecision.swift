@@ -44,7 +44,7 @@ extension Event {
     public var description: String { "\(meaning): \(reason) (\(rule))" }
 
     /// The action and the reason, without the rule.
-    package var words: String { "\(meaning): \(reason)" }
+    @_spi(Toolkit) public var words: String { "\(meaning): \(reason)" }
 
     private var meaning: String {
       switch action {

@@ -1,8 +1,8 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// The words for events that ``Event/description`` and more detailed reports share. They contain no secrets. Text from
 /// elsewhere, such as from a server, is not escaped.
-package enum EventWords {
+@_spi(Toolkit) public enum EventWords {
   /// Where a response comes from.
   static func origin(of source: HTTPResponse.Source) -> String {
     switch source {
@@ -15,7 +15,7 @@ package enum EventWords {
   }
 
   /// The section that allows a response from this source; nil for the network.
-  package static func rule(for source: HTTPResponse.Source) -> String? {
+  @_spi(Toolkit) public static func rule(for source: HTTPResponse.Source) -> String? {
     switch source {
     case .network: nil
     case .cache: "RFC 9111 §4.2"
@@ -26,7 +26,7 @@ package enum EventWords {
   }
 
   /// The additions below the interceptors: cookies, and the conditions of the cache.
-  package static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
+  @_spi(Toolkit) public static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
     guard let prepared else { return [] }
     var lines: [String] = []
     if !prepared.fields.contains(.cookie), let cookies = sent.fields[.cookie] {
@@ -56,7 +56,7 @@ package enum EventWords {
   }
 
   /// The number of an attempt and its request.
-  package static func attempt(_ number: Int, _ request: HTTPRequest, _ redaction: Redaction) -> String {
+  @_spi(Toolkit) public static func attempt(_ number: Int, _ request: HTTPRequest, _ redaction: Redaction) -> String {
     "attempt \(number): \(request.method) \(redaction.redacted(request.url))"
   }
 

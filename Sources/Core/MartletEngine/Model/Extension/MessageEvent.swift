@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 extension Event {
@@ -61,7 +61,7 @@ extension Event.Message {
 ///
 /// A channel reports a message when its last piece is sent or has arrived. Messages of both directions may be reported
 /// at the same time. A WebSocket that has ended no longer holds the call, whose listeners may hold the WebSocket.
-package final class MessageReporter: Sendable {
+@_spi(Transports) public final class MessageReporter: Sendable {
   /// Where the events go.
   private struct Receivers: Sendable {
     let call: Call
@@ -78,7 +78,7 @@ package final class MessageReporter: Sendable {
   private let sent = Mutex<Event.Message?>(nil)
   private let received = Mutex<Event.Message?>(nil)
 
-  package init(_ call: Call) {
+  @_spi(Transports) public init(_ call: Call) {
     let tap = call.messageTap
     receivers = Mutex(Receivers(call: call, tap: tap))
     hasListeners = tap != nil || !call.events.isEmpty
@@ -86,12 +86,12 @@ package final class MessageReporter: Sendable {
   }
 
   /// A piece of a message is about to be sent.
-  package func sent(_ piece: MessagePiece) {
+  @_spi(Transports) public func sent(_ piece: MessagePiece) {
     if isListening { report(piece, .sent, in: sent) }
   }
 
   /// A piece of a message has arrived.
-  package func received(_ piece: MessagePiece) {
+  @_spi(Transports) public func received(_ piece: MessagePiece) {
     if isListening { report(piece, .received, in: received) }
   }
 
@@ -109,7 +109,7 @@ package final class MessageReporter: Sendable {
   }
 
   /// One side closes the WebSocket.
-  package func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
+  @_spi(Transports) public func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
     guard isListening else { return }
     let reason = Data(frame.reason.utf8)
     emit(
@@ -119,7 +119,7 @@ package final class MessageReporter: Sendable {
   /// The WebSocket has ended.
   ///
   /// - Parameter error: why; nil if either side closed it in order.
-  package func ended(_ error: HTTPError?) {
+  @_spi(Transports) public func ended(_ error: HTTPError?) {
     guard let last = receivers.withLock({ $0.take() }) else { return }
     last.tap?(.finished(error))
     last.call.end(error)
@@ -135,7 +135,7 @@ package final class MessageReporter: Sendable {
 extension Call {
   /// Receives the messages and the end of the WebSocket that the call opens. A transport that records its traffic sets
   /// it before the request is sent.
-  package var messageTap: (@Sendable (Event) -> Void)? {
+  @_spi(Transports) public var messageTap: (@Sendable (Event) -> Void)? {
     get { self[Self.messageTaps] }
     set { self[Self.messageTaps] = newValue }
   }

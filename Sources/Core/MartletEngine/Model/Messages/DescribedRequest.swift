@@ -45,5 +45,5 @@ struct DescribedRequest {
 
 extension HTTPRequest {
   /// Returns the request with its body's fields, except those that it sets itself.
-  package func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
+  @_spi(Toolkit) public func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
 }

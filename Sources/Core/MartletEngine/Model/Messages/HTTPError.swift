@@ -276,7 +276,7 @@ extension HTTPError {
     ]
 
     /// The kind of a name, for example of a recorded error; nil if there is none.
-    package init?(name: String) {
+    @_spi(Toolkit) public init?(name: String) {
       guard let kind = Self.all.first(where: { $0.name == name }) else { return nil }
       self = kind
     }

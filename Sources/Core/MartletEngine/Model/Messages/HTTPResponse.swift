@@ -50,12 +50,12 @@ public struct HTTPResponse: Sendable {
   }
   /// The messages of a WebSocket, from a transport that cannot expose the connection's bytes; nil for any other
   /// response.
-  package var messages: (any MessageChannel)? {
+  @_spi(Transports) public var messages: (any MessageChannel)? {
     get { content.value.messages }
     set { content.value.messages = newValue }
   }
   /// Whether the connection is no longer used for HTTP.
-  package var isUpgraded: Bool { stream != nil || messages != nil }
+  @_spi(Transports) public var isUpgraded: Bool { stream != nil || messages != nil }
   /// The `Cookie` line that the jar added to the request; empty if the jar had no cookies for it, nil if the jar was
   /// not used or failed. It is stored as fields because `dump` hides their secrets.
   package var cookieLine: HTTPFields? {

@@ -1,4 +1,4 @@
-package import MartletSemantics
+public import MartletSemantics
 
 /// Passes requests on to the session's transport, and reports them: the final head, and the body's bytes if a listener
 /// wants them. It refuses requests that must not use the network. It is the last of the engine's own transports.
@@ -35,7 +35,7 @@ struct NetworkTransport: TransportLayer {
 
 extension RequestBody {
   /// Returns the body with a function that is called with every chunk before the transport reads it.
-  package func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
+  @_spi(Transports) public func tapped(by tap: @escaping @Sendable (Data) -> Void) -> RequestBody {
     let open: @Sendable () async throws -> OpenBody = {
       let body = try await self.open()
       return OpenBody(source: TappedSource(base: body.source, tap: tap), length: body.length)

@@ -27,7 +27,7 @@ public struct PoolStatistics: Sendable, Hashable {
     self.reused = reused
   }
 
-  package static func + (one: Self, other: Self) -> Self {
+  @_spi(Toolkit) public static func + (one: Self, other: Self) -> Self {
     PoolStatistics(
       active: one.active + other.active, queued: one.queued + other.queued, opening: one.opening + other.opening,
       idle: one.idle + other.idle, opened: one.opened + other.opened, reused: one.reused + other.reused)

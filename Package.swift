@@ -104,7 +104,7 @@ let package = Package(
       ]),
 
     // APIs.
-    .target(
+    .outside(
       name: "SAPFoundation",
       dependencies: [
         "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",

@@ -20,7 +20,8 @@ let package = Package(
       name: "fuzz",
       dependencies: [
         "CFuzz", product("Martlet"), product("MartletImages"), product("MartletObservation"), product("MartletRedis"),
-        product("MartletSQLite"), product("MartletTesting"), product("MartletWebSocket"),
+        product("MartletSQLite"), product("MartletTesting"), product("MartletWebSocket"), product("SAPFoundation"),
+        product("SAPOData"),
       ],
       swiftSettings: settings),
   ],

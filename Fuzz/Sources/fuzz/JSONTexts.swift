@@ -1,6 +1,7 @@
 #if os(Linux)
 @testable import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) @testable import MartletSemantics
+@_spi(Toolkit) import SAPFoundation
 
 /// Texts in JSON. Texts that Foundation's decoder reads have no fault. Any text survives quoting, and none survives
 /// redaction as a secret member. Values with exact numbers stay the same when they are written. Answers of an

@@ -1,6 +1,7 @@
 #if os(Linux)
 @testable import MartletEngine
 @_spi(Toolkit) @testable import MartletSemantics
+@testable import SAPOData
 
 /// Parsers of short texts, all with the same text. The parsed value is the same after it was written and parsed again,
 /// is within its limits, and has no line break.

@@ -98,7 +98,7 @@ public final class WebSocket: Sendable {
   ///
   /// - Throws: the reason why it ended, unless either side has closed it in order; `CancellationError` if the task is
   ///   cancelled.
-  package func waitUntilClosed() async throws {
+  public func waitUntilClosed() async throws {
     do { try await channel.waitUntilClosed() } catch {
       channel.abandon()
       throw error

@@ -50,12 +50,12 @@ public struct SocketTransport: Transport {
   /// Returns a transport with other TLS settings for origins, which shares everything else with this one, including the
   /// thread and the limits. Its TLS connections serve no requests of other transports, even if their settings are
   /// equal. They are closed once nothing refers to it or to one of its unread bodies.
-  package func with(tls: TLSSettings) -> SocketTransport {
+  public func with(tls: TLSSettings) -> SocketTransport {
     SocketTransport(Parts(parts, identity: TLSIdentity(tls, beside: identity), serviceClass: parts.serviceClass))
   }
 
   /// Returns a transport with another service class, which shares everything but connections with this one.
-  package func with(serviceClass: ServiceClass?) -> SocketTransport {
+  public func with(serviceClass: ServiceClass?) -> SocketTransport {
     SocketTransport(Parts(parts, identity: identity, serviceClass: serviceClass))
   }
 

@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Transports) public import MartletEngine
 import MartletSemantics
 
 /// A transport over Foundation's URLSession: the default on Apple's platforms.
@@ -43,7 +43,9 @@ public struct URLSessionTransport: Transport {
   }
 
   /// Makes a transport whose requests fail if there are settings of a connection that must not be ignored.
-  package init(_ configuration: URLSessionConfiguration, refusing unsupported: [ConnectionConfiguration.Setting]) {
+  @_spi(Transports) public init(
+    _ configuration: URLSessionConfiguration, refusing unsupported: [ConnectionConfiguration.Setting]
+  ) {
     owner = SessionOwner(configuration)
     self.unsupported = unsupported
   }

@@ -1,4 +1,4 @@
-import SAPFoundation
+@_spi(Stores) import SAPFoundation
 
 // A program with a SAPURLSession, for tests that need a separate process. The session has the default configuration, or
 // an empty dictionary of proxies, or a cache in a folder. It is made when a command first needs it. The program ends

@@ -4,7 +4,7 @@ import Glibc
 import Martlet
 import MartletObservation
 import MartletSQLite
-import SAPFoundation
+@_spi(Stores) import SAPFoundation
 
 /// A store in a folder, into which a test puts numbers.
 package struct LossyStore: Sendable {

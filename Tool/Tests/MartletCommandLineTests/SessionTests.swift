@@ -1,6 +1,6 @@
 @testable import MartletCommandLine
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import Testing
 

@@ -1,4 +1,4 @@
-@_spi(Credentials) import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 import MartletSemantics
 
 /// Answers the 401 challenges of a session's tasks: it asks observers and the delegate for a credential, and lets the

@@ -1,4 +1,4 @@
-@_spi(Credentials) import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 @_spi(Credentials) import MartletSignIn
 

@@ -1,4 +1,4 @@
-@_spi(Credentials) package import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) package import MartletEngine
 @_spi(Credentials) import MartletSemantics
 @_spi(Credentials) import MartletSignIn
 import Synchronization
@@ -76,7 +76,7 @@ open class OAuth2Observer: BuiltInObserver {
 }
 
 extension OAuth2Observer: InterceptingObserver, CredentialHolder {
-  package var interceptor: any Interceptor { backend }
+  var interceptor: any Interceptor { backend }
 
   var keeper: any CredentialKeeper { backend.tokens.kept }
 }

@@ -1,4 +1,4 @@
-@_spi(Toolkit) import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 @_spi(Credentials) import MartletSignIn
 
 /// The parameters of a user's login with OAuth 2.0: the authorization code grant (RFC 6749 §4.1), with the proof key of

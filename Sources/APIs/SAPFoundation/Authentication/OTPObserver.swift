@@ -1,4 +1,4 @@
-package import MartletEngine
+import MartletEngine
 
 /// The response field that requests a one-time password: `x-smp-authentication`.
 public let OTPChallengeHeaderName = "x-smp-authentication"
@@ -119,7 +119,7 @@ open class OTPObserver: BuiltInObserver {
 }
 
 extension OTPObserver: InterceptingObserver, CredentialHolder, LoginObserver {
-  package var interceptor: any Interceptor { challenge.interceptor }
+  var interceptor: any Interceptor { challenge.interceptor }
 
   var keeper: any CredentialKeeper { challenge.logins }
 }

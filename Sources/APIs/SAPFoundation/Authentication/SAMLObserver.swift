@@ -1,4 +1,4 @@
-package import MartletEngine
+import MartletEngine
 
 /// The response field that requests a login with SAML: `com.sap.cloud.security.login`.
 public let SAMLChallengeHeaderName = "com.sap.cloud.security.login"
@@ -126,7 +126,7 @@ open class SAMLObserver: BuiltInObserver {
 }
 
 extension SAMLObserver: InterceptingObserver, CredentialHolder, LoginObserver {
-  package var interceptor: any Interceptor { challenge.interceptor }
+  var interceptor: any Interceptor { challenge.interceptor }
 
   var keeper: any CredentialKeeper { challenge.logins }
 }

@@ -59,7 +59,7 @@ extension UserIdentityObserver: CustomReflectable {
 }
 
 extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
-  package var interceptor: any Interceptor { identities }
+  var interceptor: any Interceptor { identities }
 
   var keeper: any CredentialKeeper { identities.servers }
 }

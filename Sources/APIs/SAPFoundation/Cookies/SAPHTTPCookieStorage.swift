@@ -1,4 +1,4 @@
-@_spi(Credentials) import MartletEngine
+@_spi(Credentials) @_spi(Stores) import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 /// The options of a ``SAPHTTPCookieStorage``.

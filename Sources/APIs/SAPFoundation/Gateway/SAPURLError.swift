@@ -1,4 +1,4 @@
-package import MartletSemantics
+import MartletSemantics
 @_spi(Toolkit) import MartletURLSession
 
 /// The error of a request, with the cases of SAP's article on images, and further ones that the article omits.

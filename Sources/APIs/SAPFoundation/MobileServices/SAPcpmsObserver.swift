@@ -29,7 +29,7 @@ public final class SAPcpmsObserver: SAPURLSessionObserving {
   public let deviceID: String?
   /// The app's version; none is sent if nil.
   public let applicationVersion: String?
-  package let interceptor: any Interceptor
+  let interceptor: any Interceptor
   private let audience: Audience
   private let versionField: FieldName
 

@@ -184,7 +184,7 @@ public struct LogRecord: Sendable {
   /// The line of the file.
   public let line: Int
 
-  package init(
+  init(
     date: Date, logLevel: LogLevel, loggerName: String, message: String, error: (any Error)?, file: String,
     function: String, line: Int
   ) {

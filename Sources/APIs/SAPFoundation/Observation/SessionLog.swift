@@ -1,4 +1,4 @@
-package import MartletEngine
+import MartletEngine
 import Synchronization
 
 /// The log of all sessions. Lines contain no secrets: keys of entities, which may be confidential, are replaced.
@@ -46,7 +46,7 @@ import Synchronization
   ///
   /// - Parameter part: the part of the session: `CorrelationObserver` for
   ///   `SAP.Foundation.SAPURLSession.CorrelationObserver`.
-  package static func write(_ level: LogLevel, _ part: String? = nil, _ text: @autoclosure () -> String) {
+  static func write(_ level: LogLevel, _ part: String? = nil, _ text: @autoclosure () -> String) {
     let sink = sink
     if sink is SessionLoggers { return SessionLoggers.logger(of: part).log(level, withoutKeys(text())) }
     guard sink.isEnabled(level) else { return }

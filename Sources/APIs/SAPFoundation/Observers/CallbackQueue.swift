@@ -3,8 +3,8 @@
 /// An `OperationQueue` takes longer to begin an operation than most callbacks take. Therefore one operation runs all
 /// callbacks that were added before it began. If a callback suspends the queue, the following ones wait. The operation
 /// cannot be cancelled: an app that cancels those of its queue still gets the results of its tasks.
-package final class CallbackQueue: Sendable {
-  package typealias Callback = @Sendable () -> Void
+final class CallbackQueue: Sendable {
+  typealias Callback = @Sendable () -> Void
 
   private struct State {
     var waiting: [Callback] = []
@@ -15,9 +15,9 @@ package final class CallbackQueue: Sendable {
   private let queue: OperationQueue
   private let state = Locked(State())
 
-  package init(_ queue: OperationQueue) { self.queue = queue }
+  init(_ queue: OperationQueue) { self.queue = queue }
 
-  package func add(_ callback: @escaping Callback) {
+  func add(_ callback: @escaping Callback) {
     let operation = state.withLock { state in
       state.waiting.append(callback)
       return addOperation(to: &state)

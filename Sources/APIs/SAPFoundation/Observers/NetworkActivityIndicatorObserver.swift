@@ -65,5 +65,5 @@ open class NetworkActivityIndicatorObserver: SAPURLSessionObserver {
 }
 
 extension NetworkActivityIndicatorObserver: ListeningObserver {
-  package var listener: any EventListener { controller.counter }
+  var listener: any EventListener { controller.counter }
 }

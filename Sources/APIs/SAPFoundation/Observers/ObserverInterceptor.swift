@@ -42,6 +42,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
         switch try await observer.interceptor.prepare(request, in: call) {
         case .send(let prepared): request = prepared
         case .respond(let given): return given
+        @unknown default: break  // none that an observer's interceptor makes
         }
         guard handler.mayOverride else { continue }
       }
@@ -85,6 +86,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
         case .accept: break
         case .replace(let response): (outcome, shown, isReplaced) = (.success(response), response.urlResponse, true)
         case .resend(let next, let delay, let reason): return .resend(next, after: delay, reason: reason)
+        @unknown default: break  // none that an observer's interceptor makes
         }
         guard handler.mayOverride else { continue }
       }

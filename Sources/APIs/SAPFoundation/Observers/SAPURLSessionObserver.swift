@@ -137,14 +137,14 @@ open class BuiltInObserver: SAPURLSessionObserver {}
 
 /// An observer with an interceptor of the engine. The session calls the interceptor at the observer's place in the
 /// order of registration, and does not call the observer's `willSend` and `didReceive response`.
-package protocol InterceptingObserver: SAPURLSessionObserving {
+protocol InterceptingObserver: SAPURLSessionObserving {
   /// The interceptor that prepares requests and reviews outcomes.
   var interceptor: any Interceptor { get }
 }
 
 /// An observer with a listener of the engine, which gets all events of each task that begins while the observer is
 /// registered.
-package protocol ListeningObserver: SAPURLSessionObserving {
+protocol ListeningObserver: SAPURLSessionObserving {
   /// The listener.
   var listener: any EventListener { get }
 }

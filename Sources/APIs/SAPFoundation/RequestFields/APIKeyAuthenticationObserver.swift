@@ -1,4 +1,4 @@
-package import MartletEngine
+@_spi(Toolkit) import MartletEngine
 public import MartletSemantics
 
 /// A key by which a server recognizes an app. A description of it does not show the key.
@@ -84,7 +84,7 @@ open class APIKeyAuthenticationObserver: BuiltInObserver {
 }
 
 extension APIKeyAuthenticationObserver: InterceptingObserver {
-  package var interceptor: any Interceptor { keys }
+  var interceptor: any Interceptor { keys }
 }
 
 /// Adds the key to requests to its origin.

@@ -1,4 +1,4 @@
-package import MartletEngine
+import MartletEngine
 import MartletSemantics
 @_spi(Credentials) import MartletSignIn
 import Synchronization
@@ -24,7 +24,7 @@ import Synchronization
 /// - If the server issues no token, requests are sent without one. If they are refused, no token is fetched for 30
 ///   seconds, unless the cookies change.
 public final class CSRFTokenObserver: SAPURLSessionObserving {
-  package var interceptor: any Interceptor { csrf }
+  var interceptor: any Interceptor { csrf }
   private let csrf: CSRFInterceptor
   private let tokens: CSRFTokenStoreAdapter
   private let makeCopy: () -> CSRFTokenObserver

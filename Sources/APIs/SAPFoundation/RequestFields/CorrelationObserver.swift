@@ -1,5 +1,5 @@
-package import MartletEngine
-public import MartletSemantics
+import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 
 /// Adds an identifier for logs of servers to each task: by default in `X-CorrelationID`. (SAP does not publish the name
 /// of the field.)
@@ -24,7 +24,7 @@ open class CorrelationObserver: BuiltInObserver {
 }
 
 extension CorrelationObserver: InterceptingObserver {
-  package var interceptor: any Interceptor {
+  var interceptor: any Interceptor {
     let maker = Locked(self)
     return CorrelationInterceptor(field: field) {
       let id = maker.withLock { $0 }.newCorrelationID()

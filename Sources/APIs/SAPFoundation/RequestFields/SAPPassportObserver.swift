@@ -1,4 +1,4 @@
-package import MartletEngine
+@_spi(Toolkit) package import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Adds a ``Passport`` to every request, in `SAP-PASSPORT`. With it, SAP's traces relate requests to each other.
@@ -12,7 +12,7 @@ package import MartletEngine
 /// passport is sent to another origin after a redirect. If a ``SAPPassportManaging`` throws, the task fails with its
 /// error.
 open class SAPPassportObserver: BuiltInObserver {
-  package let interceptor: any Interceptor
+  let interceptor: any Interceptor
   private let manager: Serialized<any SAPPassportManaging>
 
   /// Makes an observer.

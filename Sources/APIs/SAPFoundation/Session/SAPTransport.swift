@@ -1,6 +1,6 @@
 import Martlet
-@_spi(Credentials) import MartletEngine
-import MartletURLSession
+@_spi(Credentials) @_spi(Toolkit) @_spi(Transports) import MartletEngine
+@_spi(Transports) import MartletURLSession
 
 /// The transport of a session. It waits for connectivity, and refuses requests of tasks that began before a sign-out.
 /// It lets the transport below ask the task's observers and delegate about the connection.

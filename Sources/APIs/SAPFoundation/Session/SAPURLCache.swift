@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletEngine
+@_spi(Stores) @_spi(Toolkit) public import MartletEngine
 import MartletSemantics
 import MartletSQLite
 import Synchronization

@@ -1,5 +1,5 @@
-import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletURLSession
 
 extension SAPURLSession {

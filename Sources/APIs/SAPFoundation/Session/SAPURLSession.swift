@@ -113,17 +113,17 @@ public final class SAPURLSession: Sendable {
   }
 
   /// The network and the time, which tests replace.
-  package struct Environment {
+  struct Environment {
     let transport: any Transport
     let clock: any Clock<Duration>
 
-    package init(transport: any Transport, clock: any Clock<Duration> = ContinuousClock()) {
+    init(transport: any Transport, clock: any Clock<Duration> = ContinuousClock()) {
       (self.transport, self.clock) = (transport, clock)
     }
   }
 
   /// Makes a session in any environment.
-  package init(
+  init(
     configuration: URLSessionConfiguration = .default, credentials: [any CredentialSource] = [],
     delegate: (any SAPURLSessionDelegate)? = nil, delegateQueue: OperationQueue? = nil, in environment: Environment
   ) {

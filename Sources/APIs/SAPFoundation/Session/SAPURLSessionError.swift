@@ -1,4 +1,4 @@
-public import MartletEngine
+@_spi(Stores) @_spi(Toolkit) public import MartletEngine
 import MartletSemantics
 
 /// The errors of the session and its observers that SAP's documentation names.

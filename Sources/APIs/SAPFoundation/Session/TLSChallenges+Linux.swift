@@ -1,6 +1,6 @@
 #if os(Linux)
 public import Martlet
-public import MartletEngine
+@_spi(Transports) public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The default transport with the TLS challenges that observers and the delegate answer: they choose a client
@@ -9,7 +9,7 @@ public import MartletEngine
 ///
 /// A handshake does not wait for the answer about a certificate, so the challenge comes before the first connection to
 /// a secure origin; the certificate is sent if the server requests one.
-package final class IdentifiedTransport: ChallengingTransport {
+final class IdentifiedTransport: ChallengingTransport {
   private let connection: ConnectionConfiguration
   /// The transport with the settings of the configuration. The others share its thread.
   private let base: DefaultTransport
@@ -60,12 +60,12 @@ package final class IdentifiedTransport: ChallengingTransport {
   /// The certificate of a call's last attempt; nil if it had none.
   static let certificateInUse = CallLocal<SAPClientCertificate?>(nil)
 
-  package init(_ connection: ConnectionConfiguration) {
+  init(_ connection: ConnectionConfiguration) {
     self.connection = connection
     base = DefaultTransport(connection)
   }
 
-  package func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
+  func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     try await transport(with: nil, asksAboutServers: false, for: nil).send(request, in: call)
   }
 

@@ -1,4 +1,4 @@
-@_spi(Toolkit) import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// An encrypted file that has the values of one or more ``SecureKeyValueStore``s.

@@ -104,7 +104,9 @@ public struct HTTPSession: Sendable {
 
   /// Sends a request like ``bytes(for:expecting:)``, for a caller that reads the whole body at once and keeps it.
   /// Identical requests then wait for the body as well.
-  package func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+  @_spi(Toolkit) public func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (
+    ResponseBody, HTTPResponse
+  ) {
     try await bytes(for: request, Call.Use(isCollected: true))
   }
 

@@ -121,7 +121,7 @@ extension Cookie {
   /// Returns the cookie as a jar stores it, with its domain in canonical form.
   ///
   /// - Throws: `Cookie.Refusal`, if the cookie is invalid or could not be sent.
-  package func checked(_ publicSuffixes: PublicSuffixes) throws(Cookie.Refusal) -> Cookie {
+  @_spi(Toolkit) public func checked(_ publicSuffixes: PublicSuffixes) throws(Cookie.Refusal) -> Cookie {
     guard !name.isEmpty || !value.isEmpty else { throw Cookie.Refusal(.empty) }
     guard ![name, value, path].contains(where: { $0.utf8.contains(where: SetCookie.isForbidden) }) else {
       throw Cookie.Refusal(.controlCharacter, name: name)

@@ -1,10 +1,10 @@
 /// The cookies of one site, and the storage model of RFC 6265bis §5.7 and §5.8.3. A value type: the current time is an
 /// argument, and the owner persists ``cookies``.
-package struct CookieList: Sendable {
+@_spi(Toolkit) public struct CookieList: Sendable {
   /// The cookies, in no particular order.
-  package private(set) var cookies: [Cookie]
+  @_spi(Toolkit) public private(set) var cookies: [Cookie]
 
-  package init(_ cookies: [Cookie] = []) { self.cookies = cookies }
+  @_spi(Toolkit) public init(_ cookies: [Cookie] = []) { self.cookies = cookies }
 
   // MARK: - Setting
 
@@ -56,7 +56,7 @@ package struct CookieList: Sendable {
   }
 
   /// Adds a cookie unchanged, or replaces the one with its identity, keeping the creation time.
-  package mutating func put(_ cookie: Cookie) {
+  @_spi(Toolkit) public mutating func put(_ cookie: Cookie) {
     let position = index(of: cookie.identity)
     set(cookie, at: position, created: position.map { cookies[$0].created } ?? creationTime(for: cookie.created))
   }
@@ -78,7 +78,7 @@ package struct CookieList: Sendable {
   // MARK: - Sending
 
   /// Returns the cookies that are sent with a request, in their order, without those that exceed the limits.
-  package func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
+  @_spi(Toolkit) public func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
     Self.limited(matches(for: request, in: context, now: now))
   }
 
@@ -148,13 +148,13 @@ package struct CookieList: Sendable {
   }
 
   /// Removes expired cookies.
-  package mutating func removeExpired(_ now: Date) { cookies.removeAll { $0.isExpired(at: now) } }
+  @_spi(Toolkit) public mutating func removeExpired(_ now: Date) { cookies.removeAll { $0.isExpired(at: now) } }
 
   /// Removes the cookies that satisfy the condition.
   package mutating func remove(where condition: (Cookie) -> Bool) { cookies.removeAll(where: condition) }
 
   /// Removes the excess cookies of a domain: insecure ones first, then the least recently used.
-  package mutating func trim(_ domain: String, to limit: Int) {
+  @_spi(Toolkit) public mutating func trim(_ domain: String, to limit: Int) {
     let those = cookies.filter { $0.domain == domain }
     let surplus = those.count - limit
     guard surplus > 0 else { return }

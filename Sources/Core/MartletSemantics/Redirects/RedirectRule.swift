@@ -11,7 +11,7 @@ package enum Redirect: Sendable, Hashable {
 /// Decides whether and how to follow a redirect (RFC 9110 §15.4). Where the RFC leaves a choice, it does the same as
 /// browsers (Fetch §4.4, “HTTP-redirect fetch”). The redirect policy decides whether redirects are followed at all, and
 /// how many. The same rule applies to links to further parts of a response, for example to the next page of a list.
-package struct RedirectRule: Sendable {
+@_spi(Toolkit) public struct RedirectRule: Sendable {
   private let allowsInsecure: Bool
   private let staysOnOrigin: Bool
   private let kept: Set<FieldName>
@@ -126,7 +126,7 @@ package struct RedirectRule: Sendable {
   /// fields with the name of a secret, for example `X-Api-Key`.
   ///
   /// - Parameter kept: fields that may be sent although their names are those of secrets.
-  package static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
+  @_spi(Toolkit) public static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
     default: !kept.contains(name) && name.isSecret

@@ -18,7 +18,7 @@
   /// - An IPv4 address is four decimal numbers, even for `127.1`, `0x7f000001` and `2130706433`, as in the URL
   ///   Standard.
   /// - An IPv6 address has the form of RFC 5952, without brackets; a zone (`%eth0`) stays unchanged.
-  package static func canonical(_ host: some StringProtocol) -> String? {
+  @_spi(Toolkit) public static func canonical(_ host: some StringProtocol) -> String? {
     if host.utf8.first == UInt8(ascii: "[") { return try? bracketed(Substring(host)) }
     return host.utf8.contains(UInt8(ascii: ":")) ? address(Substring(host)) : try? name(host)
   }

@@ -10,7 +10,7 @@
 
 extension UUID {
   /// Returns a random UUID (RFC 9562 §5.4). On Linux, `UUID()` opens, reads and closes a file for each one.
-  package static func random() -> UUID {
+  @_spi(Toolkit) public static func random() -> UUID {
     var generator = SystemRandomNumberGenerator()
     let (version, variant): (UInt64, UInt64) = (4 << 12, 2 << 62)
     let high = generator.next() & ~(0xF << 12) | version
@@ -19,7 +19,7 @@ extension UUID {
   }
 
   /// The text of RFC 9562 §4, in lower case.
-  package var lowercaseText: String {
+  @_spi(Toolkit) public var lowercaseText: String {
     String(unsafeUninitializedCapacity: 36) { text in
       var end = 0
       func add(_ byte: UInt8) {

@@ -1,6 +1,6 @@
 import Dispatch
 @_spi(Toolkit) import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 #if canImport(Glibc)
 import Glibc

@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The order and timing of connection attempts to the addresses of a host, until the first one succeeds (Happy

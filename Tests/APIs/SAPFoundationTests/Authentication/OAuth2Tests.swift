@@ -2,8 +2,9 @@ import Foundation
 import Martlet
 import MartletSemantics
 import MartletTesting
-import SAPFoundation
 import Testing
+
+@testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

@@ -1,9 +1,10 @@
 import Foundation
 import MartletTesting
-import SAPFoundation
 import SAPFoundationTesting
 import TestSupport
 import Testing
+
+@_spi(Stores) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

@@ -3,8 +3,9 @@ import Foundation
 import FoundationNetworking
 import Martlet
 import MartletTesting
-import SAPFoundation
 import Testing
+
+@testable import SAPFoundation
 
 @Suite("User identities", .timeLimit(.minutes(5)))
 struct UserIdentityTests {

@@ -4,7 +4,7 @@ import MartletTesting
 import SAPFoundationTesting
 import Testing
 
-@testable import SAPFoundation
+@_spi(Stores) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

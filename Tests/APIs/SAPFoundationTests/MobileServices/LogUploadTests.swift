@@ -1,8 +1,9 @@
 import Foundation
 import MartletTesting
-import SAPFoundation
 import SAPFoundationTesting
 import Testing
+
+@_spi(Stores) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

@@ -1,9 +1,10 @@
 import Foundation
 import MartletEngine
 import MartletTesting
-@_spi(Toolkit) import SAPFoundation
 import SAPFoundationTesting
 import Testing
+
+@_spi(Toolkit) @testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

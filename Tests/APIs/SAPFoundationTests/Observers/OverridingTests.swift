@@ -3,10 +3,11 @@ import Martlet
 import MartletEngine
 import MartletSemantics
 import MartletTesting
-import SAPFoundation
 import SAPFoundationTesting
 import TestSupport
 import Testing
+
+@testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

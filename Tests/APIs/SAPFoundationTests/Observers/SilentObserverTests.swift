@@ -1,7 +1,8 @@
 import Foundation
 import MartletTesting
-import SAPFoundation
 import Testing
+
+@testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

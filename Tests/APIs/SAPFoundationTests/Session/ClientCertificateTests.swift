@@ -4,9 +4,10 @@ import FoundationNetworking
 import Glibc
 import Martlet
 import MartletTesting
-import SAPFoundation
 import Synchronization
 import Testing
+
+@testable import SAPFoundation
 
 @Suite("Client certificate", .timeLimit(.minutes(5)))
 struct ClientCertificateTests {

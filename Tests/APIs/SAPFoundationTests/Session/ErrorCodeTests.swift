@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import TestSupport
 import Testing

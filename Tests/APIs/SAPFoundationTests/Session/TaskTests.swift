@@ -2,9 +2,10 @@ import Foundation
 import MartletEngine
 import MartletSemantics
 import MartletTesting
-import SAPFoundation
 import Synchronization
 import Testing
+
+@testable import SAPFoundation
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking

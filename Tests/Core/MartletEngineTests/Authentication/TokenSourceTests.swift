@@ -1,4 +1,4 @@
-@_spi(Credentials) @testable import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) @testable import MartletEngine
 import CallDoubles
 import MartletSemantics
 @_spi(Toolkit) import MartletTesting

@@ -1,5 +1,5 @@
 import CallDoubles
-@_spi(Stores) import MartletEngine
+@_spi(Stores) @_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import Synchronization
 import TestSupport

@@ -1,4 +1,4 @@
-@testable import MartletEngine
+@_spi(Toolkit) @testable import MartletEngine
 import CallDoubles
 import MartletSemantics
 import MartletTesting

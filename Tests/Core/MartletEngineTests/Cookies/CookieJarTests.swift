@@ -1,5 +1,5 @@
 import Foundation
-@testable import MartletEngine
+@_spi(Stores) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,4 +1,4 @@
-@_spi(Stores) @testable import MartletEngine
+@_spi(Credentials) @_spi(Stores) @testable import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestSupport

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A client that sends requests to the hosts of one site, and stores its cookies.
 struct CookieClient {

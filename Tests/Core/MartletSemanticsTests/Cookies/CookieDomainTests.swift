@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// RFC 6265bis §5.1.2, §5.1.3, §5.6.3 and the steps of §5.7 about domains.

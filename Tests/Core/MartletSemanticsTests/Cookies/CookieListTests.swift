@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// The limits of RFC 6265bis §5.7 and §6.1, and cookies that a program adds by hand.

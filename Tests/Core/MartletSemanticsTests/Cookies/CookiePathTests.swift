@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 /// RFC 6265bis §5.1.4, §5.6.4, and the order of §5.8.3.

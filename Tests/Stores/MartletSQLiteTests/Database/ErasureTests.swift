@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@_spi(Stores) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import TestSupport

@@ -1,6 +1,6 @@
 #if os(Linux)
 import Dispatch
-@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Testing
 

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Dispatch
 import Glibc
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletTesting
 import Synchronization

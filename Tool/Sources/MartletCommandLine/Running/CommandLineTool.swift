@@ -1,5 +1,5 @@
 import Glibc
-import MartletEngine
+@_spi(Credentials) import MartletEngine
 import MartletSemantics
 
 /// The command-line tool: runs a command line.

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The options that decide how the transport connects.

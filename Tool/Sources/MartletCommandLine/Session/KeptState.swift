@@ -1,5 +1,5 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The state that a call takes from earlier calls and keeps for later ones: `--session` and `--cookies`; and its
 /// credentials, which may come from a session.

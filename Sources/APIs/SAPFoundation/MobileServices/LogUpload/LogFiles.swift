@@ -5,16 +5,16 @@
 /// A file is written by one object only, which holds a lock on it (`flock`). So files of other processes of the app are
 /// uploaded when they are complete, and never while they are written. A name begins with the time of the file's
 /// creation, so that the order of names is that of the lines.
-package final class LogFiles: Sendable {
-  package struct Limits: Sendable, Hashable {
+@_spi(Stores) public final class LogFiles: Sendable {
+  @_spi(Stores) public struct Limits: Sendable, Hashable {
     /// The size at which a file is complete, in bytes.
-    package var fileSize: Int
+    var fileSize: Int
     /// The maximum number of files besides those of an upload. A new file removes the oldest one.
-    package var fileCount: Int
+    var fileCount: Int
     /// The number of days after which the lines of a file are removed; 0 for never.
-    package var days: Int
+    var days: Int
 
-    package init(fileSize: Int = 5 * 1_048_576, fileCount: Int = 10, days: Int = 0) {
+    @_spi(Stores) public init(fileSize: Int = 5 * 1_048_576, fileCount: Int = 10, days: Int = 0) {
       (self.fileSize, self.fileCount, self.days) = (fileSize, fileCount, days)
     }
   }
@@ -31,20 +31,20 @@ package final class LogFiles: Sendable {
   private let state = Locked(State())
 
   /// - Parameter folder: nil if there can be none: ``prepare()`` then throws.
-  package init(in folder: URL?, now: @escaping @Sendable () -> Date = { Date() }) {
+  @_spi(Stores) public init(in folder: URL?, now: @escaping @Sendable () -> Date = { Date() }) {
     let folder = folder ?? URL(filePath: "/dev/null/Logs")  // where no folder can be made
     self.folder = folder
     self.now = now
     writer = Serialized(LogFileWriter(folder))
   }
 
-  package var limits: Limits {
+  @_spi(Stores) public var limits: Limits {
     get { state.withLock { $0.limits } }
     set { state.withLock { $0.limits = newValue } }
   }
 
   /// Makes the folder, and removes what is too old.
-  package func prepare() throws {
+  @_spi(Stores) public func prepare() throws {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     removeExpired()
@@ -52,20 +52,20 @@ package final class LogFiles: Sendable {
 
   /// Appends a line. If the disk is full, the line is lost: a log must not stop the app. The lines that were written
   /// before stay. If the file or its folder was removed, the line is in a new one.
-  package func append(_ line: String) {
+  @_spi(Stores) public func append(_ line: String) {
     let (data, limit, date) = (Data(line.utf8), limits.fileSize, now())
     let hasGrown = writer.call { $0.append(data, limit: limit, at: date) }
     if hasGrown { removeExpired() }
   }
 
   /// Completes the file that is being written. Later lines go to another one.
-  package func complete() { writer.call { $0.complete() } }
+  @_spi(Stores) public func complete() { writer.call { $0.complete() } }
 
   /// Returns the complete files, the oldest first.
-  package func completed() -> [URL] { files().filter { isComplete($0) } }
+  func completed() -> [URL] { files().filter { isComplete($0) } }
 
   /// Returns the complete files, the oldest first, for an upload. No limit removes them until ``endUpload()``.
-  package func beginUpload() -> [URL] {
+  func beginUpload() -> [URL] {
     // Holds the lock of `removeExpired()`: a line that another thread logs could otherwise remove one of the files.
     writer.call { _ in
       removeExpired()
@@ -76,13 +76,13 @@ package final class LogFiles: Sendable {
   }
 
   /// Applies the limits again to the files that the upload left.
-  package func endUpload() {
+  func endUpload() {
     state.withLock { $0.uploading = [] }
     removeExpired()
   }
 
   /// Removes the files with expired lines, and the oldest files of too many. The files of an upload stay.
-  package func removeExpired() {
+  func removeExpired() {
     writer.call { _ in
       let (limits, uploading) = state.withLock { ($0.limits, $0.uploading) }
       // Files without lines replace none with lines: those of programs that have met a full disk.

@@ -1,10 +1,10 @@
 /// The lines of Mobile Services' log files: `#Date#Severity#CorrelationId#Source#Location#Message#`.
-package enum LogLine {
+enum LogLine {
   /// Returns the line of a message, with a line break at its end.
   ///
   /// The correlation identifier is empty, as the format permits, because a message does not know the request that it is
   /// about. The source is the logger's name.
-  package static func line(for record: LogRecord, in zone: TimeZone = .current) -> String {
+  static func line(for record: LogRecord, in zone: TimeZone = .current) -> String {
     let date = record.date.formatted(
       Date.ISO8601FormatStyle(timeZoneSeparator: .colon, includingFractionalSeconds: true, timeZone: zone))
     let place = "\(record.file):\(record.line) \(record.function)"

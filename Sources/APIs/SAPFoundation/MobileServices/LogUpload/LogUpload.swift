@@ -2,7 +2,7 @@
 @_spi(Toolkit) import MartletSemantics
 
 /// Writes log lines to files, and uploads them to Mobile Services. ``SAPcpmsLogUploader`` has the one of the app.
-package final class LogUpload: LogHandler, Sendable {
+final class LogUpload: LogHandler, Sendable {
   private struct State {
     var level = LogLevel.debug
     var isEnabled = true
@@ -10,29 +10,29 @@ package final class LogUpload: LogHandler, Sendable {
     var isUploading = false
   }
 
-  package let files: LogFiles
+  let files: LogFiles
   private let state = Locked(State())
 
-  package init(_ files: LogFiles) { self.files = files }
+  init(_ files: LogFiles) { self.files = files }
 
-  package var logLevel: LogLevel {
+  var logLevel: LogLevel {
     get { state.withLock { $0.level } }
     set { state.withLock { $0.level = newValue } }
   }
 
-  package var isEnabled: Bool {
+  var isEnabled: Bool {
     get { state.withLock { $0.isEnabled } }
     set { state.withLock { $0.isEnabled = newValue } }
   }
 
-  package var uploadsInChunks: Bool {
+  var uploadsInChunks: Bool {
     get { state.withLock { $0.uploadsInChunks } }
     set { state.withLock { $0.uploadsInChunks = newValue } }
   }
 
-  package func publish(_ record: LogRecord) { files.append(LogLine.line(for: record)) }
+  func publish(_ record: LogRecord) { files.append(LogLine.line(for: record)) }
 
-  package func apply(_ settings: SAPcpmsLogSettings) {
+  func apply(_ settings: SAPcpmsLogSettings) {
     isEnabled = settings.logUploadEnabled
     if let level = settings.level { logLevel = level }
     var limits = LogFiles.Limits()
@@ -45,7 +45,7 @@ package final class LogUpload: LogHandler, Sendable {
 
   /// Uploads all lines so far. Lines that are logged in the meantime are kept for the next upload. After a sign-out, no
   /// further part is sent: the session would send it for the next user.
-  package func upload(to url: URL, with session: SAPURLSession) async throws {
+  func upload(to url: URL, with session: SAPURLSession) async throws {
     guard isEnabled else { throw SAPcpmsLogUploaderError.configurationNotEnabled }
     let begun = Beginning.current
     let isFirst = state.withLock { state in

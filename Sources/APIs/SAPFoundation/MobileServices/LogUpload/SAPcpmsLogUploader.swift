@@ -124,7 +124,7 @@ public final class SAPcpmsLogUploader {
     try await upload.upload(to: url(for: settingsParameters), with: sapURLSession)
   }
 
-  package static func url(for settings: SAPcpmsSettingsParameters) -> URL {
+  static func url(for settings: SAPcpmsSettingsParameters) -> URL {
     let app = settings.applicationSegment
     return settings.hostURL(
       "/mobileservices/application/\(app)/clientlogs/v1/runtime/log/application/\(app)",

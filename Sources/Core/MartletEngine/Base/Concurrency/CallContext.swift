@@ -47,7 +47,7 @@ public struct CallContext: Sendable {
   @_spi(Toolkit) public func contains(_ owner: UniqueID) -> Bool { works.contains { $0.owner == owner && !$0.isOver } }
 
   /// The context of code that runs for no call and for no shared work.
-  package static let none = CallContext(nil)
+  @_spi(Toolkit) public static let none = CallContext(nil)
 
   /// Whether the code runs neither for a call nor for work that several callers share, such as the load of an image.
   public var isEmpty: Bool { work == nil }

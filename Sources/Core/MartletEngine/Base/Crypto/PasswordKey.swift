@@ -1,12 +1,12 @@
-package import MartletSemantics
+public import MartletSemantics
 
 #if os(Linux)
 import CCrypto
 
 /// Derives keys from passwords with PBKDF2-HMAC-SHA-256 (RFC 8018 §5.2), computed by the system's libcrypto.
-package enum PasswordKey {
+@_spi(Credentials) public enum PasswordKey {
   /// Returns a key of 32 bytes; nil if the library refuses.
-  package static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
+  @_spi(Credentials) public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
     CryptoLibrary.start()
     let password = password.utf8.map { CChar(bitPattern: $0) }
     var key = [UInt8](repeating: 0, count: 32)
@@ -19,9 +19,9 @@ package enum PasswordKey {
 import CommonCrypto
 
 /// Derives keys from passwords with PBKDF2-HMAC-SHA-256 (RFC 8018 §5.2), computed by CommonCrypto.
-package enum PasswordKey {
+@_spi(Credentials) public enum PasswordKey {
   /// Returns a key of 32 bytes; nil if the library refuses.
-  package static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
+  @_spi(Credentials) public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
     let password = password.utf8.map { CChar(bitPattern: $0) }
     var key = [UInt8](repeating: 0, count: 32)
     let status = CCKeyDerivationPBKDF(

@@ -14,7 +14,7 @@
 /// of that origin; it is never sent without a challenge, and never as part of the URL. Before a challenge, other
 /// sources are not asked for that origin, except a ``PasswordSource`` for the password of that very user. If it knows
 /// one that does not contradict the URL, it takes the place of the URL.
-package struct AuthenticationInterceptor: ImmediateInterceptor {
+@_spi(Credentials) public struct AuthenticationInterceptor: ImmediateInterceptor {
   private let sources: [any CredentialSource]
   /// The sources that need no `await` for most requests; nil in place of the others.
   private let immediate: [(any ImmediateCredentialSource)?]
@@ -34,12 +34,12 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
   }
 
   /// Makes an interceptor that calls the sources in this order.
-  package init(_ sources: [any CredentialSource]) {
+  @_spi(Credentials) public init(_ sources: [any CredentialSource]) {
     self.sources = [PasswordSource.ofURLs()] + sources
     immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }
 
-  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     request = URLCredentials.extract(from: request, in: call)
     guard sources.count > 1 || !call[URLCredentials.ofCall].isEmpty else { return nil }
     var state = call[states]
@@ -92,7 +92,9 @@ package struct AuthenticationInterceptor: ImmediateInterceptor {
     return { [request] in try await sources[index].authorize(request, in: call) }
   }
 
-  package func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<
+    Verdict
+  >? {
     guard let status = outcome.status else { return nil }
     let state = call[states]
     guard state.origin != nil, case .success(let response) = outcome else { return nil }

@@ -84,7 +84,7 @@ public protocol CredentialSource: Sendable {
 
 /// A source that can authorize most requests immediately. The engine calls `authorizeImmediately` in place of
 /// `authorize`, whose default implementation uses it.
-package protocol ImmediateCredentialSource: CredentialSource, AnyObject {
+@_spi(Credentials) public protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns the rest, which does so.
   func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
 }
@@ -125,7 +125,7 @@ public struct Rejection: Sendable {
   }
 
   /// Makes a rejection from another, without the challenges of a scheme.
-  package init(_ rejection: Rejection, without scheme: PasswordScheme) {
+  @_spi(Credentials) public init(_ rejection: Rejection, without scheme: PasswordScheme) {
     challenges = rejection.challenges.filter { !$0.isScheme(scheme.name) }
     request = rejection.request
     response = rejection.response

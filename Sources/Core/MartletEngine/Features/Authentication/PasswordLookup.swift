@@ -12,12 +12,12 @@ extension PasswordSource {
     /// Whether the password itself is sent to the server (Basic), rather than a hash of it (Digest).
     public let sendsPassword: Bool
     /// The last credential that was refused in this call; nil if there is none.
-    package let refused: Credential?
+    @_spi(Credentials) public let refused: Credential?
   }
 }
 
 /// The answer to a ``PasswordSource/Question`` of one call.
-package struct PasswordAnswer: Sendable {
+@_spi(Credentials) public struct PasswordAnswer: Sendable {
   let credential: Credential
   let isShared: Bool
 
@@ -26,23 +26,23 @@ package struct PasswordAnswer: Sendable {
   /// - Parameters:
   ///   - credential: the user name and the password.
   ///   - isShared: whether other requests may send it without a challenge once the server has accepted it.
-  package init(_ credential: Credential, isShared: Bool) {
+  @_spi(Credentials) public init(_ credential: Credential, isShared: Bool) {
     self.credential = credential
     self.isShared = isShared
   }
 }
 
 /// The passwords that servers have accepted. Several sources can share one object.
-package final class AcceptedPasswords: Sendable {
+@_spi(Credentials) public final class AcceptedPasswords: Sendable {
   let memory = Mutex(PasswordMemory())
 
-  package init() {}
+  @_spi(Credentials) public init() {}
 
   /// Whether there are none, so that requests are sent as they are.
-  package var isEmpty: Bool { memory.withLock { $0.isEmpty } }
+  @_spi(Credentials) public var isEmpty: Bool { memory.withLock { $0.isEmpty } }
 
   /// Removes all passwords. Answers to earlier questions are not used.
-  package func removeAll() { memory.withLock { $0.removeAll() } }
+  @_spi(Credentials) public func removeAll() { memory.withLock { $0.removeAll() } }
 }
 
 /// The way in which a ``PasswordSource`` finds the credential for a protection space.

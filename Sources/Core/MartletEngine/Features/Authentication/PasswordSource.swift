@@ -134,7 +134,8 @@ public final class PasswordSource: CredentialSource {
   }
 
   /// Returns a credential for one call, or nil if there is none.
-  package typealias AskingOnce = @Sendable (PasswordSource.Question, Call) async throws -> PasswordAnswer?
+  @_spi(Credentials) public typealias AskingOnce =
+    @Sendable (PasswordSource.Question, Call) async throws -> PasswordAnswer?
 
   /// Makes a source that calls the closure for each call, in the call's task: cancelling the call cancels the closure,
   /// and an error that the closure throws ends the call.
@@ -142,7 +143,7 @@ public final class PasswordSource: CredentialSource {
   /// - Parameters:
   ///   - accepted: the passwords that servers have accepted, to which more are added.
   ///   - ask: returns the credential.
-  package convenience init(perCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
+  @_spi(Credentials) public convenience init(perCall accepted: AcceptedPasswords, asking ask: @escaping AskingOnce) {
     self.init(.any, lookup: .askingPerCall(ask), accepted: accepted)
   }
 

@@ -35,7 +35,7 @@
 ///   the context, or such a request its own `Authorization`.
 ///
 /// Tokens are only as secret as the connection: use a scope of https origins, and http only for the loopback interface.
-public final class TokenSource: ImmediateCredentialSource {
+public final class TokenSource: CredentialSource {
   /// Returns the next token, or nil if there is none. The argument is the last token; nil if there was none. Called by
   /// one task at a time.
   public typealias Refresh = @Sendable (_ old: AccessToken?) async throws -> AccessToken?
@@ -119,12 +119,14 @@ public final class TokenSource: ImmediateCredentialSource {
 
   /// Removes the token because the user signs out. It acts like ``use(_:)`` with nil, but requests that wait for a
   /// renewal fail.
-  package func forget() {
+  @_spi(Credentials) public func forget() {
     signOut.set()
     renewal.forget()
   }
 
-  package func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+  @_spi(Credentials) public func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<
+    HTTPRequest
+  >? {
     let date = now()
     guard let version = renewal.usable(where: { isUsable($0, at: date) }) else {
       return { [request] in try await self.authorized(request, in: call) }
@@ -197,3 +199,5 @@ public final class TokenSource: ImmediateCredentialSource {
     }
   }
 }
+
+@_spi(Credentials) extension TokenSource: ImmediateCredentialSource {}

@@ -78,7 +78,7 @@ public final class HTTPCache: Sendable {
 extension HTTPCache {
   /// Removes entries, and blocks until the store has removed them; false if the store cannot do that. Throws the
   /// store's errors.
-  package func blockingRemove(_ selection: CacheSelection) throws -> Bool {
+  @_spi(Stores) public func blockingRemove(_ selection: CacheSelection) throws -> Bool {
     guard let immediate else { return false }
     inFlight.invalidate(selection)
     try immediate.blockingRemove(selection)

@@ -1,4 +1,4 @@
-@_spi(Credentials) import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) import MartletSemantics
 
 /// The cookies that a jar has sent but not yet recorded in its store: the times, and the last line.
 ///

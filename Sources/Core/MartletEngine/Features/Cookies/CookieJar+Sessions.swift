@@ -1,4 +1,4 @@
-@_spi(Credentials) public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 // A CSRF token is valid only with the session cookie of the same response. Many servers create a session for every

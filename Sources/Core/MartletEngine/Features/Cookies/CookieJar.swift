@@ -1,4 +1,4 @@
-@_spi(Credentials) public import MartletSemantics
+@_spi(Credentials) @_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// Stores cookies and adds them to requests (RFC 6265bis).
@@ -29,12 +29,12 @@ public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
   let shared: (any SharedCookieStore)?
-  package let publicSuffixes: PublicSuffixes
-  package let limits: Cookie.Limits
+  @_spi(Stores) public let publicSuffixes: PublicSuffixes
+  @_spi(Stores) public let limits: Cookie.Limits
   let now: @Sendable () -> Date
   let memory: CookieMemory
   /// Set by ``removeAll()`` of the jar without a partition.
-  package var signOut: SignOutMark { memory.signOut }
+  @_spi(Stores) public var signOut: SignOutMark { memory.signOut }
   /// The suffix of a site's name in the store: a slash and a fingerprint of the partition's name, which may name a
   /// person. Empty for the jar itself: the name of a site has no slash.
   let partitionSuffix: String
@@ -234,7 +234,7 @@ public final class CookieJar: Sendable {
   }
 
   /// Returns the site of a host. Every request needs it, so results are cached.
-  package func site(of host: String) -> String {
+  @_spi(Stores) public func site(of host: String) -> String {
     memory.sites.value(for: host) { publicSuffixes.site(of: host) }
   }
 

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Adds the cookies of the jar to requests, and stores those of responses, for every request of a redirect chain.
 ///

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 /// Adds an identifier to every call. Servers can log it, so that the call's requests can be found in all their logs.
 ///
@@ -26,7 +26,7 @@ public import MartletSemantics
 /// request.fields["traceparent"] = fields["traceparent"]
 /// request.fields["tracestate"] = fields["tracestate"]
 /// ```
-public struct CorrelationInterceptor: ImmediateInterceptor {
+public struct CorrelationInterceptor: Interceptor {
   /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
@@ -66,7 +66,7 @@ public struct CorrelationInterceptor: ImmediateInterceptor {
   /// Returns a random UUID in lower case (RFC 9562).
   @Sendable public static func makeRandomID() -> String { UUID.random().lowercaseText }
 
-  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     let given = request.fields[field]
     let known = call.correlationID
     let id = given ?? known ?? makeID()
@@ -91,6 +91,8 @@ public struct CorrelationInterceptor: ImmediateInterceptor {
       ?? TraceParent(random: (.random(in: 1...UInt64.max), .random(in: 0...UInt64.max)), isSampled: isSampled)
   }
 }
+
+@_spi(Toolkit) extension CorrelationInterceptor: ImmediateInterceptor {}
 
 extension Call {
   private static let correlation = CallLocal<String?>(nil)

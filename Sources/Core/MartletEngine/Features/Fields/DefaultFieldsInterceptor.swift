@@ -12,7 +12,7 @@
 /// ``SessionConfiguration/baseURL``.
 ///
 /// Without URLs, the fields are added to requests to every origin, but not after a redirect to another one.
-public struct DefaultFieldsInterceptor: ImmediateInterceptor {
+public struct DefaultFieldsInterceptor: Interceptor {
   /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
@@ -50,7 +50,9 @@ public struct DefaultFieldsInterceptor: ImmediateInterceptor {
     origins = nil
   }
 
-  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<
+    Preparation
+  >? {
     guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return nil }
     if let refusal = fields.refusal { throw refusal }
     let own = request.fields
@@ -68,6 +70,8 @@ public struct DefaultFieldsInterceptor: ImmediateInterceptor {
     }
   }
 }
+
+@_spi(Toolkit) extension DefaultFieldsInterceptor: ImmediateInterceptor {}
 
 /// Adds a `User-Agent` field (RFC 9110 §10.1.5) to requests without one.
 struct UserAgentInterceptor: ImmediateInterceptor {

@@ -4,12 +4,12 @@
 ///
 /// It replaces the field of a request. Languages are tags of BCP 47; `en_US` is accepted for `en-US`. Each language has
 /// a slightly lower weight than the one before it: `de-CH, fr;q=0.9, en;q=0.8`.
-public struct LanguageInterceptor: ImmediateInterceptor {
+public struct LanguageInterceptor: Interceptor {
   /// Only `prepare`.
   public var stages: InterceptorStages { .prepare }
 
   /// The value of the field; nil to leave it unchanged.
-  package let value: String?
+  @_spi(Toolkit) public let value: String?
 
   /// Makes an interceptor with the user's languages: on Linux those of `LANGUAGE`, `LC_ALL`, `LC_MESSAGES` and `LANG`.
   /// If there are none, requests are not changed.
@@ -35,11 +35,13 @@ public struct LanguageInterceptor: ImmediateInterceptor {
     value = tags.isEmpty ? nil : LanguageTag.acceptLanguage(tags)
   }
 
-  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
     if let value { request.fields[.acceptLanguage] = value }
     return nil
   }
 }
+
+@_spi(Toolkit) extension LanguageInterceptor: ImmediateInterceptor {}
 
 /// The user's languages, in order of preference.
 enum PreferredLanguages {

@@ -71,7 +71,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// Returns the whole body if it has been received and nothing was read; nil if it has to be read. Cancel the body
   /// afterwards, which reports the metrics.
-  package func takeReceived() throws(HTTPError) -> Data? {
+  @_spi(Toolkit) public func takeReceived() throws(HTTPError) -> Data? {
     guard claim.take() else { return nil }
     let data = try source.takeReceived()
     if data == nil { claim.release() }
@@ -110,7 +110,9 @@ extension ResponseBody {
 }
 
 extension HTTPError {
-  package static func bodyTooLarge(limit: some BinaryInteger, giving body: ResponseBody? = nil) -> HTTPError {
+  @_spi(Toolkit) public static func bodyTooLarge(limit: some BinaryInteger, giving body: ResponseBody? = nil)
+    -> HTTPError
+  {
     body?.cancel()
     return HTTPError(
       .bodyTooLarge,

@@ -1,4 +1,4 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 /// One call of a session's method, with all its attempts. It is passed to every interceptor, transport and listener.
@@ -10,7 +10,7 @@ public final class Call: Work {
   /// The purpose of the request: ``RequestOptions/label``; nil if that is not set.
   public let label: String?
   /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
-  package let askedURL: URL?
+  @_spi(Toolkit) public let askedURL: URL?
   /// The purpose of the call, and what the caller does with the response.
   package let use: Use
   /// The call that this one is a part of; see ``part(reportingTo:measuredBy:)``.

@@ -48,16 +48,16 @@ import Synchronization
 /// refuses it after a sign-out.
 @_spi(Credentials) public struct Beginning: Sendable {
   /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
-  package let position: UInt64
+  @_spi(Credentials) public let position: UInt64
   /// The sign-outs that all processes knew then; nil if they are not known.
-  package let signOuts: SharedSignOuts?
+  @_spi(Credentials) public let signOuts: SharedSignOuts?
 
-  package init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
+  @_spi(Credentials) public init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
     (self.position, self.signOuts) = (position, signOuts)
   }
 
   /// The beginning of work that begins now, outside a call.
-  package static var now: Beginning { Beginning(Call.lastPosition) }
+  @_spi(Credentials) public static var now: Beginning { Beginning(Call.lastPosition) }
 }
 
 extension SignOutMark {

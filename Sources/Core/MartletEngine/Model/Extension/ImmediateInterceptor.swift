@@ -3,7 +3,7 @@
 /// The chain calls `prepareImmediately` and `reviewImmediately` in place of `prepare` and `review`, whose default
 /// implementations use them. Most interceptors have nothing to do in most attempts, and an asynchronous call would cost
 /// more than that check.
-package protocol ImmediateInterceptor: Interceptor {
+@_spi(Toolkit) public protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the stage, which has to be awaited; nil if there is none.
   func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
 
@@ -12,9 +12,13 @@ package protocol ImmediateInterceptor: Interceptor {
 }
 
 extension ImmediateInterceptor {
-  package func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? { nil }
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+    nil
+  }
 
-  package func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? { nil }
+  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<
+    Verdict
+  >? { nil }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     var request = request

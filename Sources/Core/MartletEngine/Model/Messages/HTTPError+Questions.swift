@@ -64,7 +64,7 @@ extension HTTPError {
   var isCancellationOrDeadline: Bool { isCancelled || kind == .deadlineExceeded }
 
   /// Whether no connection could be made, whatever the cause: the same request may be sent as soon as there is one.
-  package var lacksConnection: Bool { isUnsent && kind.traits.contains(.noConnection) }
+  @_spi(Toolkit) public var lacksConnection: Bool { isUnsent && kind.traits.contains(.noConnection) }
 
   /// Whether a limit of this program held the request back.
   var isHeldBack: Bool { kind.traits.contains(.heldBack) }

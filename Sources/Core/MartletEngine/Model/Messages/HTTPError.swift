@@ -346,12 +346,12 @@ package struct UnknownHostName: Error {
 }
 
 /// The underlying error of a failed connection or look-up if the machine has no network.
-package struct NetworkIsDown: Error {
+@_spi(Toolkit) public struct NetworkIsDown: Error {
   package init() {}
 }
 
 /// The underlying error of an ``HTTPError/Kind/invalidRequest`` whose URL has no scheme or another one than http and
 /// https.
-package struct UnsupportedScheme: Error {
+@_spi(Toolkit) public struct UnsupportedScheme: Error {
   package init() {}
 }

@@ -84,7 +84,7 @@ public struct ConnectionConfiguration: Sendable {
   }
 
   /// A setting, by the name that users write.
-  package enum Setting: String, Sendable, CaseIterable {
+  @_spi(Transports) public enum Setting: String, Sendable, CaseIterable {
     case authorities = "tls.authorities"
     case additionalAuthorities = "tls.additionalAuthorities"
     case minimumVersion = "tls.minimumVersion"
@@ -98,7 +98,7 @@ public struct ConnectionConfiguration: Sendable {
   }
 
   /// The settings that differ from the default, for a transport that does not support all of them.
-  package var changedSettings: [Setting] {
+  @_spi(Transports) public var changedSettings: [Setting] {
     let unchanged = ConnectionConfiguration()
     return Setting.allCases.filter { setting in
       switch setting {

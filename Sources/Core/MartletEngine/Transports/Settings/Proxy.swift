@@ -20,7 +20,7 @@ public struct Proxy: Sendable {
   }
 
   /// Whether the proxy is taken from the environment.
-  package var isEnvironment: Bool { if case .environment = route { true } else { false } }
+  @_spi(Transports) public var isEnvironment: Bool { if case .environment = route { true } else { false } }
 
   /// The proxy of the environment: `https_proxy`, `http_proxy`, `all_proxy`, except for the hosts in `no_proxy`.
   public static let environment = Proxy(route: .environment)

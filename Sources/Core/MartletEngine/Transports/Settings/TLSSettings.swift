@@ -51,7 +51,7 @@ public struct TLSSettings: Sendable {
   ///
   /// It is not called if the server's key is not among the pinned ones. Nor is it called with a client certificate,
   /// because the server would have received that before the decision.
-  package var acceptsRefusedServer: (@Sendable (ServerTrust, Call) async throws -> Bool)?
+  @_spi(Transports) public var acceptsRefusedServer: (@Sendable (ServerTrust, Call) async throws -> Bool)?
 
   /// Makes the default settings.
   public init() {}

@@ -97,7 +97,7 @@ extension HTTPSession {
     return try await download.run()
   }
 
-  package func resumableDownload(
+  @_spi(Toolkit) public func resumableDownload(
     for request: HTTPRequest, to destination: DownloadDestination, resuming resumption: DownloadResumption?
   ) async throws(HTTPError) -> HTTPResponse {
     var download = try Download(request, of: self, to: destination, keeping: .bytes(after: resumption))
@@ -106,14 +106,14 @@ extension HTTPSession {
 }
 
 /// The destination of a download, and the properties of its file.
-package struct DownloadDestination: Sendable {
+@_spi(Toolkit) public struct DownloadDestination: Sendable {
   package var url: URL
   /// The beginning of the names of partial files, including that of a resumption; nil for the beginning of the
   /// destination's name.
   package var label: String?
   package var access = PartialFile.Access.standard
 
-  package init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
+  @_spi(Toolkit) public init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
     (self.url, self.label, self.access) = (url, label, access)
   }
 }

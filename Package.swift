@@ -130,38 +130,38 @@ let package = Package(
       ].map { .embedInCode("Page/\($0)") }, packageAccess: false),
 
     // Bridges to other packages, each behind its trait.
-    .target(
+    .outside(
       name: "MartletHTTPTypes",
       dependencies: [
         "MartletEngine", "MartletSemantics",
         .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
       ]),
-    .target(
+    .outside(
       name: "MartletOpenAPI",
       dependencies: [
         "MartletHTTPTypes", "MartletEngine", "MartletSemantics",
         .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["OpenAPI"])),
         .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime", condition: .when(traits: ["OpenAPI"])),
       ]),
-    .target(
+    .outside(
       name: "MartletLogging",
       dependencies: [
         "MartletEngine", "MartletSemantics",
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
       ]),
-    .target(
+    .outside(
       name: "MartletMetrics",
       dependencies: [
         "MartletEngine", "MartletObservation", "MartletSemantics",
         .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
       ]),
-    .target(
+    .outside(
       name: "MartletTracing",
       dependencies: [
         "MartletEngine", "MartletSemantics",
         .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
       ]),
-    .target(
+    .outside(
       name: "MartletServiceLifecycle",
       dependencies: [
         "Martlet", "MartletEngine", "MartletSemantics",

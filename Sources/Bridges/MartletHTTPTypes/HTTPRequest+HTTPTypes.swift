@@ -18,7 +18,7 @@ extension RequestHead {
   }
 
   /// Makes a head from the method and the fields of a request, for another URL.
-  package init(_ request: HTTPTypes.HTTPRequest, to url: URL) throws(HTTPError) {
+  @_spi(Toolkit) public init(_ request: HTTPTypes.HTTPRequest, to url: URL) throws(HTTPError) {
     guard request.extendedConnectProtocol == nil else {
       throw .cannotConvert("an extended CONNECT (RFC 8441), the pseudo-header field ':protocol', is not supported")
     }
@@ -66,7 +66,7 @@ extension RequestHead {
 extension StringProtocol {
   /// Whether the text, as a URL reference, begins with an authority (RFC 3986 §4.2). A backslash counts as a slash,
   /// because some parsers treat it as one.
-  package var beginsWithAuthority: Bool { prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" } }
+  @_spi(Toolkit) public var beginsWithAuthority: Bool { prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" } }
 }
 
 extension MartletEngine.HTTPRequest {

@@ -1,7 +1,7 @@
 #if OpenAPI
 public import HTTPTypes
 public import MartletEngine
-import MartletHTTPTypes
+@_spi(Toolkit) import MartletHTTPTypes
 @_spi(Toolkit) public import MartletSemantics
 public import OpenAPIRuntime
 

@@ -1,4 +1,4 @@
-@_spi(Credentials) @_spi(Toolkit) package import MartletEngine
+@_spi(Credentials) @_spi(Toolkit) import MartletEngine
 @_spi(Credentials) import MartletSemantics
 @_spi(Credentials) import MartletSignIn
 import Synchronization

@@ -1,4 +1,4 @@
-package import MartletEngine
+import MartletEngine
 @_spi(Toolkit) import MartletObservation
 import Synchronization
 

@@ -1,4 +1,4 @@
-@_spi(Toolkit) package import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Adds a ``Passport`` to every request, in `SAP-PASSPORT`. With it, SAP's traces relate requests to each other.

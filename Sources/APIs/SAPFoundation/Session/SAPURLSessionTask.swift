@@ -1,5 +1,5 @@
 @_spi(Credentials) @_spi(Toolkit) public import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletURLSession
 
 /// A task of a session: one request, which is sent as often as necessary to get its response.

@@ -83,7 +83,7 @@ let package = Package(
     .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
     .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
     .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .target(
+    .outside(
       name: "MartletWebSocket",
       dependencies: [
         "MartletEngine", "MartletSemantics", .target(name: "CZlib", condition: .when(platforms: [.linux])),

@@ -1,6 +1,6 @@
 #if os(Linux)
-@testable import MartletEngine
-@_spi(Toolkit) @testable import MartletSemantics
+@_spi(Transports) @testable import MartletEngine
+@_spi(Toolkit) @_spi(Transports) @testable import MartletSemantics
 @testable import MartletWebSocket
 
 /// Frames of a WebSocket's server. The events do not depend on how the bytes are cut, and a fault comes at the same

@@ -1,5 +1,5 @@
 @_spi(Toolkit) @_spi(Transports) public import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import Synchronization
 
 extension HTTPSession {

@@ -1,5 +1,5 @@
 @_spi(Transports) public import MartletEngine
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 
 extension WebSocket {
   /// The type of a message.

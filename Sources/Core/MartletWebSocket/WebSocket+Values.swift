@@ -1,5 +1,5 @@
 @_spi(Transports) public import MartletEngine
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 
 extension WebSocket {
   /// A message: text or bytes (RFC 6455 §5.6).
@@ -120,7 +120,9 @@ extension WebSocket.CloseCode: CustomStringConvertible {
     .tlsHandshakeFailure: "tlsHandshakeFailure",
   ]
 
-  @_spi(Toolkit) public init(of frame: CloseFrame) { self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived }
+  @_spi(Transports) public init(of frame: CloseFrame) {
+    self = frame.code.map(Self.init(rawValue:)) ?? .noStatusReceived
+  }
 }
 
 extension HTTPError {

@@ -1,5 +1,5 @@
 @_spi(Transports) public import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 /// A connection that carries messages in both directions (RFC 6455). ``Martlet/HTTPSession`` opens it:
 ///
@@ -94,10 +94,19 @@ public final class WebSocket: Sendable {
     await channel.close(CloseFrame(code: sent, reason: reason))
   }
 
-  /// Waits until the WebSocket is closed. If the task is cancelled, closes it with ``CloseCode/goingAway``.
+  /// Waits until the WebSocket has ended: this program or the server has closed it, or the connection was lost. Returns
+  /// at once if it has. The wait has no limit.
   ///
-  /// - Throws: the reason why it ended, unless either side has closed it in order; `CancellationError` if the task is
-  ///   cancelled.
+  /// ```swift
+  /// try await socket.waitUntilClosed()
+  /// print(socket.closeReason ?? "closed without a reason")
+  /// ```
+  ///
+  /// It receives no messages. While too many wait, the end of the WebSocket waits behind them: see ``WebSocket``. If the
+  /// task is cancelled, the WebSocket is closed with ``CloseCode/goingAway``.
+  ///
+  /// - Throws: ``Martlet/HTTPError``, the reason why it ended, unless either side has closed it in order;
+  ///   `CancellationError` if the task is cancelled.
   public func waitUntilClosed() async throws {
     do { try await channel.waitUntilClosed() } catch {
       channel.abandon()

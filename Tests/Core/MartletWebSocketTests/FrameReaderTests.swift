@@ -1,6 +1,6 @@
 import Foundation
 @_spi(Transports) import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import MartletTesting
 import Testing
 

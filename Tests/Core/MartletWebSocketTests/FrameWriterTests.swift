@@ -1,11 +1,10 @@
 import Foundation
 @_spi(Transports) import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 @_spi(Toolkit) import MartletTesting
 import TestSupport
 import Testing
-
-@_spi(Toolkit) @testable import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) @testable import MartletWebSocket
 
 /// The frames of a client.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,5 +1,5 @@
 import Foundation
-import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletSockets
 @_spi(Toolkit) import MartletTesting

@@ -112,7 +112,9 @@ public struct HTTPSession: Sendable {
 
   /// Sends a request like ``bytes(for:expecting:)`` that asks the server to switch protocols. If it does, the call
   /// lasts until the user of the connection ends it, and its deadline is removed.
-  package func upgrade(for request: HTTPRequest) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
+  @_spi(Transports) public func upgrade(for request: HTTPRequest) async throws(HTTPError) -> (
+    ResponseBody, HTTPResponse
+  ) {
     try await bytes(for: request, Call.Use(opensConnection: true))
   }
 
@@ -142,7 +144,7 @@ public struct HTTPSession: Sendable {
   ///
   /// - Parameter message: the mismatch; the status by default.
   /// - Returns: the error, with the beginning of the body if it arrives within ten seconds.
-  package func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
+  @_spi(Toolkit) public func unexpected(_ response: HTTPResponse, _ message: String? = nil) async -> HTTPError {
     let error = HTTPError.unexpected(message ?? "unexpected status \(response.head.statusText)", response)
     guard let body = response.body.ofSession else { return error }
     return await body.end(

@@ -58,7 +58,7 @@ public struct SessionConfiguration: Sendable {
   public var clock: any Clock<Duration> = ContinuousClock()
   /// Returns the current time, for dates in responses and lifetimes of OAuth tokens; a test can set its own. The cache
   /// and the cookie jar have theirs.
-  package var now: @Sendable () -> Date = { .now }
+  @_spi(Toolkit) public var now: @Sendable () -> Date = { .now }
 
   /// Makes the default configuration.
   public init() { self.init(cookies: CookieJar(), cache: HTTPCache()) }

@@ -53,7 +53,7 @@ public struct FieldParameters: Sendable, Hashable {
   }
 
   /// Parses `name=value`, `name="value"` or a bare `name`; nil if the name is not a token.
-  package static func pair(in element: Substring) -> (name: FieldName, value: String?)? {
+  @_spi(Toolkit) public static func pair(in element: Substring) -> (name: FieldName, value: String?)? {
     guard let equals = element.utf8.firstIndex(of: UInt8(ascii: "=")) else {
       return Token.isValid(element) ? (FieldName(unchecked: String(element)), nil) : nil
     }

@@ -60,10 +60,10 @@ package enum QuotedString {
 
 /// The list syntax of RFC 9110 §5.6.1 (`#rule`): elements separated by commas. Also used for parameters, which are
 /// separated by semicolons.
-package enum FieldList {
+@_spi(Toolkit) public enum FieldList {
   /// Returns the elements without surrounding white space. Separators in quoted strings do not count, and empty
   /// elements are ignored (§5.6.1.2). A quoted string without a closing quote extends to the end of the value.
-  package static func elements(of value: Substring, separator: UInt8 = UInt8(ascii: ",")) -> [Substring] {
+  @_spi(Toolkit) public static func elements(of value: Substring, separator: UInt8 = UInt8(ascii: ",")) -> [Substring] {
     var elements: [Substring] = []
     var start = value.startIndex
     var isQuoted = false

@@ -34,7 +34,7 @@ extension URL {
 
   /// Returns the URL of a relative reference (RFC 3986 §5.2), with the base as a folder, with or without a slash at its
   /// end. Returns the URL itself if it is not a relative reference. Query and fragment of the base are not used.
-  package func resolved(inFolder base: URL) -> URL {
+  @_spi(Toolkit) public func resolved(inFolder base: URL) -> URL {
     guard scheme == nil, var parts = URLComponents(url: base, resolvingAgainstBaseURL: true) else { return self }
     parts.percentEncodedQuery = nil
     parts.percentEncodedFragment = nil
@@ -128,7 +128,7 @@ extension URL {
 extension URL {
   /// The URL that a WebSocket's handshake is sent to: `ws` becomes `http`, and `wss` `https` (RFC 6455 §3). nil for any
   /// other scheme.
-  package var ofWebSocketHandshake: URL? {
+  @_spi(Transports) public var ofWebSocketHandshake: URL? {
     guard let scheme else { return nil }
     let isSecure = ASCII.equalIgnoringCase(scheme, "wss")
     guard isSecure || ASCII.equalIgnoringCase(scheme, "ws") else { return nil }

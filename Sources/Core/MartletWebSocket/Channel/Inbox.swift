@@ -1,5 +1,5 @@
 @_spi(Transports) import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import Synchronization
 
 /// Assembles messages from the pieces that a channel delivers, for one receiver at a time.

@@ -1,4 +1,4 @@
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 #if canImport(CZlib)
 import CZlib

@@ -1,5 +1,5 @@
 @_spi(Transports) import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 /// Reads the frames of a server (RFC 6455 §5, RFC 7692 §6) from bytes as they arrive, and checks them before each frame
 /// is complete.

@@ -1,10 +1,10 @@
 @_spi(Toolkit) @_spi(Transports) package import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) package import MartletSemantics
 import Synchronization
 
 /// A WebSocket over the bytes of an upgraded connection (RFC 6455). A separate task reads the connection, so that pings
 /// are answered even while no task receives messages, as long as there is room for the messages that arrive.
-package final class FramedConnection: MessageChannel {
+final class FramedConnection: MessageChannel {
   /// The settings and facts that hold for the whole connection.
   struct Terms: Sendable {
     /// The agreed compression; nil for none.
@@ -55,7 +55,7 @@ package final class FramedConnection: MessageChannel {
     queue = PieceQueue(highWater: min(max(terms.options.messageLimit, 32 << 10), 1 << 20))
   }
 
-  package func start() {
+  func start() {
     // Decompressing and listeners may take long, and the thread serves other connections.
     let isQuick = terms.compression == nil && !terms.reporter.hasListeners
     let executor = isQuick ? stream.executor : nil
@@ -66,23 +66,23 @@ package final class FramedConnection: MessageChannel {
 
   // MARK: - Messages
 
-  package func receive() async throws(HTTPError) -> MessagePiece? { try await queue.next() }
+  func receive() async throws(HTTPError) -> MessagePiece? { try await queue.next() }
 
-  package func beginMessage() async throws(HTTPError) { try await writer.begin() }
+  func beginMessage() async throws(HTTPError) { try await writer.begin() }
 
-  package func send(_ piece: MessagePiece) async throws(HTTPError) {
+  func send(_ piece: MessagePiece) async throws(HTTPError) {
     if let error { throw error }
     terms.reporter.sent(piece)  // first: the answer may arrive before this task goes on
     try await writer.send(piece)
   }
 
-  package func endMessage() { writer.end() }
+  func endMessage() { writer.end() }
 
-  package var closeFrame: CloseFrame? { state.withLock { $0.end } }
+  var closeFrame: CloseFrame? { state.withLock { $0.end } }
 
-  package var error: HTTPError? { state.withLock { $0.error } ?? writer.error }
+  var error: HTTPError? { state.withLock { $0.error } ?? writer.error }
 
-  package func ping() async throws(HTTPError) -> Duration {
+  func ping() async throws(HTTPError) -> Duration {
     if let error { throw error }
     let (payload, answer) = pings.add()
     writer.post(.ping, payload)
@@ -178,19 +178,19 @@ package final class FramedConnection: MessageChannel {
 
   // MARK: - The end
 
-  package func close(_ frame: CloseFrame) async {
+  func close(_ frame: CloseFrame) async {
     guard state.withLock({ $0.phase != .closed }) else { return }
     beginClosing(with: frame)
     do { try await waitUntilClosed() } catch { stream.close() }
   }
 
-  package func whenClosed(_ action: @escaping @Sendable () -> Void) { closing.add(action) }
+  func whenClosed(_ action: @escaping @Sendable () -> Void) { closing.add(action) }
 
-  package func abandon() {
+  func abandon() {
     beginClosing(with: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue))
   }
 
-  package func shutDown() {
+  func shutDown() {
     beginClosing(
       HTTPError(.shutDown, "the WebSocket is closed: its session shuts down"),
       sending: CloseFrame(code: WebSocket.CloseCode.goingAway.rawValue), isIntended: true)
@@ -203,7 +203,7 @@ package final class FramedConnection: MessageChannel {
     queue.discard(.success(()))
   }
 
-  package func fail(_ fault: WebSocketFault, _ error: HTTPError) {
+  func fail(_ fault: WebSocketFault, _ error: HTTPError) {
     beginClosing(error, sending: CloseFrame(code: fault.code))
   }
 

@@ -1,6 +1,6 @@
 @_spi(Toolkit) @_spi(Transports) public import MartletEngine
 @_spi(Toolkit) public import MartletObservation
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 import Synchronization
 
 /// A transport that answers from an HTTP Archive, written by a ``Recording`` or exported by a browser, without the

@@ -1,6 +1,6 @@
 @_spi(Transports) public import MartletEngine
-@_spi(Toolkit) import MartletSemantics
-@_spi(Toolkit) public import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletWebSocket
 import Synchronization
 
 /// The server's side of a WebSocket of a ``MockTransport``: see ``MockResponse/webSocket(subprotocol:_:)``.

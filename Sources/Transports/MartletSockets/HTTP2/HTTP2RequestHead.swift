@@ -1,5 +1,5 @@
 import MartletEngine
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 /// The head of a request over HTTP/2 (RFC 9113 §8.3.1): pseudo-fields and fields.
 struct HTTP2RequestHead: Sendable {

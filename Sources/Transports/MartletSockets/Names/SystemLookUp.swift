@@ -1,7 +1,7 @@
 #if os(Linux)
 import CSockets
 import Glibc
-@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// Looks up names with the system's resolver: the hosts file, DNS, and its other configured sources.

@@ -1,4 +1,4 @@
-@testable import MartletEngine
+@_spi(Toolkit) @testable import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

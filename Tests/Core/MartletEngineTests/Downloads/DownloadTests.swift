@@ -1,6 +1,6 @@
 import CallDoubles
 import Foundation
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

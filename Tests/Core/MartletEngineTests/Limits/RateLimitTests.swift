@@ -1,5 +1,5 @@
 import CallDoubles
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 @_spi(Toolkit) import MartletTesting
 import TestSupport

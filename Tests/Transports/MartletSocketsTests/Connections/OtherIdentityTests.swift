@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,7 +1,7 @@
 #if os(Linux)
 import Dispatch
 import Glibc
-@_spi(Toolkit) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 @_spi(Toolkit) import MartletTesting
 import Synchronization

@@ -1,4 +1,4 @@
-@_spi(Toolkit) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 /// The URL of a call on the command line.
 enum TargetURL {

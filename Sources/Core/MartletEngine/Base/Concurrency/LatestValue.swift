@@ -95,7 +95,7 @@ import Synchronization
 
 extension LatestValue {
   /// The values, beginning with the current one, until this object is released. A slow reader gets only the latest one.
-  package var values: AsyncStream<Value> { values(of: \.self) }
+  @_spi(Toolkit) public var values: AsyncStream<Value> { values(of: \.self) }
 
   /// A part of the value after each change, like ``values``.
   @_spi(Toolkit) public func values<Part: Sendable>(of part: @escaping @Sendable (Value) -> Part) -> AsyncStream<Part> {

@@ -1,4 +1,4 @@
-package import MartletSemantics
+@_spi(Transports) public import MartletSemantics
 
 /// Both directions of a connection that is no longer used for HTTP, as bytes. Either the server has switched to the
 /// protocol in the request's `Upgrade` (101, RFC 9110 §7.8), or a proxy has opened a tunnel (a 2xx to CONNECT, §9.3.6).
@@ -6,7 +6,7 @@ package import MartletSemantics
 ///
 /// One task may read while another one writes. If a task is cancelled while it writes, the stream is closed; a read
 /// ends only with the stream. The release of the last reference closes it. None of the request's timeouts applies.
-package protocol DuplexStream: AnyObject, Sendable {
+@_spi(Transports) public protocol DuplexStream: AnyObject, Sendable {
   /// Returns the next bytes, at least one; nil after the peer has ended its direction. The peer has to wait while there
   /// is no read in progress.
   ///
@@ -46,7 +46,7 @@ package protocol DuplexStream: AnyObject, Sendable {
 }
 
 extension DuplexStream {
-  package func read() async throws -> Data? { try await read(missing: 0) }
+  @_spi(Transports) public func read() async throws -> Data? { try await read(missing: 0) }
 
   /// Most sessions are never shut down.
   package func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}

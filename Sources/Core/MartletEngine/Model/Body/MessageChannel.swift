@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 import Synchronization
 
 /// A connection that carries the messages of a WebSocket. It hides the difference between transports: if a transport
@@ -58,7 +58,7 @@ extension MessageChannel {
   /// Returns when either side has closed the WebSocket.
   ///
   /// - Throws: `CancellationError` if the task is cancelled.
-  package func waitUntilClosed() async throws {
+  @_spi(Transports) public func waitUntilClosed() async throws {
     let closed = OneShot<Void>()
     whenClosed { closed.answer(.success(())) }
     try await closed.wait()
@@ -95,13 +95,13 @@ extension MessageChannel {
   /// The bytes. A piece of a text may begin or end within a character.
   @_spi(Transports) public var bytes: Data
   /// Whether it is the first piece of its message.
-  package var isFirst: Bool
+  @_spi(Transports) public var isFirst: Bool
   /// Whether it is the last one.
   @_spi(Transports) public var isLast: Bool
   /// How many bytes of the message are known to follow.
-  package var following = 0
+  @_spi(Transports) public var following = 0
 
-  package init(isText: Bool, _ bytes: Data, isFirst: Bool, isLast: Bool, following: Int = 0) {
+  @_spi(Transports) public init(isText: Bool, _ bytes: Data, isFirst: Bool, isLast: Bool, following: Int = 0) {
     (self.isText, self.bytes, self.isFirst, self.isLast) = (isText, bytes, isFirst, isLast)
     self.following = following
   }

@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 import Synchronization
 
 extension Event {
@@ -72,7 +72,7 @@ extension Event.Message {
   /// nil once the WebSocket has ended.
   private let receivers: Mutex<Receivers?>
   /// Whether anything listens to the call, at least to its end: reporting runs code of the program.
-  package let hasListeners: Bool
+  @_spi(Transports) public let hasListeners: Bool
   private let isListening: Bool
   /// The messages that have begun.
   private let sent = Mutex<Event.Message?>(nil)

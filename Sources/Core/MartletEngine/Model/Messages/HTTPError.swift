@@ -311,7 +311,9 @@ extension HTTPError {
   }
 
   /// Returns the error with the context of its call; values that it already has stay.
-  package func addingContext(request: RequestHead, response: ResponseHead?, history: [AttemptRecord]) -> HTTPError {
+  @_spi(Toolkit) public func addingContext(request: RequestHead, response: ResponseHead?, history: [AttemptRecord])
+    -> HTTPError
+  {
     var error = self
     error.content.value.request = error.request ?? request
     error.content.value.response = error.response ?? response
@@ -341,7 +343,7 @@ extension HTTPError {
 
 /// The underlying error of a permanent ``HTTPError/Kind/cannotResolveHost``: the name does not exist, or cannot exist.
 /// Without this error, the name servers may just be unreachable.
-package struct UnknownHostName: Error {
+@_spi(Transports) public struct UnknownHostName: Error {
   package init() {}
 }
 

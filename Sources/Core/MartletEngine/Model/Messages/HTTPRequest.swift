@@ -1,4 +1,4 @@
-@_spi(Toolkit) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 
 /// A request: head, body and options.
 ///

@@ -44,7 +44,7 @@ public struct HTTPResponse: Sendable {
   }
   /// The raw connection after an upgrade or CONNECT, as bytes; nil for an ordinary response, and over transports other
   /// than sockets.
-  package var stream: (any DuplexStream)? {
+  @_spi(Transports) public var stream: (any DuplexStream)? {
     get { content.value.stream }
     set { content.value.stream = newValue }
   }

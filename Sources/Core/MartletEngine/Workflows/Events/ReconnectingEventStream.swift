@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A stream of events over one connection after the other.
 struct ReconnectingEventStream: Sendable {

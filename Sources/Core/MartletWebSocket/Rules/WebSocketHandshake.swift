@@ -1,35 +1,37 @@
-/// Why the response to an opening handshake does not open a WebSocket, for messages: "it …".
-package struct HandshakeFault: Error, Sendable, Hashable {
-  package let reason: String
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 
-  package init(_ reason: String) { self.reason = reason }
+/// Why the response to an opening handshake does not open a WebSocket, for messages: "it …".
+struct HandshakeFault: Error, Sendable, Hashable {
+  let reason: String
+
+  init(_ reason: String) { self.reason = reason }
 }
 
 /// The opening handshake of a client (RFC 6455 §4.1).
 @_spi(Toolkit) public struct WebSocketHandshake: Sendable, Hashable {
   /// The subprotocols that the client speaks, in order of preference.
-  package var protocols: [String]
+  var protocols: [String]
   /// The compression that it offers; nil for none.
-  package var compression: DeflateOffer?
+  var compression: DeflateOffer?
 
-  package init(protocols: [String] = [], compression: DeflateOffer? = nil) {
+  init(protocols: [String] = [], compression: DeflateOffer? = nil) {
     (self.protocols, self.compression) = (protocols, compression)
   }
 
   /// What both sides agreed on.
-  package struct Agreement: Sendable, Hashable {
+  struct Agreement: Sendable, Hashable {
     /// The subprotocol; nil for none.
-    package var subprotocol: String?
+    var subprotocol: String?
     /// The compression; nil for none.
-    package var compression: DeflateAgreement?
+    var compression: DeflateAgreement?
 
-    package init(subprotocol: String? = nil, compression: DeflateAgreement? = nil) {
+    init(subprotocol: String? = nil, compression: DeflateAgreement? = nil) {
       (self.subprotocol, self.compression) = (subprotocol, compression)
     }
   }
 
   /// The fields of every attempt. The key is not among them: each attempt has its own.
-  package var fields: HTTPFields {
+  var fields: HTTPFields {
     var fields: HTTPFields = [.upgrade: "websocket", .secWebSocketVersion: "13"]
     if !protocols.isEmpty { fields[.secWebSocketProtocol] = protocols.joined(separator: ", ") }
     if let compression { fields[.secWebSocketExtensions] = compression.fieldValue }
@@ -37,16 +39,18 @@ package struct HandshakeFault: Error, Sendable, Hashable {
   }
 
   /// Why the handshake cannot be sent: a subprotocol is not a token, or is there twice (§4.1). nil if it can.
-  package var reasonToRefuse: String? {
+  var reasonToRefuse: String? {
     for (index, name) in protocols.enumerated() {
-      if !Token.isValid(name) { return "the subprotocol '\(name)' is not a token: use letters, digits and hyphens" }
+      if (try? FieldName(name)) == nil {
+        return "the subprotocol '\(name)' is not a token: use letters, digits and hyphens"
+      }
       if protocols[..<index].contains(name) { return "the subprotocol '\(name)' is offered twice" }
     }
     return nil
   }
 
   /// Returns a new key: 16 random bytes (§4.1).
-  package static func makeKey() -> String {
+  static func makeKey() -> String {
     var generator = SystemRandomNumberGenerator()
     return withUnsafeBytes(of: (generator.next() as UInt64, generator.next() as UInt64)) {
       Data($0).base64EncodedString()
@@ -65,7 +69,7 @@ package struct HandshakeFault: Error, Sendable, Hashable {
   ///   - version: its version; nil if it was not received over a connection.
   ///   - accept: the expected `Sec-WebSocket-Accept`; nil over HTTP/2, which has neither a key nor an upgrade
   ///     (RFC 8441 §5), and if the transport has checked the answer itself.
-  package func agreement(
+  func agreement(
     in response: HTTPFields, _ version: HTTPVersion? = nil, expecting accept: String?
   ) throws(HandshakeFault) -> Agreement {
     if let accept { try checkUpgrade(in: response, version, expecting: accept) }
@@ -99,17 +103,4 @@ package struct HandshakeFault: Error, Sendable, Hashable {
     }
     return value
   }
-}
-
-extension FieldName {
-  @_spi(Toolkit) public static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
-  @_spi(Toolkit) public static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
-  @_spi(Toolkit) public static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
-  @_spi(Toolkit) public static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
-  package static let secWebSocketVersion: FieldName = "Sec-WebSocket-Version"
-}
-
-extension HTTPFields {
-  /// Whether a request with these fields opens a WebSocket.
-  package var opensWebSocket: Bool { self[.upgrade].map { ASCII.equalIgnoringCase($0, "websocket") } ?? false }
 }

@@ -1,8 +1,9 @@
 import FoundationEssentials
-import TestSupport
+@_spi(Transports) import MartletSemantics
 import Testing
 
 @_spi(Toolkit) @testable import MartletSemantics
+@_spi(Transports) @testable import MartletWebSocket
 
 /// RFC 6455 §4.1 and §4.2: the opening handshake.
 struct WebSocketHandshakeTests {
@@ -108,84 +109,6 @@ struct WebSocketHandshakeTests {
     let agreed = Result { try agreement(fields).subprotocol }
     let text = if case .success(let subprotocol) = agreed { subprotocol } else { "fault" as String? }
     #expect(text == expected)
-  }
-
-  // MARK: - URLs
-
-  @Test(arguments: [
-    ("ws://a/b?c", "http://a/b?c"), ("wss://a:8443/", "https://a:8443/"), ("WSS://A/", "https://A/"),
-    ("ws://[::1]:80", "http://[::1]:80"), ("http://a/", nil), ("https://a/", nil), ("wsx://a/", nil), ("/ws", nil),
-  ])
-  func theHandshakeGoesToTheURLOfHTTP(_ text: String, expected: String?) {
-    #expect(url(text).ofWebSocketHandshake?.absoluteString == expected)
-  }
-
-  @Test func anOriginIsThatOfTheHandshake() {
-    #expect(Origin(url("wss://A.example/x")) == Origin(url("https://a.example")))
-    #expect(Origin(url("ws://a.example:80/")) == Origin(url("http://a.example")))
-    #expect(Origin(url("ws://a:99999/")) == nil)
-    #expect(URLReading(url("ws://a/")).origin == nil)
-  }
-
-  @Test(arguments: [("ws://b/c", "http://b/c"), ("wss://b/", "https://b/"), ("/d", "http://a/d"), ("ftp://b/", nil)])
-  func aRedirectOfAHandshakeMayNameAWebSocket(_ location: String, expected: String?) {
-    let response = ResponseHead(status: .found, fields: [.location: location])
-    let request = RequestHead(method: .get, url: url("http://a/"), fields: [.upgrade: "websocket"])
-    var target: String?
-    if case .follow(let head, _) = RedirectRule().decide(after: response, to: request) {
-      target = head.url.absoluteString
-    }
-    #expect(target == expected)
-  }
-
-  @Test func noOtherRequestIsRedirectedToAWebSocket() {
-    let response = ResponseHead(status: .found, fields: [.location: "ws://b/c"])
-    guard case .refuse = RedirectRule().decide(after: response, to: RequestHead(method: .get, url: url("http://a/")))
-    else {
-      Issue.record("it was followed")
-      return
-    }
-  }
-
-  // MARK: - Close frames (§5.5.1, §7.4)
-
-  private func close(_ payload: [UInt8]) -> Result<CloseFrame, any Error> {
-    Result { try payload.withUnsafeBytes { try CloseFrame(payload: $0) } }
-  }
-
-  @Test func aCloseFrameMayBeEmptyOrHaveACodeAndAReason() throws {
-    #expect(try close([]).get() == CloseFrame(code: nil))
-    #expect(try close([0x03, 0xE8]).get() == CloseFrame(code: 1000))
-    #expect(try close([0x0B, 0xB8] + Array("späť".utf8)).get() == CloseFrame(code: 3000, reason: "späť"))
-  }
-
-  @Test(
-    arguments: [
-      (0, false), (999, false), (1000, true), (1003, true), (1004, false), (1005, false), (1006, false), (1007, true),
-      (1011, true), (1014, true), (1015, false), (1016, false), (2999, false), (3000, true), (4999, true),
-      (5000, false), (65_535, false),
-    ] as [(UInt16, Bool)])
-  func onlySomeCodesMayBeSent(_ code: UInt16, isAllowed: Bool) {
-    let read = close([UInt8(code >> 8), UInt8(code & 0xFF)])
-    #expect(((try? read.get()) != nil) == isAllowed)
-    #expect(CloseFrame.maySend(code) == isAllowed)
-  }
-
-  @Test func aCloseFrameOfOneByteIsAViolation() {
-    let fault = #expect(throws: WebSocketFault.self) { try self.close([3]).get() }
-    #expect(fault?.code == 1002)
-  }
-
-  @Test func aReasonIsUTF8() {
-    let fault = #expect(throws: WebSocketFault.self) { try self.close([0x03, 0xE8, 0xFF]).get() }
-    #expect(fault?.code == 1007)
-  }
-
-  @Test func aLongReasonIsCutAfterACharacter() throws {
-    let payload = CloseFrame(code: 1000, reason: String(repeating: "€", count: 60)).payload
-    #expect(payload.count == 2 + 41 * 3)
-    #expect(try close([UInt8](payload)).get().reason == String(repeating: "€", count: 41))
-    #expect(CloseFrame(code: nil, reason: "a").payload.isEmpty)
   }
 }
 

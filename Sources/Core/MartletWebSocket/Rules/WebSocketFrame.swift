@@ -1,3 +1,5 @@
+@_spi(Transports) public import MartletSemantics
+
 /// The header of a WebSocket frame (RFC 6455 §5.2).
 @_spi(Toolkit) public struct WebSocketFrameHeader: Sendable, Hashable {
   /// The meaning of a frame.
@@ -10,7 +12,7 @@
     case pong = 10
 
     /// Whether the frame is about the connection and not part of a message (§5.5).
-    package var isControl: Bool { rawValue & 8 != 0 }
+    var isControl: Bool { rawValue & 8 != 0 }
   }
 
   /// The side that sends a frame. A client masks its frames, a server does not (§5.1).
@@ -37,10 +39,10 @@
   }
 
   /// The maximum number of bytes of a control frame's payload (§5.5).
-  package static let controlPayloadLimit = 125
+  static let controlPayloadLimit = 125
 
   /// The maximum number of bytes of a header.
-  package static let sizeLimit = 14
+  static let sizeLimit = 14
 }
 
 // MARK: - Reading

@@ -1,5 +1,7 @@
+@_spi(Transports) import MartletSemantics
+
 /// The order of the frames of messages (RFC 6455 §5.4), and the text in them (§8.1).
-package struct MessageFragments: Sendable, Hashable {
+struct MessageFragments: Sendable, Hashable {
   /// The message whose frames are arriving; nil between messages.
   private var current: Current?
 
@@ -9,21 +11,21 @@ package struct MessageFragments: Sendable, Hashable {
     var text = UTF8Progress()
   }
 
-  package init() {}
+  init() {}
 
   /// Whether a message was begun and has not ended.
-  package var isWithinMessage: Bool { current != nil }
+  var isWithinMessage: Bool { current != nil }
 
   /// Whether the current message is text.
-  package var isText: Bool { current?.isText ?? false }
+  var isText: Bool { current?.isText ?? false }
 
   /// Whether the current message is compressed (RFC 7692 §6.2).
-  package var isCompressed: Bool { current?.isCompressed ?? false }
+  var isCompressed: Bool { current?.isCompressed ?? false }
 
   /// Begins a data frame.
   ///
   /// - Returns: whether it is the first of its message.
-  package mutating func begin(_ header: WebSocketFrameHeader) throws(WebSocketFault) -> Bool {
+  mutating func begin(_ header: WebSocketFrameHeader) throws(WebSocketFault) -> Bool {
     if header.opcode == .continuation {
       guard current != nil else { throw .violation("it continued a message that it had not begun") }
       return false
@@ -34,13 +36,13 @@ package struct MessageFragments: Sendable, Hashable {
   }
 
   /// Judges bytes of the current message, decompressed. They need not be a whole frame.
-  package mutating func add(_ bytes: UnsafeRawBufferPointer) throws(WebSocketFault) {
+  mutating func add(_ bytes: UnsafeRawBufferPointer) throws(WebSocketFault) {
     guard current?.isText == true else { return }
     guard current?.text.accept(bytes) == true else { throw .invalidData("it sent text that is not UTF-8") }
   }
 
   /// Ends the current message, after its last frame.
-  package mutating func end() throws(WebSocketFault) {
+  mutating func end() throws(WebSocketFault) {
     defer { current = nil }
     guard current?.text.isComplete ?? true else { throw .invalidData("it sent text that ends within a character") }
   }

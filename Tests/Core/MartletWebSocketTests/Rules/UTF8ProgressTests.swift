@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MartletSemantics
+@testable import MartletWebSocket
 
 /// RFC 3629, judged byte by byte as RFC 6455 §8.1 needs it.
 struct UTF8ProgressTests {

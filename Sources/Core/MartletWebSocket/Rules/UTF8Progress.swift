@@ -1,19 +1,19 @@
 /// Judges UTF-8 (RFC 3629) as its bytes arrive: a wrong byte is found before the bytes after it have arrived. So
 /// RFC 6455 §8.1 can be obeyed within a frame, and over the fragments of a message.
-package struct UTF8Progress: Sendable, Hashable {
+struct UTF8Progress: Sendable, Hashable {
   /// The number of bytes that the current character still needs.
   private var missing: UInt8 = 0
   /// The bytes that may follow next. Only the second byte of a character can have fewer than 0x80 to 0xBF.
   private var low: UInt8 = 0x80
   private var high: UInt8 = 0xBF
 
-  package init() {}
+  init() {}
 
   /// Whether the bytes so far end with a whole character.
-  package var isComplete: Bool { missing == 0 }
+  var isComplete: Bool { missing == 0 }
 
   /// Adds bytes. Returns false if they cannot be part of UTF-8.
-  package mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var position = 0
     while position < bytes.count {
       if missing == 0 {

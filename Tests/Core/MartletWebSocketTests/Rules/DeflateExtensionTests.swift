@@ -1,6 +1,6 @@
 import Testing
 
-@testable import MartletSemantics
+@testable import MartletWebSocket
 
 /// RFC 6455 §9.1 and RFC 7692 §7: the negotiation of permessage-deflate.
 struct DeflateExtensionTests {

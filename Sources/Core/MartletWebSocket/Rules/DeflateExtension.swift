@@ -1,19 +1,21 @@
+@_spi(Toolkit) import MartletSemantics
+
 /// The offer of permessage-deflate, the compression of messages (RFC 7692 §7.1).
-package struct DeflateOffer: Sendable, Hashable {
+struct DeflateOffer: Sendable, Hashable {
   /// The client says that it will compress each message by itself (§7.1.1.2).
-  package var clientResets = false
+  var clientResets = false
   /// The client asks that the server compresses each message by itself (§7.1.1.1).
-  package var serverResets = false
+  var serverResets = false
   /// The maximum window of the server's compression that the client requests, as a power of two from 8 to 15; nil for
   /// no request (§7.1.2.1).
-  package var serverWindowBits: Int?
+  var serverWindowBits: Int?
   /// Whether the server may limit the window of the client's compression (§7.1.2.2).
-  package var allowsClientWindow = true
+  var allowsClientWindow = true
 
-  package init() {}
+  init() {}
 
   /// The offer as an element of `Sec-WebSocket-Extensions`.
-  package var fieldValue: String {
+  var fieldValue: String {
     var value = DeflateAgreement.name
     if serverResets { value += "; \(DeflateAgreement.serverResetsName)" }
     if clientResets { value += "; \(DeflateAgreement.clientResetsName)" }
@@ -24,17 +26,17 @@ package struct DeflateOffer: Sendable, Hashable {
 }
 
 /// The parameters of permessage-deflate that both sides agreed on.
-package struct DeflateAgreement: Sendable, Hashable {
+struct DeflateAgreement: Sendable, Hashable {
   /// Whether the client compresses each message by itself, without the context of earlier ones.
-  package var clientResets = false
+  var clientResets = false
   /// Whether the server does.
-  package var serverResets = false
+  var serverResets = false
   /// The window of the client's compression, as a power of two.
-  package var clientWindowBits = 15
+  var clientWindowBits = 15
   /// The window of the server's compression.
-  package var serverWindowBits = 15
+  var serverWindowBits = 15
 
-  package init() {}
+  init() {}
 
   fileprivate static let name = "permessage-deflate"
   fileprivate static let clientResetsName = "client_no_context_takeover"
@@ -49,7 +51,7 @@ package struct DeflateAgreement: Sendable, Hashable {
   ///   - offer: what the client offered; nil for nothing.
   /// - Returns: the agreement; nil if the server does not compress.
   /// - Throws: ``HandshakeFault`` if the answer does not fit the offer.
-  package static func reading(
+  static func reading(
     _ values: [String], answering offer: DeflateOffer?
   ) throws(HandshakeFault) -> DeflateAgreement? {
     let extensions = values.flatMap { FieldList.elements(of: $0[...]) }

@@ -1,7 +1,9 @@
 import FoundationEssentials
+@_spi(Transports) import MartletSemantics
 import Testing
 
 @_spi(Toolkit) @testable import MartletSemantics
+@_spi(Transports) @testable import MartletWebSocket
 
 /// RFC 6455 §5: frames.
 struct WebSocketFrameTests {

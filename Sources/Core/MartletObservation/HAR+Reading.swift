@@ -1,4 +1,4 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// A date in the archive's form: ISO 8601 with milliseconds. A date that cannot be read is `.distantPast`.
 struct HARDate: Sendable, Hashable, Codable {

@@ -32,13 +32,13 @@
   }
 
   /// Whether a peer that closes with it has nothing to complain of.
-  @_spi(Transports) public var isOrderly: Bool { code == nil || code == 1000 || code == 1001 }
+  @_spi(Toolkit) public var isOrderly: Bool { code == nil || code == 1000 || code == 1001 }
 
   /// The maximum number of bytes of a control frame's payload (RFC 6455 §5.5).
   private static let payloadLimit = 125
 
   /// The payload. A reason that is too long is cut after a character. Without a code there is no reason.
-  @_spi(Transports) public var payload: Data {
+  @_spi(Toolkit) public var payload: Data {
     guard let code else { return Data() }
     var payload = Data([UInt8(code >> 8), UInt8(code & 0xFF)])
     for character in reason {

@@ -1,5 +1,5 @@
-@_spi(Toolkit) @_spi(Transports) package import MartletEngine
-@_spi(Toolkit) @_spi(Transports) package import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import Synchronization
 
 /// A WebSocket over the bytes of an upgraded connection (RFC 6455). A separate task reads the connection, so that pings

@@ -1,4 +1,4 @@
-@_spi(Transports) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 
 /// The order of the frames of messages (RFC 6455 §5.4), and the text in them (§8.1).
 struct MessageFragments: Sendable, Hashable {

@@ -1,4 +1,4 @@
-@_spi(Transports) public import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) public import MartletSemantics
 
 /// The header of a WebSocket frame (RFC 6455 §5.2).
 @_spi(Toolkit) public struct WebSocketFrameHeader: Sendable, Hashable {

@@ -1,6 +1,6 @@
 import Testing
 
-@_spi(Transports) @testable import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) @testable import MartletSemantics
 
 /// RFC 6455 §5.5.1 and §7.4: Close frames.
 struct CloseFrameTests {

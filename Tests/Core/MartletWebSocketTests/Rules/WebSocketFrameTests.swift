@@ -1,5 +1,5 @@
 import FoundationEssentials
-@_spi(Transports) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import Testing
 
 @_spi(Toolkit) @testable import MartletSemantics

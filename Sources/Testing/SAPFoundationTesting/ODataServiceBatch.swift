@@ -94,7 +94,8 @@ extension ODataServiceState {
   /// A part of a request: its fields, and the text after them.
   private typealias Part = (fields: HTTPFields, content: String)
 
-  /// Returns the parts of a request (RFC 2046 §5.1); nil if it is cut off, because half of a batch must not be executed.
+  /// Returns the parts of a request (RFC 2046 §5.1); nil if it is cut off, because half of a batch must not be
+  /// executed.
   private static func parts(_ fields: HTTPFields, _ body: String) -> [Part]? {
     guard let type = fields[.contentType].flatMap({ MediaType($0) }), type.type == "multipart",
       let boundary = type.parameters["boundary"]

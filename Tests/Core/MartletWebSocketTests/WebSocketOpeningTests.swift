@@ -8,7 +8,7 @@ import TestServers
 import TestSupport
 import Testing
 
-@_spi(Transports) @testable import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) @testable import MartletWebSocket
 
 /// The opening handshake as a call of a session.
 @Suite(.timeLimit(.minutes(5)))

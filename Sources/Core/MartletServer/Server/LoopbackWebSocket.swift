@@ -1,6 +1,6 @@
 @_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) @_spi(Transports) public import MartletSemantics
-@_spi(Transports) public import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) public import MartletWebSocket
 
 /// The server's side of a WebSocket of a ``LoopbackServer``: see ``Reply/webSocket(subprotocol:_:)``. It is confined to
 /// the connection's thread.

@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-@_spi(Transports) @testable import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) @testable import MartletSemantics
 
 /// RFC 6455 §3: the URLs of opening handshakes.
 struct HandshakeTargetTests {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Testing
 
 @_spi(Toolkit) @testable import MartletSemantics
-@_spi(Transports) @testable import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) @testable import MartletWebSocket
 
 /// RFC 6455 §5: frames.
 struct WebSocketFrameTests {

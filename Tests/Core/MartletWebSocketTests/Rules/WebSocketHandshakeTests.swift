@@ -1,9 +1,9 @@
 import FoundationEssentials
-@_spi(Transports) import MartletSemantics
+@_spi(Toolkit) @_spi(Transports) import MartletSemantics
 import Testing
 
 @_spi(Toolkit) @testable import MartletSemantics
-@_spi(Transports) @testable import MartletWebSocket
+@_spi(Toolkit) @_spi(Transports) @testable import MartletWebSocket
 
 /// RFC 6455 §4.1 and §4.2: the opening handshake.
 struct WebSocketHandshakeTests {

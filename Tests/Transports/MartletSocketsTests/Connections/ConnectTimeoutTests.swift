@@ -6,7 +6,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// The time for connecting, with listeners that accept no more connections.
 @Suite(.timeLimit(.minutes(5)))

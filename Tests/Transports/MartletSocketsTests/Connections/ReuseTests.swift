@@ -7,7 +7,7 @@ import MartletTesting
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// Unsolicited bytes on a connection that is about to be reused.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,8 +1,8 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// Responses over HTTP/1, whole and in pieces (RFC 9112).
 @Suite(.timeLimit(.minutes(5)))

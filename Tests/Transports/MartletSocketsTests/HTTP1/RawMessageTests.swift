@@ -1,9 +1,9 @@
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// The table of raw responses, without a connection: at once, in pieces, and mutated.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,9 +1,9 @@
 #if os(Linux)
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// The running look-ups, their waiters, and the time for which results are kept.
 struct LookUpTableTests {

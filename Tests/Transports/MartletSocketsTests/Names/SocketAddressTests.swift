@@ -4,7 +4,7 @@ import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// Addresses: their text, ranges of them, and their form in the system.
 struct SocketAddressTests {

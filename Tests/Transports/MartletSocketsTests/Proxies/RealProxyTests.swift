@@ -1,13 +1,13 @@
 #if os(Linux)
 import Glibc
 import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import MartletTesting
 import TestServers
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// The handshakes with real proxies, over a blocking socket: tinyproxy for HTTP, microsocks for SOCKS5.
 @Suite(.timeLimit(.minutes(5)))

@@ -4,7 +4,7 @@ import MartletEngine
 import TestSupport
 import Testing
 
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSockets
 
 /// The handshake with a SOCKS5 proxy (RFC 1928, RFC 1929).
 struct SOCKS5HandshakeTests {

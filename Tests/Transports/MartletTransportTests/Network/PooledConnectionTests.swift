@@ -1,5 +1,5 @@
 import Glibc
-@_spi(Stores) import MartletEngine
+import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

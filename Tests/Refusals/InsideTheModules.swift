@@ -1,5 +1,4 @@
 import Foundation
-import MartletInspector
 import MartletObservation
 import MartletSQLite
 import MartletTesting
@@ -24,7 +23,7 @@ func recordings(_ recorder: HARRecorder, _ counter: TaskCounter) {
   _ = counter.begin()
 }
 
-func servers(_ message: WebSocket.Message) {
+func servers() {
   // error: cannot find 'Awaitable' in scope
   _ = Awaitable(0)
   // error: cannot find 'SystemCalls' in scope

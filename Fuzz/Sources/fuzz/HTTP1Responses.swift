@@ -1,6 +1,6 @@
 #if os(Linux)
 @testable import MartletEngine
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 @testable import MartletSockets
 
 /// The parser of heads and chunks. Its result from a connection's bytes does not depend on how they are cut. It

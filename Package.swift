@@ -90,7 +90,6 @@ let package = Package(
       ]),
     .outside(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
 
-    // Publishers.
     .outside(name: "MartletCombine"),
     .outside(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
 
@@ -331,17 +330,18 @@ package.products += [
   .executable(name: "martlet-plain", targets: ["martlet-plain-tool"]),
 ]
 package.targets += [
-  .target(
+  .outside(
     name: "MartletCommandLine",
     dependencies: [
       "MartletEngine", "MartletInspector", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletServer",
       "MartletSignIn", "MartletSockets", "MartletTesting", "MartletWebSocket",
     ]),
-  .target(
+  .outside(
     name: "MartletToolImages",
     dependencies: ["MartletCommandLine", "MartletEngine", "MartletImages", "MartletSemantics"]),
-  .executableTarget(name: "martlet-tool", dependencies: ["MartletCommandLine", "MartletToolImages"]),
-  .executableTarget(name: "martlet-plain-tool", dependencies: ["MartletCommandLine"]),
+  .executableTarget(
+    name: "martlet-tool", dependencies: ["MartletCommandLine", "MartletToolImages"], packageAccess: false),
+  .executableTarget(name: "martlet-plain-tool", dependencies: ["MartletCommandLine"], packageAccess: false),
   .testTarget(
     name: "MartletCommandLineTests",
     dependencies: [

@@ -4,7 +4,8 @@ import PackageDescription
 // A foreign package, with one program for each product of Martlet. It tests what an optimised build by a user compiles
 // and links, which no build of Martlet itself does.
 let programs = [
-  ("martlet", "Martlet"), ("observation", "MartletObservation"), ("inspector", "MartletInspector"),
+  ("martlet", "Martlet"), ("extending", "Martlet"), ("observation", "MartletObservation"),
+  ("inspector", "MartletInspector"),
   ("sign-in", "MartletSignIn"),
   ("web-socket", "MartletWebSocket"), ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
   ("combine", "MartletCombine"), ("combine-foundation", "MartletCombineFoundation"), ("sap", "SAPFoundation"),

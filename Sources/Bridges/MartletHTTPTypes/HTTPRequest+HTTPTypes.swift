@@ -66,7 +66,9 @@ extension RequestHead {
 extension StringProtocol {
   /// Whether the text, as a URL reference, begins with an authority (RFC 3986 §4.2). A backslash counts as a slash,
   /// because some parsers treat it as one.
-  @_spi(Toolkit) public var beginsWithAuthority: Bool { prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" } }
+  @_spi(Toolkit) public var beginsWithAuthority: Bool {
+    prefix(2).count == 2 && prefix(2).allSatisfy { $0 == "/" || $0 == "\\" }
+  }
 }
 
 extension MartletEngine.HTTPRequest {

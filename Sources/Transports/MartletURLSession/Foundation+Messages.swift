@@ -22,7 +22,7 @@ extension URLRequest {
 
 /// Makes a head of Foundation's response, from what its dictionary of fields preserves.
 @_spi(Toolkit) public enum ReceivedHead {
-  @_spi(Toolkit) public static func head(of response: HTTPURLResponse) -> ResponseHead {
+  public static func head(of response: HTTPURLResponse) -> ResponseHead {
     var head = ResponseHead(status: HTTPStatus(response.statusCode))
     let lines = response.allHeaderFields.compactMap { key, value -> (FieldName, String)? in
       guard let name = key as? String, let name = try? FieldName(name) else { return nil }

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @_spi(Toolkit) @testable import MartletInspector
 @_spi(Toolkit) import MartletObservation
 @_spi(Toolkit) import MartletSemantics

@@ -1,4 +1,4 @@
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 @testable import MartletInspector
 import MartletObservation
 import MartletSemantics

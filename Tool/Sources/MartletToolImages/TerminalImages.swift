@@ -1,13 +1,13 @@
-package import MartletCommandLine
+public import MartletCommandLine
 import MartletEngine
 import MartletImages
 import MartletSemantics
 
 /// Draws images with the characters of a terminal. It is a module of its own, so that a tool without it needs no
 /// libraries of image formats.
-package enum TerminalImages {
+public enum TerminalImages {
   /// Draws a file of a known format in the size of the terminal.
-  package static let drawing: ImageDrawing = { data, columns, rows throws(ImageDrawingError) in
+  public static let drawing: ImageDrawing = { data, columns, rows throws(ImageDrawingError) in
     do {
       let bitmap = try ImageDecoder.decode(
         data, options: .init(fitting: PixelSize(width: columns, height: 2 * rows)))

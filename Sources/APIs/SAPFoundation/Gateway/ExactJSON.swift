@@ -11,8 +11,8 @@
   case object([String: ExactJSON])
 
   /// Why a text is not a value.
-  @_spi(Toolkit) public struct Fault: Error, Sendable, CustomStringConvertible {
-    @_spi(Toolkit) public let description: String
+  public struct Fault: Error, Sendable, CustomStringConvertible {
+    public let description: String
   }
 
   /// The maximum depth of nesting that is read.
@@ -21,7 +21,7 @@
   /// Reads a document (RFC 8259).
   ///
   /// - Throws: a fault with its line and column.
-  @_spi(Toolkit) public init(_ data: Data) throws(Fault) {
+  public init(_ data: Data) throws(Fault) {
     let bytes = Array(data.starts(with: [0xEF, 0xBB, 0xBF]) ? data.dropFirst(3) : data)
     if let fault = JSONSyntax.fault(in: bytes) {
       throw Fault(description: "not valid JSON: \(fault)")

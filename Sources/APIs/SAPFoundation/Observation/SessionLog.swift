@@ -65,7 +65,7 @@ import Synchronization
 
   /// Replaces the keys of entities, which may be confidential: `/Patients('Anna')` becomes `/Patients(***)`, also if
   /// the parentheses are percent-encoded. If a key does not end, the rest of the line is replaced.
-  @_spi(Toolkit) public static func withoutKeys(_ line: String) -> String {
+  public static func withoutKeys(_ line: String) -> String {
     guard line.utf8.contains(UInt8(ascii: "(")) || line.contains("%28") else { return line }
     var shown = ""
     var rest = line[...]

@@ -58,7 +58,7 @@ import Darwin
   /// Makes a descriptor by a system call, which returns a negative number if it fails. If none is left, it blocks for
   /// at most 100 milliseconds, until the transports have given up idle connections, and tries once more. Not for the
   /// thread of a transport, which would wait for itself: see ``release(_:)``.
-  @_spi(Toolkit) public static func making(_ call: () -> Int32) -> Int32 {
+  public static func making(_ call: () -> Int32) -> Int32 {
     retrying(call) { $0 < 0 }
   }
 
@@ -72,7 +72,7 @@ import Darwin
   }
 
   /// The same for work whose error tells that no descriptor was left.
-  @_spi(Toolkit) public static func repeating<Result>(
+  public static func repeating<Result>(
     _ work: () throws -> Result, if lacksDescriptor: (any Error) -> Bool
   ) rethrows -> Result {
     do { return try work() } catch {
@@ -87,7 +87,7 @@ import Darwin
   }
 
   /// Reads a whole file.
-  @_spi(Toolkit) public static func contents(of file: URL) throws -> Data {
+  public static func contents(of file: URL) throws -> Data {
     try retrying({ Result { try Data(contentsOf: file) } }, if: { (try? $0.get()) == nil }).get()
   }
 

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension HTTPSession {
   /// Sends the request, and collects the response's body as text, up to ``RequestOptions/collectLimit`` bytes. Runs off

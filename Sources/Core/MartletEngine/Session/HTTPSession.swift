@@ -299,10 +299,10 @@ extension HTTPSession: CustomStringConvertible {
   private weak let core: HTTPSession.Core?
 
   /// Makes a reference to the session of a call; it leads to none if the call has none.
-  @_spi(Toolkit) public init(of call: Call) { core = call.runner as? HTTPSession.Core }
+  public init(of call: Call) { core = call.runner as? HTTPSession.Core }
 
   /// The session, while another part of the program has it.
-  @_spi(Toolkit) public var session: HTTPSession? { core.map(HTTPSession.init(core:)) }
+  public var session: HTTPSession? { core.map(HTTPSession.init(core:)) }
 }
 
 extension Call {

@@ -64,7 +64,7 @@ public struct SessionConfiguration: Sendable {
   public init() { self.init(cookies: CookieJar(), cache: HTTPCache()) }
 
   /// Makes a configuration with this jar and this cache, without making the default ones, which takes time.
-  package init(cookies: CookieJar?, cache: HTTPCache?) { (self.cookies, self.cache) = (cookies, cache) }
+  @_spi(Toolkit) public init(cookies: CookieJar?, cache: HTTPCache?) { (self.cookies, self.cache) = (cookies, cache) }
 
   /// Moves the interceptors and the listeners of ``options`` to the end of the session's own. A request that takes the
   /// session's options does not take them too, so a request that an interceptor sends on has each of them once.

@@ -36,10 +36,10 @@ extension Credential: CustomStringConvertible, CustomReflectable {
 }
 
 /// The user information of a URL, `user:password@` (RFC 3986 §3.2.1), without percent-encoding.
-package struct UserInformation: Sendable, Hashable {
-  package let user: String
+@_spi(Toolkit) public struct UserInformation: Sendable, Hashable {
+  public let user: String
   /// The password; nil if the URL has none. `user:@` has an empty one.
-  package let password: String?
+  public let password: String?
 
   package init(user: String, password: String?) {
     self.user = user
@@ -47,7 +47,7 @@ package struct UserInformation: Sendable, Hashable {
   }
 
   /// Returns the user information of a URL; nil if it has none, or only empty parts.
-  package init?(of url: URL) {
+  public init?(of url: URL) {
     guard let user = url.user(percentEncoded: false) else { return nil }
     let password = url.password(percentEncoded: false)
     guard !user.isEmpty || !(password ?? "").isEmpty else { return nil }
@@ -69,7 +69,7 @@ package struct UserInformation: Sendable, Hashable {
 
 extension URL {
   /// The URL without its user information; nil if the rest is not a URL.
-  package var withoutUserInformation: URL? {
+  @_spi(Toolkit) public var withoutUserInformation: URL? {
     guard user(percentEncoded: true) != nil else { return self }
     var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
     parts?.percentEncodedUser = nil
@@ -79,9 +79,9 @@ extension URL {
 }
 
 extension UserInformation: CustomStringConvertible, CustomReflectable {
-  package var description: String { "user information" }
+  public var description: String { "user information" }
 
-  package var customMirror: Mirror { Mirror(self, children: [:]) }
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// The reason why a credential cannot be used. The description contains nothing of the credential.

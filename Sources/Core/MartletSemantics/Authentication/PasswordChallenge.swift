@@ -72,7 +72,7 @@ package enum PasswordChallenge: Sendable, Hashable {
   ///
   /// - Throws: ``CredentialError`` if the user name contains a colon, which would end it, or if either contains a
   ///   control character (§2).
-  @_spi(Credentials) public static func authorization(for credential: Credential) throws(CredentialError) -> String {
+  public static func authorization(for credential: Credential) throws(CredentialError) -> String {
     guard !credential.user.utf8.contains(UInt8(ascii: ":")) else {
       throw CredentialError(
         "the user name contains a colon, which Basic cannot transmit (RFC 7617 §2): use another name")

@@ -5,7 +5,7 @@
 /// protect secrets in any other way.
 @_spi(Toolkit) public enum Fingerprint {
   /// Returns the digest of the UTF-8 of the text, in hexadecimal.
-  @_spi(Toolkit) public static func of(_ text: String) -> String {
+  public static func of(_ text: String) -> String {
     let words = digest(Array(text.utf8))
     return String(unsafeUninitializedCapacity: 64) { buffer in
       for index in 0..<64 {

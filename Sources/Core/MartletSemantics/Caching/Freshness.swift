@@ -1,12 +1,12 @@
 /// The age and freshness lifetime of a stored response (RFC 9111 §4.2), in seconds.
 @_spi(Toolkit) public struct Freshness: Sendable, Hashable {
   /// Freshness lifetime (§4.2.1), explicit or heuristic.
-  @_spi(Toolkit) public let lifetime: Double
+  public let lifetime: Double
   /// Current age (§4.2.3).
-  @_spi(Toolkit) public let age: Double
+  public let age: Double
 
   /// Computes the freshness of a stored response.
-  @_spi(Toolkit) public init(of stored: StoredResponse, at now: Date) { self.init(stored.facts, at: now) }
+  public init(of stored: StoredResponse, at now: Date) { self.init(stored.facts, at: now) }
 
   init(_ facts: StoredFacts, at now: Date) {
     lifetime = facts.lifetime
@@ -22,7 +22,7 @@
   }
 
   /// Whether the response can be used without validation (§4.2: lifetime > age).
-  @_spi(Toolkit) public var isFresh: Bool { lifetime > age }
+  public var isFresh: Bool { lifetime > age }
   /// How long it has been stale; zero or less while it is fresh.
   package var staleness: Double { age - lifetime }
 }

@@ -1,7 +1,7 @@
 /// A digest of a representation, as in `Repr-Digest` and `Content-Digest` (RFC 9530 §2, §3).
 @_spi(Toolkit) public struct RepresentationDigest: Sendable, Hashable {
   /// The reliable algorithms; the others of the registry are deprecated (§5).
-  @_spi(Toolkit) public enum Algorithm: String, Sendable, CaseIterable {
+  public enum Algorithm: String, Sendable, CaseIterable {
     case sha256 = "sha-256"
     case sha512 = "sha-512"
 

@@ -2,13 +2,13 @@
 /// Linux, and it quotes strings.
 @_spi(Toolkit) public struct JSONSyntax {
   /// The position of the first byte that is not allowed there.
-  @_spi(Toolkit) public struct Fault: Sendable, Hashable, CustomStringConvertible {
+  public struct Fault: Sendable, Hashable, CustomStringConvertible {
     /// The number of the line, from 1.
     package let line: Int
     /// The number of the byte in its line, from 1.
     package let column: Int
 
-    @_spi(Toolkit) public var description: String { "line \(line), column \(column)" }
+    public var description: String { "line \(line), column \(column)" }
   }
 
   /// What may follow.
@@ -20,7 +20,7 @@
   /// Returns the first fault of a text, or the position after its last byte if it is cut off; nil for valid JSON.
   ///
   /// It checks the grammar (RFC 8259 §2), not the encoding of strings. It accepts any depth of nesting.
-  @_spi(Toolkit) public static func fault(in text: some Collection<UInt8>) -> Fault? {
+  public static func fault(in text: some Collection<UInt8>) -> Fault? {
     let bytes = Array(text)
     guard let index = indexOfFault(in: bytes) else { return nil }
     let before = bytes[..<index]

@@ -3,7 +3,7 @@
 /// It is lenient: texts that are cut off, several values in a row, and bytes that are not JSON have tokens too. It does
 /// not check the order of tokens or what words and strings contain; ``JSONSyntax`` does.
 @_spi(Toolkit) public struct JSONTokenizer: Sendable {
-  @_spi(Toolkit) public enum Kind: Sendable {
+  public enum Kind: Sendable {
     /// One byte of white space.
     case whiteSpace
     /// `{` or `[`.
@@ -19,19 +19,19 @@
   }
 
   /// The kind of the last token.
-  package private(set) var kind = Kind.whiteSpace
+  public private(set) var kind = Kind.whiteSpace
   /// Whether the last token is a string without its closing quotation mark, or a word, which has no end of its own.
-  package private(set) var isOpen = false
+  public private(set) var isOpen = false
   private var isEscaped = false
 
-  package init() {}
+  public init() {}
 
   /// Whether the byte would begin a token: it does not belong to the last one.
-  package func begins(_ byte: UInt8) -> Bool {
+  public func begins(_ byte: UInt8) -> Bool {
     !isOpen || (kind == .word && Self.kind(startingWith: byte) != .word)
   }
 
-  package mutating func read(_ byte: UInt8) {
+  public mutating func read(_ byte: UInt8) {
     if begins(byte) {
       kind = Self.kind(startingWith: byte)
       isOpen = kind == .string || kind == .word
@@ -56,18 +56,18 @@
 
 /// The tokens of a whole text. A copy looks ahead.
 @_spi(Toolkit) public struct JSONTokens: Sequence, IteratorProtocol {
-  @_spi(Toolkit) public typealias Token = (kind: JSONTokenizer.Kind, range: Range<Int>)
+  public typealias Token = (kind: JSONTokenizer.Kind, range: Range<Int>)
 
   private let bytes: [UInt8]
   private var index: Int
 
   /// - Parameter index: where a token begins.
-  @_spi(Toolkit) public init(_ bytes: [UInt8], from index: Int = 0) {
+  public init(_ bytes: [UInt8], from index: Int = 0) {
     self.bytes = bytes
     self.index = index
   }
 
-  @_spi(Toolkit) public mutating func next() -> Token? {
+  public mutating func next() -> Token? {
     guard index < bytes.count else { return nil }
     let start = index
     var tokenizer = JSONTokenizer()
@@ -79,7 +79,7 @@
   }
 
   /// Reads on, and returns the first token that is not white space.
-  @_spi(Toolkit) public mutating func nextVisible() -> Token? {
+  public mutating func nextVisible() -> Token? {
     while let token = next() { if token.kind != .whiteSpace { return token } }
     return nil
   }

@@ -1,9 +1,9 @@
 /// Splits bytes that arrive in chunks of any size into lines, which end with LF or CRLF.
-package struct LineSplitter: Sendable {
+@_spi(Toolkit) public struct LineSplitter: Sendable {
   /// The error of a line that is longer than the limit.
-  package struct LineTooLong: Error, Sendable, Hashable {
+  public struct LineTooLong: Error, Sendable, Hashable {
     /// The number of the line, from 1.
-    package let number: Int
+    public let number: Int
   }
 
   /// The number of lines so far.
@@ -17,10 +17,10 @@ package struct LineSplitter: Sendable {
   /// Makes a splitter.
   ///
   /// - Parameter limit: the maximum number of bytes of a line, without its ending.
-  package init(limit: Int) { self.limit = limit }
+  public init(limit: Int) { self.limit = limit }
 
   /// Adds bytes, after ``next()`` has returned nil.
-  package mutating func append(_ chunk: Data) {
+  public mutating func append(_ chunk: Data) {
     bytes.removeSubrange(..<start)
     searched -= start
     start = 0
@@ -28,7 +28,7 @@ package struct LineSplitter: Sendable {
   }
 
   /// Returns the next complete line without its ending; nil if more bytes are needed.
-  package mutating func next() throws(LineTooLong) -> ArraySlice<UInt8>? {
+  public mutating func next() throws(LineTooLong) -> ArraySlice<UInt8>? {
     guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
       searched = bytes.count
       // The last byte may be the CR of an ending.
@@ -44,7 +44,7 @@ package struct LineSplitter: Sendable {
   }
 
   /// Returns the last line if it has no ending, after the last bytes; nil if there is none.
-  package mutating func last() throws(LineTooLong) -> ArraySlice<UInt8>? {
+  public mutating func last() throws(LineTooLong) -> ArraySlice<UInt8>? {
     let line = bytes[start...]
     bytes = []
     (start, searched) = (0, 0)

@@ -1,5 +1,5 @@
 /// The coding of text named by a `charset` parameter, and the decoder of its bytes (WHATWG Encoding).
-package enum TextCoding: String, Sendable, Hashable {
+@_spi(Toolkit) public enum TextCoding: String, Sendable, Hashable {
   case utf8 = "utf-8"
   case windows1252 = "windows-1252"
   case utf16LittleEndian = "utf-16le"
@@ -7,7 +7,7 @@ package enum TextCoding: String, Sendable, Hashable {
 
   /// Returns the coding for a label (§4.2); nil for any other coding. As in that standard, `us-ascii` and `iso-8859-1`
   /// mean windows-1252, which contains both.
-  package init?(label: some StringProtocol) {
+  public init?(label: some StringProtocol) {
     switch ASCII.lowercased(ASCII.trimmed(Substring(label))) {
     case "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8": self = .utf8
     case "windows-1252", "cp1252", "x-cp1252", "us-ascii", "ascii", "ansi_x3.4-1968", "iso-8859-1", "iso8859-1",
@@ -22,7 +22,7 @@ package enum TextCoding: String, Sendable, Hashable {
 
   /// Returns the text of bytes; nil if they are not text in this coding. A byte order mark takes precedence over the
   /// coding (§6, “decode”), and is omitted.
-  package func text(_ bytes: Data) -> String? {
+  public func text(_ bytes: Data) -> String? {
     let (coding, markLength) = Self.mark(of: bytes) ?? (self, 0)
     return coding.text(unmarked: bytes.dropFirst(markLength))
   }

@@ -3,7 +3,7 @@
 @_spi(Toolkit) public enum CookieDate {
   /// Returns the date in UTC, whatever zone the text contains; nil if day, month, year or time is missing, does not
   /// exist, or is before 1601. A two-digit year is between 1970 and 2069.
-  @_spi(Toolkit) public static func parse(_ text: some StringProtocol) -> Date? {
+  public static func parse(_ text: some StringProtocol) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
     var month: Int?

@@ -2,9 +2,9 @@
 /// argument, and the owner persists ``cookies``.
 @_spi(Toolkit) public struct CookieList: Sendable {
   /// The cookies, in no particular order.
-  @_spi(Toolkit) public private(set) var cookies: [Cookie]
+  public private(set) var cookies: [Cookie]
 
-  @_spi(Toolkit) public init(_ cookies: [Cookie] = []) { self.cookies = cookies }
+  public init(_ cookies: [Cookie] = []) { self.cookies = cookies }
 
   // MARK: - Setting
 
@@ -56,7 +56,7 @@
   }
 
   /// Adds a cookie unchanged, or replaces the one with its identity, keeping the creation time.
-  @_spi(Toolkit) public mutating func put(_ cookie: Cookie) {
+  public mutating func put(_ cookie: Cookie) {
     let position = index(of: cookie.identity)
     set(cookie, at: position, created: position.map { cookies[$0].created } ?? creationTime(for: cookie.created))
   }
@@ -78,7 +78,7 @@
   // MARK: - Sending
 
   /// Returns the cookies that are sent with a request, in their order, without those that exceed the limits.
-  @_spi(Toolkit) public func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
+  public func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
     Self.limited(matches(for: request, in: context, now: now))
   }
 
@@ -132,7 +132,7 @@
   package static func line(_ cookies: [Cookie]) -> HTTPFields { header(cookies).map { [.cookie: $0] } ?? [:] }
 
   /// Returns the parts of a `Cookie` line: `name=value`, or only the value.
-  package static func pairs(in line: String) -> [String] {
+  public static func pairs(in line: String) -> [String] {
     line.split(separator: ";").map { String(ASCII.trimmed($0)) }
   }
 
@@ -148,13 +148,13 @@
   }
 
   /// Removes expired cookies.
-  @_spi(Toolkit) public mutating func removeExpired(_ now: Date) { cookies.removeAll { $0.isExpired(at: now) } }
+  public mutating func removeExpired(_ now: Date) { cookies.removeAll { $0.isExpired(at: now) } }
 
   /// Removes the cookies that satisfy the condition.
   package mutating func remove(where condition: (Cookie) -> Bool) { cookies.removeAll(where: condition) }
 
   /// Removes the excess cookies of a domain: insecure ones first, then the least recently used.
-  @_spi(Toolkit) public mutating func trim(_ domain: String, to limit: Int) {
+  public mutating func trim(_ domain: String, to limit: Int) {
     let those = cookies.filter { $0.domain == domain }
     let surplus = those.count - limit
     guard surplus > 0 else { return }

@@ -1,14 +1,14 @@
 /// The parts of a request URL that cookies depend on: host, path, and whether the connection is secure.
 @_spi(Toolkit) public struct CookieRequest: Sendable, Hashable {
   /// The canonical host.
-  @_spi(Toolkit) public let host: String
+  public let host: String
   /// The path as it is sent: percent-encoded, at least `/`.
   package let path: String
   /// Whether the scheme is https or wss. http is never secure, not even to localhost.
   package let isSecure: Bool
 
   /// Makes the parts of a URL; nil if it has no valid host.
-  @_spi(Toolkit) public init?(_ url: URL) { self.init(url, origin: URLReading(url).origin) }
+  public init?(_ url: URL) { self.init(url, origin: URLReading(url).origin) }
 
   /// Makes the parts of an http or https URL whose origin is known; without it, of any URL.
   package init?(_ url: URL, origin: Origin?) {

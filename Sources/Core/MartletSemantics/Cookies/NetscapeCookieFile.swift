@@ -4,7 +4,7 @@
 /// whether it is secure, expiry (seconds since 1970, 0 for a session cookie), name and value. `#HttpOnly_` before the
 /// domain marks an `HttpOnly` cookie; other lines that begin with `#` are comments. The format does not contain
 /// `SameSite` and the times of creation and access.
-package enum NetscapeCookieFile {
+@_spi(Toolkit) public enum NetscapeCookieFile {
   /// Parses the text of a file.
   ///
   /// Lenient where curl and wget differ: a leading dot or a port after the domain is removed, the tab before an empty
@@ -14,7 +14,7 @@ package enum NetscapeCookieFile {
   ///   - text: the text of the file.
   ///   - now: the creation time of the cookies. They expire at most 400 days later, like all cookies.
   /// - Returns: the cookies, including expired ones, and the problems of invalid lines.
-  package static func parse(_ text: String, now: Date) -> (
+  public static func parse(_ text: String, now: Date) -> (
     cookies: [(line: Int, cookie: Cookie)], problems: [FileProblem]
   ) {
     var cookies: [(line: Int, cookie: Cookie)] = []

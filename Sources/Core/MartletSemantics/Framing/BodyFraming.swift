@@ -11,7 +11,7 @@
 
   /// Whether a response has a body, by its status and the method of its request (RFC 9110 §6.4.1). A response to HEAD
   /// has none, nor has a 1xx, a 204 or a 304 (rule 1). A 2xx to CONNECT is followed by a tunnel (rule 2).
-  @_spi(Toolkit) public static func hasBody(status: Int, answering method: HTTPMethod) -> Bool {
+  public static func hasBody(status: Int, answering method: HTTPMethod) -> Bool {
     switch status {
     case ..<200, 204, 304: false
     case ..<300: method != .head && method != .connect

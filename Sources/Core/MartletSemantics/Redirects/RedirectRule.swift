@@ -126,7 +126,7 @@ package enum Redirect: Sendable, Hashable {
   /// fields with the name of a secret, for example `X-Api-Key`.
   ///
   /// - Parameter kept: fields that may be sent although their names are those of secrets.
-  @_spi(Toolkit) public static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
+  public static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true
     default: !kept.contains(name) && name.isSecret

@@ -56,7 +56,7 @@ extension Duration {
   /// - Parameters:
   ///   - fields: the fields of the response.
   ///   - now: the current time, for a response without `Date`.
-  @_spi(Toolkit) public static func delay(in fields: HTTPFields, now: Date) -> Duration? {
+  public static func delay(in fields: HTTPFields, now: Date) -> Duration? {
     let present = present(in: fields, now: now)
     return fields[values: .retryAfter].compactMap { seconds($0) ?? date($0, present) }.max()
   }

@@ -8,7 +8,7 @@
   /// hour counts as an hour.
   package var minimumDelay: Duration
   /// The number of failures in a row.
-  @_spi(Toolkit) public private(set) var failures = 0
+  public private(set) var failures = 0
   private let backoff: Backoff
 
   /// Makes a rule.
@@ -16,19 +16,19 @@
   /// - Parameters:
   ///   - backoff: the random part of the delays.
   ///   - minimumDelay: the shortest delay; zero by default.
-  @_spi(Toolkit) public init(backoff: Backoff, minimumDelay: Duration = .zero) {
+  public init(backoff: Backoff, minimumDelay: Duration = .zero) {
     self.backoff = backoff
     self.minimumDelay = minimumDelay
   }
 
   /// Counts a failure: of an attempt, or of a connection that ``ended(after:)``.
-  @_spi(Toolkit) public mutating func failed() { failures += 1 }
+  public mutating func failed() { failures += 1 }
 
   /// Begins the series anew if a connection that has ended lasted long enough. Without ``failed()`` the end counts as
   /// no failure.
   ///
   /// - Parameter time: how long the connection lasted.
-  @_spi(Toolkit) public mutating func ended(after time: Duration) { if time > delay(fraction: 1) { succeeded() } }
+  public mutating func ended(after time: Duration) { if time > delay(fraction: 1) { succeeded() } }
 
   /// Begins the series anew.
   package mutating func succeeded() { failures = 0 }
@@ -39,7 +39,7 @@
   ///   - fraction: the random part, from 0 (the minimum) to 1 (the maximum); other values are clamped.
   ///   - asked: the shortest delay that the server has asked for this time (`Retry-After`); more than an hour counts as
   ///     an hour.
-  @_spi(Toolkit) public func delay(fraction: Double, asked: Duration = .zero) -> Duration {
+  public func delay(fraction: Double, asked: Duration = .zero) -> Duration {
     let delay = min(minimumDelay, Self.askedLimit) + backoff.delay(beforeRetry: max(1, failures), fraction: fraction)
     return max(delay, min(asked, Self.askedLimit))
   }

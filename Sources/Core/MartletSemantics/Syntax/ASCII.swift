@@ -1,6 +1,6 @@
 /// Case conversion and white space of ASCII only, independent of the locale, as HTTP requires.
 @_spi(Toolkit) public enum ASCII {
-  @_spi(Toolkit) public static func lowercased(_ text: some StringProtocol) -> String {
+  public static func lowercased(_ text: some StringProtocol) -> String {
     let bytes = text.utf8
     let count = bytes.count
     return String(unsafeUninitializedCapacity: count) { buffer in
@@ -13,27 +13,26 @@
     }
   }
 
-  @_spi(Toolkit) public static func lowercased(_ byte: UInt8) -> UInt8 {
+  public static func lowercased(_ byte: UInt8) -> UInt8 {
     (65...90).contains(byte) ? byte | 0x20 : byte
   }
 
-  @_spi(Toolkit) public static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool
-  {
+  public static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
   /// Does the same for strings: a generic function of another module is not specialized, and takes ten times as long.
-  @_spi(Toolkit) public static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
+  public static func equalIgnoringCase(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { lowercased($0) == lowercased($1) }
   }
 
-  @_spi(Toolkit) public static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
+  public static func isDigit(_ byte: UInt8) -> Bool { (48...57).contains(byte) }
 
-  @_spi(Toolkit) public static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
+  public static func isLetter(_ byte: UInt8) -> Bool { (97...122).contains(byte | 0x20) }
 
   /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
-  @_spi(Toolkit) public static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
+  public static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 48...57: byte - 48
     case 65...70: byte - 55
@@ -43,14 +42,14 @@
   }
 
   /// OWS of RFC 9110 §5.6.3: space and horizontal tab.
-  @_spi(Toolkit) public static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
+  public static func isWhitespace(_ byte: UInt8) -> Bool { byte == 32 || byte == 9 }
 
   /// CTL of RFC 5234. Apart from the tab, none of these is allowed in a field value.
   package static func isControl(_ byte: UInt8) -> Bool { byte < 32 || byte == 127 }
 
-  @_spi(Toolkit) public static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
+  public static func trimmed(_ text: String) -> Substring { trimmed(text[...]) }
 
-  @_spi(Toolkit) public static func trimmed(_ text: Substring) -> Substring {
+  public static func trimmed(_ text: Substring) -> Substring {
     guard let first = text.utf8.firstIndex(where: { !isWhitespace($0) }),
       let last = text.utf8.lastIndex(where: { !isWhitespace($0) })
     else { return text[text.endIndex...] }

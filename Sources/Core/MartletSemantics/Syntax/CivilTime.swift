@@ -1,20 +1,20 @@
 /// A date and time of day in UTC, in the proleptic Gregorian calendar. It is computed with integers, without formatter,
 /// locale or time zone.
 @_spi(Toolkit) public struct CivilTime: Sendable, Hashable {
-  @_spi(Toolkit) public let year: Int
+  public let year: Int
   /// 1…12.
-  @_spi(Toolkit) public let month: Int
+  public let month: Int
   /// 1…31.
-  @_spi(Toolkit) public let day: Int
+  public let day: Int
   /// 0…23.
-  @_spi(Toolkit) public let hour: Int
+  public let hour: Int
   /// 0…59.
-  @_spi(Toolkit) public let minute: Int
+  public let minute: Int
   /// 0…60: a leap second is counted as the second after it.
-  @_spi(Toolkit) public let second: Int
+  public let second: Int
 
   /// Makes a time; nil if the date or the time of day does not exist.
-  @_spi(Toolkit) public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+  public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
     guard (0...9999).contains(year), (1...12).contains(month),
       (1...Self.length(ofMonth: month, year: year)).contains(day),
       (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
@@ -29,7 +29,7 @@
 
   /// Makes the time of a date, with the fraction of a second truncated. Dates outside the years 0 to 9999 are
   /// clamped.
-  @_spi(Toolkit) public init(_ date: Date) {
+  public init(_ date: Date) {
     let seconds = Self.clamped(date.timeIntervalSince1970)
     let days = seconds.quotientRoundingDown(by: 86_400)
     let time = seconds - days * 86_400
@@ -38,7 +38,7 @@
   }
 
   /// The time as a date.
-  @_spi(Toolkit) public var date: Date {
+  public var date: Date {
     Date(timeIntervalSince1970: Double(daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second))
   }
 

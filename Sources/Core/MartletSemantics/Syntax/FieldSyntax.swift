@@ -63,7 +63,7 @@ package enum QuotedString {
 @_spi(Toolkit) public enum FieldList {
   /// Returns the elements without surrounding white space. Separators in quoted strings do not count, and empty
   /// elements are ignored (§5.6.1.2). A quoted string without a closing quote extends to the end of the value.
-  @_spi(Toolkit) public static func elements(of value: Substring, separator: UInt8 = UInt8(ascii: ",")) -> [Substring] {
+  public static func elements(of value: Substring, separator: UInt8 = UInt8(ascii: ",")) -> [Substring] {
     var elements: [Substring] = []
     var start = value.startIndex
     var isQuoted = false
@@ -101,7 +101,7 @@ package enum QuotedString {
   /// Returns the bytes as text, decoded as UTF-8 if they are valid. Otherwise every non-ASCII byte becomes a private
   /// code point. That also applies if the UTF-8 contains such a code point, so that different bytes never have the same
   /// text.
-  @_spi(Toolkit) public static func text(_ bytes: some Collection<UInt8>) -> String {
+  public static func text(_ bytes: some Collection<UInt8>) -> String {
     if let text = String(validating: bytes, as: UTF8.self), !hasOctets(text) { return text }
     var text = String.UnicodeScalarView()
     for byte in bytes {
@@ -111,7 +111,7 @@ package enum QuotedString {
   }
 
   /// Returns the bytes that the text represents.
-  @_spi(Toolkit) public static func bytes(_ text: String) -> [UInt8] {
+  public static func bytes(_ text: String) -> [UInt8] {
     guard hasOctets(text) else { return Array(text.utf8) }
     return text.unicodeScalars.flatMap {
       isOctet($0) ? [UInt8(truncatingIfNeeded: $0.value)] : Array(UTF8.encode($0) ?? .init())
@@ -125,7 +125,7 @@ package enum QuotedString {
   }
 
   /// Whether the UTF-8 of the text differs from the bytes that it represents.
-  @_spi(Toolkit) public static func hasOctets(_ text: some StringProtocol) -> Bool {
+  public static func hasOctets(_ text: some StringProtocol) -> Bool {
     // Most texts are visible ASCII, which is found eight bytes at a time.
     let isPlain = text.utf8.withContiguousStorageIfAvailable { ByteScan.isPlain(UnsafeRawBufferPointer($0)) }
     if isPlain == true { return false }

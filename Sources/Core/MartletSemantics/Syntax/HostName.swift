@@ -4,7 +4,7 @@
 /// lists, overrides of names, and the address policy.
 @_spi(Toolkit) public enum HostName {
   /// The reason why a text is not a host, as the continuation of "the host 'x'".
-  package enum Fault: String, Error {
+  public enum Fault: String, Error {
     case brackets = "has brackets, which are for IPv6 addresses"
     case address = "is not a valid IPv6 address"
     case number = "ends with a number, but is not an IPv4 address"
@@ -18,7 +18,7 @@
   /// - An IPv4 address is four decimal numbers, even for `127.1`, `0x7f000001` and `2130706433`, as in the URL
   ///   Standard.
   /// - An IPv6 address has the form of RFC 5952, without brackets; a zone (`%eth0`) stays unchanged.
-  @_spi(Toolkit) public static func canonical(_ host: some StringProtocol) -> String? {
+  public static func canonical(_ host: some StringProtocol) -> String? {
     if host.utf8.first == UInt8(ascii: "[") { return try? bracketed(Substring(host)) }
     return host.utf8.contains(UInt8(ascii: ":")) ? address(Substring(host)) : try? name(host)
   }

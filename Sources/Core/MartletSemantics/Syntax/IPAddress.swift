@@ -1,7 +1,7 @@
 /// An IPv4 or IPv6 address.
 @_spi(Toolkit) public struct IPAddress: Sendable, Hashable {
   /// The version of the Internet Protocol.
-  @_spi(Toolkit) public enum Family: Sendable, Hashable {
+  public enum Family: Sendable, Hashable {
     case v4
     case v6
 
@@ -9,9 +9,9 @@
     package var width: Int { self == .v4 ? 32 : 128 }
   }
 
-  @_spi(Toolkit) public let family: Family
+  public let family: Family
   /// The address as a number; of an IPv4 address, only the lower 32 bits are used.
-  @_spi(Toolkit) public let bits: UInt128
+  public let bits: UInt128
   /// The index of the network interface to which an IPv6 address belongs (RFC 4007 §11); 0 if there is none.
   package let zone: UInt32
 
@@ -28,7 +28,7 @@
   /// - Parameters:
   ///   - text: the literal, without brackets. nil is returned for any other text.
   ///   - zone: returns the index of the interface that a zone names, nil for none. By default only the index itself.
-  @_spi(Toolkit) public init?(literal text: some StringProtocol, zone: (String) -> UInt32? = { zoneIndex($0) }) {
+  public init?(literal text: some StringProtocol, zone: (String) -> UInt32? = { zoneIndex($0) }) {
     let bytes = Array(text.utf8)  // Every new connection parses its host, and a text takes ten times as long.
     let end = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.count
     guard (2...45).contains(end) else { return nil }
@@ -65,13 +65,13 @@
   }
 
   /// Returns the zone of an index (RFC 4007 §11.2); nil for 0 and for any other text.
-  @_spi(Toolkit) public static func zoneIndex(_ text: String) -> UInt32? {
+  public static func zoneIndex(_ text: String) -> UInt32? {
     guard !text.isEmpty, text.utf8.allSatisfy(ASCII.isDigit), let index = UInt32(text), index > 0 else { return nil }
     return index
   }
 
-  @_spi(Toolkit) public static let loopback4 = IPAddress(.v4, 0x7F00_0001)
-  @_spi(Toolkit) public static let loopback6 = IPAddress(.v6, 1)
+  public static let loopback4 = IPAddress(.v4, 0x7F00_0001)
+  public static let loopback6 = IPAddress(.v6, 1)
 
   /// The IPv4 address that an IPv6 address contains (RFC 4291 §2.5.5.2), `::ffff:192.0.2.1`; other addresses are
   /// returned as they are.

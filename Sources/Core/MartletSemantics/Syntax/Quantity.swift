@@ -1,7 +1,7 @@
 /// Formats numbers of bytes and durations for people.
 @_spi(Toolkit) public enum Quantity {
   /// `17 B`, `1.2 kB`, `35 MB`.
-  @_spi(Toolkit) public static func text(_ bytes: Int64) -> String {
+  public static func text(_ bytes: Int64) -> String {
     guard bytes >= 1000 else { return "\(bytes) B" }
     var value = Double(bytes) / 1000
     for unit in ["kB", "MB", "GB"] {
@@ -12,7 +12,7 @@
   }
 
   /// `0.3 ms`, `34 ms`, `1.5 s`.
-  @_spi(Toolkit) public static func text(_ duration: Duration) -> String {
+  public static func text(_ duration: Duration) -> String {
     let milliseconds = duration.inMilliseconds
     return milliseconds < 999.5 ? "\(rounded(milliseconds)) ms" : "\(rounded(milliseconds / 1000)) s"
   }

@@ -1,7 +1,7 @@
 /// An identifier that cannot be guessed.
 @_spi(Toolkit) public enum RandomIdentifier {
   /// Returns 128 random bits as 32 hexadecimal digits in lower case.
-  @_spi(Toolkit) public static func make() -> String {
+  public static func make() -> String {
     var generator = SystemRandomNumberGenerator()
     let (high, low): (UInt64, UInt64) = (generator.next(), generator.next())
     return high.digits(16, radix: 16) + low.digits(16, radix: 16)

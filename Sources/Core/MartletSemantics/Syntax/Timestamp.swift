@@ -2,7 +2,7 @@
 /// HTTP fields are ``HTTPDate``.
 @_spi(Toolkit) public enum Timestamp {
   /// Returns the date in UTC, rounded to milliseconds.
-  @_spi(Toolkit) public static func format(_ date: Date) -> String {
+  public static func format(_ date: Date) -> String {
     let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
     let whole = (milliseconds / 1000).rounded(.down)
     let time = CivilTime(Date(timeIntervalSince1970: whole))
@@ -13,7 +13,7 @@
 
   /// Parses a timestamp with or without a fraction of a second, with `Z` or an offset. UTC is assumed if there is no
   /// zone.
-  @_spi(Toolkit) public static func parse(_ text: some StringProtocol) -> Date? {
+  public static func parse(_ text: some StringProtocol) -> Date? {
     var digits = Scanner(rest: Substring(text).utf8)
     guard let year = digits.number(4), digits.skip("-"), let month = digits.number(2), digits.skip("-"),
       let day = digits.number(2), digits.skip("T") || digits.skip("t") || digits.skip(" "),

@@ -2,7 +2,7 @@
 ///
 /// It is read from the text, and strictly: if URL parsers disagree on the host, the URL has none. A check of the host
 /// by one program must hold for the connection of another.
-package struct URLAuthority {
+@_spi(Toolkit) public struct URLAuthority {
   /// The canonical text of the host; see ``HostName``.
   package let host: String
   /// The port, if the URL has one.
@@ -13,13 +13,13 @@ package struct URLAuthority {
   let end: String.Index
 
   /// The reason why a URL has no authority, as the continuation of "the URL".
-  package enum Fault: Error, CustomStringConvertible {
+  public enum Fault: Error, CustomStringConvertible {
     case missing
     case backslash
     case port(String)
     case host(String, HostName.Fault)
 
-    package var description: String {
+    public var description: String {
       switch self {
       case .missing: "names no host"
       case .backslash:
@@ -58,7 +58,7 @@ package struct URLAuthority {
   }
 
   /// Returns why a URL has no authority; nil if it has one.
-  package static func fault(of url: String) -> Fault? {
+  public static func fault(of url: String) -> Fault? {
     do throws(Fault) { _ = try URLAuthority(of: url) } catch { return error }
     return nil
   }

@@ -1,14 +1,14 @@
 /// The content of a Close frame (RFC 6455 §5.5.1): a status code and a reason, or nothing.
 @_spi(Toolkit) public struct CloseFrame: Sendable, Hashable {
   /// The status code; nil if the frame has none.
-  @_spi(Toolkit) public var code: UInt16?
+  public var code: UInt16?
   /// The reason; empty without one.
-  @_spi(Toolkit) public var reason: String
+  public var reason: String
 
-  @_spi(Toolkit) public init(code: UInt16?, reason: String = "") { (self.code, self.reason) = (code, reason) }
+  public init(code: UInt16?, reason: String = "") { (self.code, self.reason) = (code, reason) }
 
   /// Reads the payload of a Close frame.
-  @_spi(Toolkit) public init(payload: UnsafeRawBufferPointer) throws(WebSocketFault) {
+  public init(payload: UnsafeRawBufferPointer) throws(WebSocketFault) {
     guard !payload.isEmpty else {
       self.init(code: nil)
       return
@@ -24,7 +24,7 @@
 
   /// Whether a Close frame may have the code: the defined ones, and those for libraries and applications (§7.4). 1005,
   /// 1006 and 1015 only stand for what happened without a frame.
-  @_spi(Toolkit) public static func maySend(_ code: UInt16) -> Bool {
+  public static func maySend(_ code: UInt16) -> Bool {
     switch code {
     case 1000...1003, 1007...1014, 3000...4999: true
     default: false
@@ -32,13 +32,13 @@
   }
 
   /// Whether a peer that closes with it has nothing to complain of.
-  @_spi(Toolkit) public var isOrderly: Bool { code == nil || code == 1000 || code == 1001 }
+  public var isOrderly: Bool { code == nil || code == 1000 || code == 1001 }
 
   /// The maximum number of bytes of a control frame's payload (RFC 6455 §5.5).
   private static let payloadLimit = 125
 
   /// The payload. A reason that is too long is cut after a character. Without a code there is no reason.
-  @_spi(Toolkit) public var payload: Data {
+  public var payload: Data {
     guard let code else { return Data() }
     var payload = Data([UInt8(code >> 8), UInt8(code & 0xFF)])
     for character in reason {

@@ -5,7 +5,7 @@ public import MartletEngine
 /// with which every session sends it, and the meaning of its response.
 @_spi(Credentials) public struct TokenExchange: Sendable {
   /// The meaning of a response.
-  @_spi(Credentials) public enum Answer: Sendable {
+  public enum Answer: Sendable {
     /// The body of a successful response.
     case body(Data)
     /// What it says about the user's login, and the server's error, whose texts contain none of the sent secrets; nil
@@ -14,13 +14,13 @@ public import MartletEngine
   }
 
   /// The request, with options that protect the secrets and limit the response to 1 MiB.
-  @_spi(Credentials) public let request: HTTPRequest
+  public let request: HTTPRequest
   private let secrets: [String]
 
   /// Makes an exchange from a request that has its form and the client's authentication.
   ///
   /// - Throws: an error of kind `.invalidRequest` if secrets must not be sent to its URL.
-  @_spi(Credentials) public init(_ request: HTTPRequest) throws(HTTPError) {
+  public init(_ request: HTTPRequest) throws(HTTPError) {
     try Self.check(request.url)
     var request = request
     Self.restrict(&request.options)
@@ -46,7 +46,7 @@ public import MartletEngine
   }
 
   /// Returns the meaning of a response.
-  @_spi(Credentials) public func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
+  public func answer(_ status: HTTPStatus, _ body: Data) -> Answer {
     let refusal = TokenRefusal(status, body)
     guard refusal != nil || !status.isSuccessful else { return .body(body) }
     return .failed(

@@ -21,7 +21,7 @@ import Synchronization
 
   private let state = Mutex(State())
 
-  @_spi(Toolkit) public init() {}
+  public init() {}
 
   /// Acquires the lock if no task has it, even if it is closed. Returns whether it was acquired.
   func acquireIfFree() -> Bool {
@@ -34,7 +34,7 @@ import Synchronization
   /// Acquires the lock; waits while another task has it.
   ///
   /// - Parameter outlastsClosing: whether a closed lock is acquired, too.
-  @_spi(Toolkit) public func acquire(outlastsClosing: Bool = false) async throws(HTTPError) {
+  public func acquire(outlastsClosing: Bool = false) async throws(HTTPError) {
     let number: Int? = try state.withLock { state throws(HTTPError) in
       if let closure = state.closure, !outlastsClosing { throw closure }
       guard state.isTaken else {
@@ -74,7 +74,7 @@ import Synchronization
   }
 
   /// Releases the lock for the next task that waits.
-  @_spi(Toolkit) public func release() {
+  public func release() {
     let next = state.withLock { state -> UnsafeContinuation<Void, any Error>? in
       guard !state.waiters.isEmpty else {
         state.isTaken = false
@@ -87,7 +87,7 @@ import Synchronization
 
   /// Closes the lock: all waits end with an error, and so do later ones, unless they outlast the closing. The first
   /// error counts.
-  @_spi(Toolkit) public func close(with error: HTTPError) {
+  public func close(with error: HTTPError) {
     let ended = state.withLock { state in
       guard state.closure == nil else { return [Waiter]() }
       state.closure = error

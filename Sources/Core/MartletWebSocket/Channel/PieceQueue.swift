@@ -28,7 +28,7 @@ import Synchronization
   private let state: Mutex<State>
 
   /// - Parameter highWater: the number of unread bytes at which the peer has to wait.
-  @_spi(Toolkit) public init(highWater: Int = 32 << 10) { state = Mutex(State(highWater: highWater)) }
+  public init(highWater: Int = 32 << 10) { state = Mutex(State(highWater: highWater)) }
 
   fileprivate static func size(of piece: MessagePiece) -> Int { piece.bytes.count + 64 }
 
@@ -72,7 +72,7 @@ import Synchronization
   }
 
   /// Returns the next piece; nil after the last one. If the task is cancelled, no piece is lost.
-  @_spi(Toolkit) public func next() async throws(HTTPError) -> MessagePiece? {
+  public func next() async throws(HTTPError) -> MessagePiece? {
     if let ready = take() { return try ready.get() }
     let wait = state.withLock { state in
       state.lastWait += 1
@@ -131,10 +131,10 @@ import Synchronization
   private func endWaitForReceiver() { state.withLock { $0.finisher.take() }?.resume() }
 
   /// Ends the queue: pieces that were received before are still delivered. The first end counts.
-  @_spi(Toolkit) public func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
+  public func finish(_ end: Result<Void, HTTPError>) { self.end(end, discards: false) }
 
   /// Ends the queue and drops unread pieces: a receiver gets the error at once.
-  @_spi(Toolkit) public func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
+  public func discard(_ end: Result<Void, HTTPError>) { self.end(end, discards: true) }
 
   private func end(_ end: Result<Void, HTTPError>, discards: Bool) {
     let (receiver, reader) = state.withLock { state in

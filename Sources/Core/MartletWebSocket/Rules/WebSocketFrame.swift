@@ -3,7 +3,7 @@
 /// The header of a WebSocket frame (RFC 6455 §5.2).
 @_spi(Toolkit) public struct WebSocketFrameHeader: Sendable, Hashable {
   /// The meaning of a frame.
-  @_spi(Toolkit) public enum Opcode: UInt8, Sendable, Hashable {
+  public enum Opcode: UInt8, Sendable, Hashable {
     case continuation = 0
     case text = 1
     case binary = 2
@@ -16,22 +16,22 @@
   }
 
   /// The side that sends a frame. A client masks its frames, a server does not (§5.1).
-  @_spi(Toolkit) public enum Sender: Sendable, Hashable {
+  public enum Sender: Sendable, Hashable {
     case client
     case server
   }
 
   /// Whether the frame is the last one of its message.
-  @_spi(Toolkit) public var isFinal: Bool
+  public var isFinal: Bool
   /// Whether the message is compressed (RFC 7692 §6): RSV1 of its first frame.
-  @_spi(Toolkit) public var isCompressed: Bool
-  @_spi(Toolkit) public var opcode: Opcode
+  public var isCompressed: Bool
+  public var opcode: Opcode
   /// The number of bytes of the payload.
-  @_spi(Toolkit) public var length: Int
+  public var length: Int
   /// The masking key, with its bytes in the order of the frame; nil if the payload is not masked.
-  @_spi(Toolkit) public var mask: UInt32?
+  public var mask: UInt32?
 
-  @_spi(Toolkit) public init(
+  public init(
     _ opcode: Opcode, length: Int, isFinal: Bool = true, isCompressed: Bool = false, mask: UInt32? = nil
   ) {
     (self.opcode, self.length, self.isFinal, self.isCompressed) = (opcode, length, isFinal, isCompressed)
@@ -170,7 +170,7 @@ extension WebSocketFrameHeader {
   ///   - source: the bytes.
   ///   - target: gets as many bytes as there are in the source; it may be the same memory.
   ///   - offset: the position of the first byte in the frame's payload.
-  @_spi(Toolkit) public static func apply(
+  public static func apply(
     _ mask: UInt32, to source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, at offset: Int = 0
   ) {
     let turned = UInt32(littleEndian: mask)

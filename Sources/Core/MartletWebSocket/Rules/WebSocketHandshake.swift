@@ -58,7 +58,7 @@ struct HandshakeFault: Error, Sendable, Hashable {
   }
 
   /// Returns the `Sec-WebSocket-Accept` that answers a key (§4.2.2); nil if SHA-1 is not available.
-  @_spi(Toolkit) public static func accept(_ key: String, sha1: (Data) -> Data?) -> String? {
+  public static func accept(_ key: String, sha1: (Data) -> Data?) -> String? {
     sha1(Data((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8))?.base64EncodedString()
   }
 

@@ -1,5 +1,5 @@
-package import MartletEngine
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Transports) public import MartletEngine
+@_spi(Toolkit) public import MartletSemantics
 
 /// The head of a request as it is sent over HTTP/1.1, and how its body is framed.
 ///
@@ -112,7 +112,7 @@ extension WrittenHead {
   ///
   /// - Parameter body: the opened body; nil if the request has none.
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
-  package init(of request: HTTPRequest, body: OpenBody?) throws(HTTPError) {
+  @_spi(Transports) public init(of request: HTTPRequest, body: OpenBody?) throws(HTTPError) {
     guard let origin = request.origin else { throw request.noOriginError }
     let head = try HTTP1RequestHead(request, to: origin, body: body)
     self.init(lines: head.bytes)

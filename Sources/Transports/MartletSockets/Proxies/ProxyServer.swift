@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+public import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// A proxy: its address, the user's credentials, and the source of the setting. Descriptions show no credentials.
@@ -117,7 +117,7 @@ extension ProxyServer.Source: CustomStringConvertible {
 extension Proxy {
   /// The name of ``ConnectionConfiguration/proxy`` in errors. A program whose users set the proxy elsewhere may name
   /// that place.
-  package static let placeInErrors = "named by the connection's settings"
+  @_spi(Toolkit) public static let placeInErrors = "named by the connection's settings"
 }
 
 /// The text of a proxy in a setting or a variable: `[scheme://][user[:password]@]host[:port][/…]`, as curl reads it.

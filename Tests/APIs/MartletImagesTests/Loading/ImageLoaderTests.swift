@@ -1,4 +1,5 @@
 import Martlet
+@_spi(Toolkit) import MartletEngine
 import MartletImages
 import MartletTesting
 import Synchronization

@@ -1,6 +1,6 @@
 import CallDoubles
 import Foundation
-@_spi(Stores) import MartletEngine
+@_spi(Stores) @_spi(Toolkit) import MartletEngine
 import MartletSemantics
 import MartletTesting
 import Synchronization

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 import Testing
 
 @Suite struct TextCodingTests {

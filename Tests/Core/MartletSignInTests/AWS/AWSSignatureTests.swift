@@ -1,5 +1,5 @@
 import CallDoubles
-import MartletEngine
+@_spi(Toolkit) import MartletEngine
 import MartletSemantics
 @testable import MartletSignIn
 import MartletTesting

@@ -1,4 +1,4 @@
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Formats a body as it arrives: it returns the displayable bytes of each chunk, then the rest.
 protocol BodyFormatter: Sendable {

@@ -57,6 +57,7 @@ struct EventLines: EventListener {
     case .note(let note): return named("note", [text("text", note)])
     case .finished(let error):
       return named("finished", error.map { [text("error", $0.kind.name), text("message", $0.message)] } ?? [])
+    @unknown default: return nil
     }
   }
 

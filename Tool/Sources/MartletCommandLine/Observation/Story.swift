@@ -84,6 +84,7 @@ final class Story: EventListener {
       return []
     case .bytes, .cookiesStored, .cacheDecision: return []
     case .finished(let error): return [ending(call, error)]
+    @unknown default: return ["* \(event)".printable]
     }
   }
 

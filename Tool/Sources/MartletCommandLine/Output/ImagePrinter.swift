@@ -1,15 +1,15 @@
 import MartletEngine
-package import MartletSemantics
+public import MartletSemantics
 
 /// Draws the image in a file with the characters of a terminal of this size.
-package typealias ImageDrawing =
+public typealias ImageDrawing =
   @Sendable (_ data: Data, _ columns: Int, _ rows: Int) throws(ImageDrawingError) -> String
 
 /// The error of a file that is no image, or a damaged one.
-package struct ImageDrawingError: Error {
-  package let message: String
+public struct ImageDrawingError: Error {
+  public let message: String
 
-  package init(message: String) { self.message = message }
+  public init(message: String) { self.message = message }
 }
 
 /// Draws the image in a response's body with the characters of a terminal.

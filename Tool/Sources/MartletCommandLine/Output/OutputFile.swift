@@ -1,5 +1,5 @@
 import Glibc
-import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
 
 /// A file that the command line names for output.

@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// Reads the files that the command line names, and standard input.
 struct InputFiles: Sendable {

@@ -3,14 +3,14 @@ import Glibc
 import MartletSemantics
 
 /// The command-line tool: runs a command line.
-package enum CommandLineTool {
+public enum CommandLineTool {
   /// Runs a command line in this process, and ends the process.
   ///
   /// Immediate work is done on the main thread. The work of a call runs in a task, which ends the process: the main
   /// thread only waits, which starts fewer threads than an asynchronous main function.
   ///
   /// - Parameter drawing: draws images for `--image`; without it, the option is refused.
-  package static func run(_ arguments: [String], drawing: ImageDrawing? = nil) -> Never {
+  public static func run(_ arguments: [String], drawing: ImageDrawing? = nil) -> Never {
     // If a reader closes the output, that is an error of the write, and no signal, so that connections and files are
     // closed.
     signal(SIGPIPE, SIG_IGN)

@@ -1,6 +1,6 @@
 import MartletEngine
 @_spi(Toolkit) import MartletSemantics
-import MartletSockets
+@_spi(Toolkit) import MartletSockets
 @_spi(Toolkit) import MartletTesting
 
 /// The program's message for an error, and its exit code.

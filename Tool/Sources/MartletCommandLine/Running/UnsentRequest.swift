@@ -1,6 +1,6 @@
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 import MartletSemantics
-import MartletSockets
+@_spi(Transports) import MartletSockets
 import Synchronization
 
 /// Takes the place of the network for `--offline`: keeps the request as it would be written, and sends nothing.

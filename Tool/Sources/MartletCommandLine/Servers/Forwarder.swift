@@ -1,5 +1,5 @@
 import Dispatch
-@_spi(Transports) import MartletEngine
+@_spi(Toolkit) @_spi(Transports) import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 import MartletSockets
 import MartletTesting

@@ -1,5 +1,5 @@
 @_spi(Toolkit) import MartletEngine
-import MartletSemantics
+@_spi(Toolkit) import MartletSemantics
 
 /// The cookies of `--cookies FILE`, which other runs and programs may change at the same time.
 struct CookieFile: Sendable {

@@ -114,6 +114,7 @@ final class TimelineRecorder: EventListener {
     case .cookieRefused, .cached, .limit, .note: attempt.notes.append("\(event)")
     case .finished(let error): (attempt.end, attempt.failure) = (time, error?.phase)
     case .started, .attempt, .informational, .bytes, .message, .cookiesStored, .cacheDecision: break
+    @unknown default: break
     }
   }
 }

@@ -6,7 +6,7 @@
 /// uploaded when they are complete, and never while they are written. A name begins with the time of the file's
 /// creation, so that the order of names is that of the lines.
 @_spi(Stores) public final class LogFiles: Sendable {
-  @_spi(Stores) public struct Limits: Sendable, Hashable {
+  public struct Limits: Sendable, Hashable {
     /// The size at which a file is complete, in bytes.
     var fileSize: Int
     /// The maximum number of files besides those of an upload. A new file removes the oldest one.
@@ -14,7 +14,7 @@
     /// The number of days after which the lines of a file are removed; 0 for never.
     var days: Int
 
-    @_spi(Stores) public init(fileSize: Int = 5 * 1_048_576, fileCount: Int = 10, days: Int = 0) {
+    public init(fileSize: Int = 5 * 1_048_576, fileCount: Int = 10, days: Int = 0) {
       (self.fileSize, self.fileCount, self.days) = (fileSize, fileCount, days)
     }
   }
@@ -31,20 +31,20 @@
   private let state = Locked(State())
 
   /// - Parameter folder: nil if there can be none: ``prepare()`` then throws.
-  @_spi(Stores) public init(in folder: URL?, now: @escaping @Sendable () -> Date = { Date() }) {
+  public init(in folder: URL?, now: @escaping @Sendable () -> Date = { Date() }) {
     let folder = folder ?? URL(filePath: "/dev/null/Logs")  // where no folder can be made
     self.folder = folder
     self.now = now
     writer = Serialized(LogFileWriter(folder))
   }
 
-  @_spi(Stores) public var limits: Limits {
+  public var limits: Limits {
     get { state.withLock { $0.limits } }
     set { state.withLock { $0.limits = newValue } }
   }
 
   /// Makes the folder, and removes what is too old.
-  @_spi(Stores) public func prepare() throws {
+  public func prepare() throws {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     removeExpired()
@@ -52,14 +52,14 @@
 
   /// Appends a line. If the disk is full, the line is lost: a log must not stop the app. The lines that were written
   /// before stay. If the file or its folder was removed, the line is in a new one.
-  @_spi(Stores) public func append(_ line: String) {
+  public func append(_ line: String) {
     let (data, limit, date) = (Data(line.utf8), limits.fileSize, now())
     let hasGrown = writer.call { $0.append(data, limit: limit, at: date) }
     if hasGrown { removeExpired() }
   }
 
   /// Completes the file that is being written. Later lines go to another one.
-  @_spi(Stores) public func complete() { writer.call { $0.complete() } }
+  public func complete() { writer.call { $0.complete() } }
 
   /// Returns the complete files, the oldest first.
   func completed() -> [URL] { files().filter { isComplete($0) } }

@@ -14,7 +14,7 @@ import Synchronization
   ///   - delay: the time from now; if it is not positive, the alarm is due at once.
   ///   - clock: measures the time.
   ///   - action: what to do. It runs in a task without the caller's task-local values, and should be quick.
-  @_spi(Toolkit) public init(
+  public init(
     after delay: Duration, on clock: any Clock<Duration>, _ action: @escaping @Sendable () -> Void
   ) {
     self.init(at: delay, on: Stopwatch(clock), action)
@@ -35,7 +35,7 @@ import Synchronization
   }
 
   /// Cancels the alarm: its action does not run, unless it is running already.
-  @_spi(Toolkit) public func cancel() {
+  public func cancel() {
     guard entry.takeAction() != nil else { return }
     if let task = entry.task.withLock({ $0 }) { task.cancel() } else { AlarmTimer.shared.remove(entry) }
   }

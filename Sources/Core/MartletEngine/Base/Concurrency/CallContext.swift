@@ -65,7 +65,9 @@ public struct CallContext: Sendable {
   }
 
   /// The identity of the nearest work that several calls share, and that has an owner; nil if there is none.
-  @_spi(Toolkit) public var sharedWork: ObjectIdentifier? { works.first { $0.owner != nil }.map { ObjectIdentifier($0) } }
+  @_spi(Toolkit) public var sharedWork: ObjectIdentifier? {
+    works.first { $0.owner != nil }.map { ObjectIdentifier($0) }
+  }
 
   /// The works, from the innermost outwards.
   package var works: some Sequence<any Work> {

@@ -25,15 +25,15 @@ import Synchronization
 
   private let state: Mutex<State>
 
-  @_spi(Toolkit) public init(_ value: Value) { state = Mutex(State(value: value)) }
+  public init(_ value: Value) { state = Mutex(State(value: value)) }
 
   deinit { for observer in state.withLock({ $0.observers.values }) { observer.end() } }
 
   /// The current value.
-  @_spi(Toolkit) public var current: Value { state.withLock { $0.value } }
+  public var current: Value { state.withLock { $0.value } }
 
   /// Changes the value and delivers it.
-  @_spi(Toolkit) public func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+  public func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
     defer { deliver() }
     return state.withLock { state in
       state.version += 1
@@ -42,7 +42,7 @@ import Synchronization
   }
 
   /// Changes the value and delivers it if a condition holds, and returns whether it does.
-  @_spi(Toolkit) public func change(if condition: (Value) -> Bool, _ change: (inout Value) -> Void) -> Bool {
+  public func change(if condition: (Value) -> Bool, _ change: (inout Value) -> Void) -> Bool {
     let isChanged = state.withLock { state in
       guard condition(state.value) else { return false }
       state.version += 1
@@ -77,7 +77,7 @@ import Synchronization
   ///   - end: called when this object is released.
   /// - Returns: the number for ``remove(_:)``.
   @discardableResult
-  @_spi(Toolkit) public func observe(
+  public func observe(
     _ update: @escaping @Sendable (Value) -> Void, end: @escaping @Sendable () -> Void = {}
   ) -> Int {
     let id = state.withLock { state in

@@ -12,10 +12,10 @@ import Synchronization
 
   private let state = Mutex(State.idle)
 
-  @_spi(Toolkit) public init() {}
+  public init() {}
 
   /// Whether the result has arrived.
-  @_spi(Toolkit) public var isAnswered: Bool {
+  public var isAnswered: Bool {
     state.withLock { state in
       switch state {
       case .idle, .waiting: false
@@ -26,7 +26,7 @@ import Synchronization
 
   /// Sets the result and resumes the waiting task. Returns whether this is the first result; later ones are ignored.
   @discardableResult
-  @_spi(Toolkit) public func answer(_ result: Result<Value, any Error>) -> Bool {
+  public func answer(_ result: Result<Value, any Error>) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
       switch state {
       case .idle:
@@ -44,7 +44,7 @@ import Synchronization
   }
 
   /// Waits for the result. Cancelling the task throws a `CancellationError` at once.
-  @_spi(Toolkit) public func wait() async throws -> Value {
+  public func wait() async throws -> Value {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let ready = state.withLock { state -> Result<Value, any Error>? in

@@ -10,12 +10,12 @@
   private var items: [Item] = []
   private var lastNumber: UInt64 = 0
 
-  @_spi(Toolkit) public init() {}
+  public init() {}
 
-  @_spi(Toolkit) public var count: Int { items.count }
+  public var count: Int { items.count }
 
   /// Adds an element. Returns its number.
-  @_spi(Toolkit) public mutating func append(_ element: Element, _ priority: PriorityBox) -> UInt64 {
+  public mutating func append(_ element: Element, _ priority: PriorityBox) -> UInt64 {
     lastNumber += 1
     items.append(Item(number: lastNumber, priority: priority, element: element))
     return lastNumber
@@ -24,7 +24,7 @@
   /// Removes the next element. It is determined only now, because priorities change.
   ///
   /// - Parameter isEligible: whether an element may be the next one, with its current priority; all may by default.
-  @_spi(Toolkit) public mutating func removeNext(
+  public mutating func removeNext(
     where isEligible: (Element, Int) -> Bool = { _, _ in true }
   ) -> (number: UInt64, element: Element)? {
     var next: (index: Int, priority: Int)?
@@ -39,7 +39,7 @@
   }
 
   /// Removes the element with this number. Returns nil if it is no longer there.
-  @_spi(Toolkit) public mutating func remove(_ number: UInt64) -> Element? {
+  public mutating func remove(_ number: UInt64) -> Element? {
     items.firstIndex { $0.number == number }.map { items.remove(at: $0).element }
   }
 }

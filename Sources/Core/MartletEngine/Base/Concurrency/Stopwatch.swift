@@ -11,14 +11,14 @@
   private let start: Start
 
   /// Starts a stopwatch.
-  @_spi(Toolkit) public init(_ clock: any Clock<Duration>) {
+  public init(_ clock: any Clock<Duration>) {
     start = type(of: clock) == ContinuousClock.self ? .continuous(.now) : .other(Self.read(clock))
   }
 
   private static func read(_ clock: some Clock<Duration>) -> any ClockReading { Reading(clock: clock, time: clock.now) }
 
   /// The time since the start.
-  @_spi(Toolkit) public var elapsed: Duration {
+  public var elapsed: Duration {
     switch start {
     case .continuous(let instant): instant.duration(to: .now)
     case .other(let reading): reading.elapsed

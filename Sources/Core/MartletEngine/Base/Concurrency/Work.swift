@@ -108,5 +108,5 @@ private enum WaitGraph {
   private static let last = Atomic<UInt64>(0)
   private let number = Self.last.add(1, ordering: .relaxed).newValue
 
-  @_spi(Toolkit) public init() {}
+  public init() {}
 }

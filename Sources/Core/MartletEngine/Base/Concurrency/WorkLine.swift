@@ -6,19 +6,19 @@ import Synchronization
 /// Its task is created after the lock was left, and does the work in ``Turn/run(_:)``.
 @_spi(Toolkit) public struct WorkLine: Sendable {
   /// The turn of the last piece; nil if there was none yet.
-  @_spi(Toolkit) public private(set) var last: Turn?
+  public private(set) var last: Turn?
 
-  @_spi(Toolkit) public init() {}
+  public init() {}
 
   /// Adds a piece. Its owner must run the turn, because the pieces after it wait for its end.
-  @_spi(Toolkit) public mutating func takeTurn() -> Turn {
+  public mutating func takeTurn() -> Turn {
     let turn = Turn(after: last)
     last = turn
     return turn
   }
 
   /// The turn of a piece.
-  @_spi(Toolkit) public final class Turn: Sendable {
+  public final class Turn: Sendable {
     private struct State {
       /// The turn before this one, until its end.
       var before: Turn?
@@ -32,14 +32,14 @@ import Synchronization
 
     /// Does the work after that of all turns before. It does so even if the calling task is cancelled, so that no piece
     /// overtakes another.
-    @_spi(Toolkit) public func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
+    public func run<Value>(_ work: () async throws -> Value) async rethrows -> Value {
       await state.withLock { $0.before }?.wait()
       defer { end() }
       return try await work()
     }
 
     /// Waits for the end of the work, even if the calling task is cancelled.
-    @_spi(Toolkit) public func wait() async {
+    public func wait() async {
       await withCheckedContinuation { waiter in
         let hasEnded = state.withLock { state in
           state.waiters?.append(waiter)

@@ -5,15 +5,15 @@ public import MartletSemantics
 /// AES-256-GCM (NIST SP 800-38D), computed by the system's libcrypto.
 @_spi(Toolkit) public enum AuthenticatedCipher {
   /// The length of a key in bytes.
-  @_spi(Toolkit) public static let keyLength = 32
+  public static let keyLength = 32
   /// The length of a nonce in bytes. A nonce must be used only once with a key; random ones suffice for 2^32 messages
   /// (§8.3).
-  @_spi(Toolkit) public static let nonceLength = 12
+  public static let nonceLength = 12
   /// The length of the tag, which follows the ciphertext, in bytes.
-  @_spi(Toolkit) public static let tagLength = 16
+  public static let tagLength = 16
 
   /// Returns the ciphertext and its tag; nil if a length is wrong.
-  @_spi(Toolkit) public static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
+  public static func seal(_ data: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, nonce.count == nonceLength, let cipher = Cipher(key, nonce, encrypts: 1),
       cipher.authenticate(context), let sealed = cipher.transform(data), cipher.finish(), let tag = cipher.tag()
     else { return nil }
@@ -21,8 +21,7 @@ public import MartletSemantics
   }
 
   /// Returns the plaintext; nil if the key, the nonce, the context or any byte has changed.
-  @_spi(Toolkit) public static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data?
-  {
+  public static func open(_ sealed: Data, key: Data, nonce: Data, authenticating context: Data) -> Data? {
     guard key.count == keyLength, nonce.count == nonceLength, sealed.count >= tagLength,
       let cipher = Cipher(key, nonce, encrypts: 0), cipher.authenticate(context),
       let data = cipher.transform(Data(sealed.dropLast(tagLength))),

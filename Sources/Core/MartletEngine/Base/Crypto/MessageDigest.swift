@@ -5,7 +5,7 @@ import CCrypto
 /// Computes hashes with the system's libcrypto.
 @_spi(Toolkit) public enum MessageDigest {
   /// Returns the hash of the data; nil if libcrypto does not offer the algorithm, such as MD5 in FIPS mode.
-  @_spi(Toolkit) public static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
+  public static func hash(_ algorithm: DigestAlgorithm, _ data: Data) -> Data? {
     switch algorithm {
     case .md5: hash(EVP_md5, data)
     case .sha256: hash(EVP_sha256, data)
@@ -31,19 +31,19 @@ import CCrypto
   private let context: OpaquePointer
 
   /// Returns nil if libcrypto does not offer the algorithm.
-  @_spi(Toolkit) public init?(_ algorithm: RepresentationDigest.Algorithm) {
+  public init?(_ algorithm: RepresentationDigest.Algorithm) {
     CryptoLibrary.start()
     guard let context = EVP_MD_CTX_new() else { return nil }
     self.context = context  // The deinitializer frees it, even if this returns nil.
     guard EVP_DigestInit_ex(context, algorithm == .sha256 ? EVP_sha256() : EVP_sha512(), nil) == 1 else { return nil }
   }
 
-  @_spi(Toolkit) public func update(_ bytes: UnsafeRawBufferPointer) {
+  public func update(_ bytes: UnsafeRawBufferPointer) {
     EVP_DigestUpdate(context, bytes.baseAddress, bytes.count)
   }
 
   /// The hash of all bytes.
-  @_spi(Toolkit) public func value() -> Data {
+  public func value() -> Data {
     var bytes = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
     var count: UInt32 = 0
     EVP_DigestFinal_ex(context, &bytes, &count)

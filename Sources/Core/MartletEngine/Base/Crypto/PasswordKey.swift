@@ -6,7 +6,7 @@ import CCrypto
 /// Derives keys from passwords with PBKDF2-HMAC-SHA-256 (RFC 8018 §5.2), computed by the system's libcrypto.
 @_spi(Credentials) public enum PasswordKey {
   /// Returns a key of 32 bytes; nil if the library refuses.
-  @_spi(Credentials) public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
+  public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
     CryptoLibrary.start()
     let password = password.utf8.map { CChar(bitPattern: $0) }
     var key = [UInt8](repeating: 0, count: 32)
@@ -21,7 +21,7 @@ import CommonCrypto
 /// Derives keys from passwords with PBKDF2-HMAC-SHA-256 (RFC 8018 §5.2), computed by CommonCrypto.
 @_spi(Credentials) public enum PasswordKey {
   /// Returns a key of 32 bytes; nil if the library refuses.
-  @_spi(Credentials) public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
+  public static func derive(from password: String, salt: Data, steps: Int32) -> Data? {
     let password = password.utf8.map { CChar(bitPattern: $0) }
     var key = [UInt8](repeating: 0, count: 32)
     let status = CCKeyDerivationPBKDF(

@@ -9,15 +9,15 @@ public import MartletSemantics
 @_spi(Stores) public struct Checksum: Sendable {
   private var state: UInt64 = 0xcbf2_9ce4_8422_2325
 
-  @_spi(Stores) public init() {}
+  public init() {}
 
   /// The checksum as it is stored.
-  @_spi(Stores) public var value: Int64 { Int64(bitPattern: state) }
+  public var value: Int64 { Int64(bitPattern: state) }
 
-  @_spi(Stores) public mutating func add(_ id: UUID) { withUnsafeBytes(of: id.uuid) { add($0) } }
+  public mutating func add(_ id: UUID) { withUnsafeBytes(of: id.uuid) { add($0) } }
 
   /// Adds bytes, preceded by their count, so that they cannot be confused with the following values.
-  @_spi(Stores) public mutating func add(_ bytes: UnsafeRawBufferPointer) {
+  public mutating func add(_ bytes: UnsafeRawBufferPointer) {
     add(UInt64(bytes.count))
     let words = bytes.count / 8
     for index in 0..<words {
@@ -28,7 +28,7 @@ public import MartletSemantics
     add(rest)
   }
 
-  @_spi(Stores) public mutating func add(_ word: UInt64) {
+  public mutating func add(_ word: UInt64) {
     state = (state ^ word) &* 0x100_0000_01b3
     state ^= state >> 32
   }

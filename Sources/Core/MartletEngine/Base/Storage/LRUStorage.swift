@@ -12,7 +12,7 @@
   /// Whether a value must stay, whatever the limits; nil if no value must.
   private let isInUse: (@Sendable (Value) -> Bool)?
   /// The total cost of all values.
-  @_spi(Toolkit) public private(set) var cost = 0
+  public private(set) var cost = 0
   /// The place of each key.
   private var places: [Key: Int] = [:]
   /// The values by place; nil for an unused place.
@@ -41,32 +41,31 @@
   ///   - countLimit: the maximum number of values; none by default.
   ///   - isInUse: whether a value must stay, whatever the limits. It is called when another value is stored, and must
   ///     not use the storage. By default no value must.
-  @_spi(Toolkit) public init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil)
-  {
+  public init(costLimit: Int = .max, countLimit: Int = .max, isInUse: (@Sendable (Value) -> Bool)? = nil) {
     self.costLimit = max(0, costLimit)
     self.countLimit = max(0, countLimit)
     self.isInUse = isInUse
   }
 
   /// The number of values.
-  @_spi(Toolkit) public var count: Int { places.count }
+  public var count: Int { places.count }
 
-  @_spi(Toolkit) public var isEmpty: Bool { places.isEmpty }
+  public var isEmpty: Bool { places.isEmpty }
 
   /// The keys, in no particular order.
-  @_spi(Toolkit) public var keys: [Key] { contents.compactMap { $0?.key } }
+  public var keys: [Key] { contents.compactMap { $0?.key } }
 
   /// The values, in no particular order.
-  @_spi(Toolkit) public var values: [Value] { contents.compactMap { $0?.value } }
+  public var values: [Value] { contents.compactMap { $0?.value } }
 
   /// Whether there is a value for a key. It does not count as use.
   package func contains(_ key: Key) -> Bool { places.index(forKey: key) != nil }
 
   /// Returns the value of a key, without marking it as used.
-  @_spi(Toolkit) public func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
+  public func value(for key: Key) -> Value? { places[key].flatMap { contents[$0]?.value } }
 
   /// Returns the value of a key and marks it as the most recently used.
-  @_spi(Toolkit) public mutating func use(_ key: Key) -> Value? {
+  public mutating func use(_ key: Key) -> Value? {
     guard let place = places[key] else { return nil }
     if newest != place {
       unlink(place)
@@ -79,7 +78,7 @@
   ///
   /// - Returns: the values that were removed or not stored because of the limits, without the key's earlier value.
   @discardableResult
-  @_spi(Toolkit) public mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
+  public mutating func set(_ value: Value, cost: Int = 0, for key: Key) -> [Value] {
     remove(key)
     guard cost <= costLimit, countLimit > 0 else { return [value] }
     let removed = trim(toCost: costLimit - cost, count: countLimit - 1)
@@ -112,14 +111,14 @@
 
   /// Removes the value of a key and returns it.
   @discardableResult
-  @_spi(Toolkit) public mutating func remove(_ key: Key) -> Value? {
+  public mutating func remove(_ key: Key) -> Value? {
     guard let place = places.removeValue(forKey: key) else { return nil }
     return clear(place)?.value
   }
 
   /// Removes the values for which `condition` is true and returns them.
   @discardableResult
-  @_spi(Toolkit) public mutating func removeAll(where condition: ((key: Key, value: Value)) -> Bool) -> [Value] {
+  public mutating func removeAll(where condition: ((key: Key, value: Value)) -> Bool) -> [Value] {
     let keys = contents.compactMap { content in
       content.flatMap { condition(($0.key, $0.value)) ? $0.key : nil }
     }
@@ -128,7 +127,7 @@
 
   /// Removes the least recently used values that are not in use until the rest is within both limits, and returns them.
   @discardableResult
-  @_spi(Toolkit) public mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
+  public mutating func trim(toCost costLimit: Int, count countLimit: Int = .max) -> [Value] {
     var removed: [Value] = []
     var next = oldest
     while cost > costLimit || count > countLimit, let place = next, let value = contents[place]?.value {

@@ -34,7 +34,7 @@
   }
 
   /// Makes an interceptor that calls the sources in this order.
-  @_spi(Credentials) public init(_ sources: [any CredentialSource]) {
+  public init(_ sources: [any CredentialSource]) {
     self.sources = [PasswordSource.ofURLs()] + sources
     immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }

@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 import Synchronization
 
 extension PasswordSource {
@@ -26,7 +26,7 @@ extension PasswordSource {
   /// - Parameters:
   ///   - credential: the user name and the password.
   ///   - isShared: whether other requests may send it without a challenge once the server has accepted it.
-  @_spi(Credentials) public init(_ credential: Credential, isShared: Bool) {
+  public init(_ credential: Credential, isShared: Bool) {
     self.credential = credential
     self.isShared = isShared
   }
@@ -36,13 +36,13 @@ extension PasswordSource {
 @_spi(Credentials) public final class AcceptedPasswords: Sendable {
   let memory = Mutex(PasswordMemory())
 
-  @_spi(Credentials) public init() {}
+  public init() {}
 
   /// Whether there are none, so that requests are sent as they are.
-  @_spi(Credentials) public var isEmpty: Bool { memory.withLock { $0.isEmpty } }
+  public var isEmpty: Bool { memory.withLock { $0.isEmpty } }
 
   /// Removes all passwords. Answers to earlier questions are not used.
-  @_spi(Credentials) public func removeAll() { memory.withLock { $0.removeAll() } }
+  public func removeAll() { memory.withLock { $0.removeAll() } }
 }
 
 /// The way in which a ``PasswordSource`` finds the credential for a protection space.

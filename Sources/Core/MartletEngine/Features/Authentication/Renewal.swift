@@ -38,7 +38,7 @@ import Synchronization
   }
 
   /// The number of the current value, and the running renewal; each is nil if there is none.
-  @_spi(Credentials) public var current: (number: Int?, running: RunningWork<Version?>?) {
+  public var current: (number: Int?, running: RunningWork<Version?>?) {
     state.withLock { ($0.number, $0.runningWork) }
   }
 

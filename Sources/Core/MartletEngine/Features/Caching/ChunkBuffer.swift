@@ -6,13 +6,13 @@ public import MartletSemantics
 @_spi(Stores) public struct ChunkBuffer: Sendable {
   private let size: Int
   /// The bytes of the next chunk.
-  @_spi(Stores) public private(set) var bytes = Data()
+  public private(set) var bytes = Data()
 
   /// Makes an empty buffer.
-  @_spi(Stores) public init(size: Int) { self.size = size }
+  public init(size: Int) { self.size = size }
 
   /// Moves bytes into the buffer until the chunk is full. Returns whether it is, and has to be taken.
-  @_spi(Stores) public mutating func fill(from rest: inout Data) -> Bool {
+  public mutating func fill(from rest: inout Data) -> Bool {
     let part = rest.prefix(size - bytes.count)
     bytes.append(part)
     rest = rest.dropFirst(part.count)
@@ -21,7 +21,7 @@ public import MartletSemantics
 
   /// Returns the bytes; the buffer is empty afterwards.
   @discardableResult
-  @_spi(Stores) public mutating func take() -> Data {
+  public mutating func take() -> Data {
     defer { bytes = Data() }
     return bytes
   }

@@ -3,7 +3,7 @@
 /// Identifies requests that can share one response: those with the same target and the same values of certain fields.
 @_spi(Toolkit) public struct RequestIdentity: Sendable, Hashable {
   /// The key of the response in a cache.
-  @_spi(Toolkit) public let key: CacheKey
+  public let key: CacheKey
   private let selecting: [String]
 
   /// Compares only credentials and preferences, for a request as it is sent: other fields, such as a correlation
@@ -16,7 +16,7 @@
   private static let selecting: [FieldName] = [.accept, .acceptLanguage, .acceptEncoding, .authorization, .cookie]
 
   /// Compares all fields, for a request as its caller made it. `Vary` need not be applied.
-  @_spi(Toolkit) public init(_ key: CacheKey, all fields: HTTPFields) {
+  public init(_ key: CacheKey, all fields: HTTPFields) {
     self.key = key
     // The order of lines with the same name is kept, because it may matter.
     let lines = Dictionary(grouping: fields, by: \.name.canonicalName).sorted { $0.key < $1.key }

@@ -76,19 +76,19 @@ public protocol CookieStore: Sendable {
 
 /// The cookies of a store in memory, by site.
 @_spi(Stores) public struct CookieSnapshot: Sendable {
-  @_spi(Stores) public private(set) var sites: [String: [Cookie]] = [:]
-  @_spi(Stores) public private(set) var count = 0
+  public private(set) var sites: [String: [Cookie]] = [:]
+  public private(set) var count = 0
   private var number = 0
 
-  @_spi(Stores) public init() {}
+  public init() {}
 
-  @_spi(Stores) public var revision: CookieRevision { count == 0 ? .empty : .number(number) }
+  public var revision: CookieRevision { count == 0 ? .empty : .number(number) }
 
   /// Returns the cookies of a site.
-  @_spi(Stores) public subscript(site: String) -> [Cookie] { sites[site] ?? [] }
+  public subscript(site: String) -> [Cookie] { sites[site] ?? [] }
 
   /// Changes the cookies of a site. The revision stays if the closure changes nothing.
-  @_spi(Stores) public mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
+  public mutating func update<Result>(_ site: String, _ change: (inout [Cookie]) -> Result) -> Result {
     let before = self[site]
     var cookies = before
     let result = change(&cookies)
@@ -100,7 +100,7 @@ public protocol CookieStore: Sendable {
   }
 
   /// Replaces all cookies.
-  @_spi(Stores) public mutating func replace(by sites: [String: [Cookie]]) {
+  public mutating func replace(by sites: [String: [Cookie]]) {
     self.sites = sites.filter { !$0.value.isEmpty }
     count = sites.values.reduce(0) { $0 + $1.count }
     number += 1

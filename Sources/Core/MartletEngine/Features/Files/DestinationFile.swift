@@ -1,14 +1,14 @@
-package import MartletSemantics
+public import MartletSemantics
 
 /// The file that a body is written to: a ``PartialFile`` that takes its place at the end, or a device or a named pipe,
 /// which gets the bytes as they arrive and is never replaced.
-package enum DestinationFile: Sendable {
+@_spi(Toolkit) public enum DestinationFile: Sendable {
   case partial(PartialFile)
   case special(SpecialFile)
 
   /// - Parameters: those of ``PartialFile/init(for:label:access:phase:)``. With the access `.ownerOnly`, devices and
   ///   pipes are refused: others may read them.
-  package init(
+  public init(
     for url: URL, label: String? = nil, access: PartialFile.Access = .standard, phase: HTTPError.Phase?
   ) throws(HTTPError) {
     if access == .standard, url.isFileURL, let file = try SpecialFile(url.path, phase: phase) {
@@ -32,7 +32,7 @@ package enum DestinationFile: Sendable {
   }
 
   /// Appends bytes. Waits for the reader of a pipe that is full, or that has no reader yet.
-  package func append(_ chunk: Data) async throws {
+  public func append(_ chunk: Data) async throws {
     switch self {
     case .partial(let file): try file.append(chunk)
     case .special(let file): try await file.append(chunk)
@@ -50,7 +50,7 @@ package enum DestinationFile: Sendable {
   }
 
   /// Puts the file in its place, or lets the reader of a pipe see the end.
-  package func complete() async throws {
+  public func complete() async throws {
     switch self {
     case .partial(let file): try file.complete()
     case .special(let file): try await file.complete()

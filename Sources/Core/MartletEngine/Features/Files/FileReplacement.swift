@@ -1,4 +1,4 @@
-@_spi(Toolkit) package import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 #if canImport(Glibc)
 import CFiles
@@ -15,7 +15,7 @@ import Darwin
 /// Only a regular file is replaced, or nothing: a rename over a device, a pipe or a socket would take it from all its
 /// users. A file that cannot or must not be renamed over is overwritten in place: a mount point, as a container's
 /// single files are, and a file with several names, all of which then show the new content.
-package struct FileReplacement: Sendable {
+@_spi(Toolkit) public struct FileReplacement: Sendable {
   /// The destination; the file that links lead to if they are followed.
   let url: URL
   private let access: PartialFile.Access
@@ -38,7 +38,7 @@ package struct FileReplacement: Sendable {
   /// the replaced one, as far as this process may set them.
   ///
   /// - Throws: ``HTTPError`` of kind `.file`.
-  package static func move(_ file: URL, to destination: URL) throws(HTTPError) {
+  public static func move(_ file: URL, to destination: URL) throws(HTTPError) {
     let replacement = try FileReplacement(of: destination, .standard, phase: .receiving)
     let descriptor = SpareDescriptors.making { open(file.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     guard descriptor >= 0 else { throw .file(file.path, "cannot be opened", code: errno, phase: .receiving) }

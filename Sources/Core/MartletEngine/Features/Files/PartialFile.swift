@@ -20,7 +20,7 @@ import Darwin
   private let state: Mutex<(count: Int64, isKept: Bool)>
 
   /// The permissions of a file.
-  @_spi(Toolkit) public enum Access: Sendable {
+  public enum Access: Sendable {
     /// Those of the replaced file, with its owner, group and extended attributes, as far as this process may set them.
     /// Without one, read and write for everybody, minus the process's `umask`. A symbolic link stands for the file that
     /// it leads to, and so does each name of a file that has several.
@@ -34,7 +34,7 @@ import Darwin
   ///   - label: the beginning of the partial file's name; by default the beginning of the destination's name.
   ///   - phase: the phase of the attempt, for an error; nil if the file belongs to none. Later errors are of the phase
   ///     `.receiving`.
-  @_spi(Toolkit) public init(
+  public init(
     for url: URL, label: String? = nil, access: Access = .standard, phase: HTTPError.Phase?
   ) throws(HTTPError) {
     replacement = try FileReplacement(of: url, access, phase: phase)
@@ -83,7 +83,7 @@ import Darwin
   var count: Int64 { state.withLock { $0.count } }
 
   /// Appends bytes.
-  @_spi(Toolkit) public func append(_ chunk: Data) throws(HTTPError) {
+  public func append(_ chunk: Data) throws(HTTPError) {
     var rest = chunk
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
@@ -121,7 +121,7 @@ import Darwin
   /// Puts the file in the place of its destination.
   ///
   /// - Throws: an error of kind `.file` also if there is something else than a regular file in the meantime.
-  @_spi(Toolkit) public func complete() throws(HTTPError) {
+  public func complete() throws(HTTPError) {
     // A full disk may show only now.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be written", errno) }
     try replacement.take(path, descriptor)

@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// A device or a named pipe that bytes are written to. It is closed when the last reference is released.
-package final class SpecialFile: Sendable {
+@_spi(Toolkit) public final class SpecialFile: Sendable {
   private let path: String
   private let state: Mutex<(descriptor: Int32, count: Int64)>
 

@@ -63,7 +63,7 @@ protocol FinishableBody: EndAwareBody {
   private let rest: Mutex<Data?>
   public var endsAtDeadline: Bool { true }
 
-  @_spi(Stores) public init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
+  public init(_ data: Data) { rest = Mutex(data.isEmpty ? nil : data) }
 
   public func next() async throws -> Data? {
     rest.withLock { rest in

@@ -70,10 +70,10 @@ extension MessageChannel {
   /// nil after it was closed.
   private let actions = Mutex<[@Sendable () -> Void]?>([])
 
-  @_spi(Transports) public init() {}
+  public init() {}
 
   /// Adds an action; runs it at once after ``run()``.
-  @_spi(Transports) public func add(_ action: @escaping @Sendable () -> Void) {
+  public func add(_ action: @escaping @Sendable () -> Void) {
     let isClosed = actions.withLock { actions in
       actions?.append(action)
       return actions == nil
@@ -82,7 +82,7 @@ extension MessageChannel {
   }
 
   /// Runs the actions that were added, and makes later ones run at once.
-  @_spi(Transports) public func run() {
+  public func run() {
     let due = actions.withLock { $0.take() }
     for action in due ?? [] { action() }
   }
@@ -91,17 +91,17 @@ extension MessageChannel {
 /// A part of a message, or all of it.
 @_spi(Transports) public struct MessagePiece: Sendable {
   /// Whether the message is text.
-  @_spi(Transports) public var isText: Bool
+  public var isText: Bool
   /// The bytes. A piece of a text may begin or end within a character.
-  @_spi(Transports) public var bytes: Data
+  public var bytes: Data
   /// Whether it is the first piece of its message.
-  @_spi(Transports) public var isFirst: Bool
+  public var isFirst: Bool
   /// Whether it is the last one.
-  @_spi(Transports) public var isLast: Bool
+  public var isLast: Bool
   /// How many bytes of the message are known to follow.
-  @_spi(Transports) public var following = 0
+  public var following = 0
 
-  @_spi(Transports) public init(isText: Bool, _ bytes: Data, isFirst: Bool, isLast: Bool, following: Int = 0) {
+  public init(isText: Bool, _ bytes: Data, isFirst: Bool, isLast: Bool, following: Int = 0) {
     (self.isText, self.bytes, self.isFirst, self.isLast) = (isText, bytes, isFirst, isLast)
     self.following = following
   }

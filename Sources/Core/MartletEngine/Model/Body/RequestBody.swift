@@ -156,7 +156,7 @@ public struct RequestBody: Sendable {
 
   /// Opens the body for an attempt; nil if it has no bytes. A stream of length 0 may still yield some: it is read
   /// before the request is sent, because the server may respond at once.
-  package func openUnlessEmpty() async throws -> OpenBody? {
+  @_spi(Toolkit) public func openUnlessEmpty() async throws -> OpenBody? {
     guard needsOpening else { return nil }
     let body = try await open()
     guard isEmpty else { return body }

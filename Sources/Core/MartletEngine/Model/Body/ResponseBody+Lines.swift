@@ -1,4 +1,4 @@
-public import MartletSemantics
+@_spi(Toolkit) public import MartletSemantics
 
 extension ResponseBody {
   /// The body as lines of UTF-8, each at most 1 MiB: see ``lines(limit:)``.

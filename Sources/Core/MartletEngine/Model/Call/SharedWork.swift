@@ -102,14 +102,14 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// Makes work that an owner does in a separate task, in the work's ``Work/context``.
-  @_spi(Toolkit) public init(owner: UniqueID, for parent: CallContext = .current) {
+  public init(owner: UniqueID, for parent: CallContext = .current) {
     parentContext = ParentContext(parent)
     self.owner = owner
     call = nil
   }
 
   /// Makes work that a call does in its own task.
-  @_spi(Toolkit) public init(by call: Call) {
+  public init(by call: Call) {
     parentContext = ParentContext(call.parent)
     owner = nil
     self.call = call
@@ -123,7 +123,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   package var waiting: Int { state.withLock { $0.waiters.count } }
 
   /// Ends the work and all waits for it, and resumes the callers. Only the first result counts.
-  @_spi(Toolkit) public func finish(_ result: Result<Value, any Error>) {
+  public func finish(_ result: Result<Value, any Error>) {
     let waiters = state.withLock { state in
       guard state.result == nil else { return [:] as [ObjectIdentifier: Waiter] }
       state.result = result
@@ -138,11 +138,11 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// The context of code that does this work.
-  @_spi(Toolkit) public var context: CallContext { CallContext(self) }
+  public var context: CallContext { CallContext(self) }
 
   /// Waits for something that this work provides, other than its result. Returns nil at once if the wait would never
   /// end.
-  @_spi(Toolkit) public func wait<Result>(
+  public func wait<Result>(
     in context: CallContext, _ wait: () async throws -> Result
   ) async rethrows -> Result? {
     let edge = Wait(of: context, for: self)
@@ -159,7 +159,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// - Returns: the result; nil if the caller would wait for itself, or the time is up: the caller then continues
   ///   without it.
   /// - Throws: the error of the work; a `CancellationError` at once if the caller is cancelled.
-  @_spi(Toolkit) public func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
+  public func result(in context: CallContext, within limit: WaitLimit? = nil) async throws -> Value? {
     let wait = Wait(of: context, for: call ?? self as any Work)
     let waiter = OneShot<Value?>()
     // The wait begins under the lock, so that `finish` ends every wait that has begun.

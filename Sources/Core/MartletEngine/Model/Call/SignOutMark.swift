@@ -9,22 +9,22 @@ import Synchronization
 @_spi(Credentials) public final class SignOutMark: Sendable {
   private let position = Atomic<UInt64>(0)
 
-  @_spi(Credentials) public init() {}
+  public init() {}
 
   /// The position of the last sign-out; 0 if there was none.
-  @_spi(Credentials) public var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
+  public var last: UInt64 { position.load(ordering: .sequentiallyConsistent) }
 
   /// Records a sign-out.
-  @_spi(Credentials) public func set() {
+  public func set() {
     position.store(Call.takeNextPosition(), ordering: .sequentiallyConsistent)
   }
 
   /// Whether there was a sign-out after that position: the ``Call/id`` of a call, or ``Call/lastPosition`` when work
   /// outside a call began.
-  @_spi(Credentials) public func isAfter(_ begun: UInt64) -> Bool { begun < last }
+  public func isAfter(_ begun: UInt64) -> Bool { begun < last }
 
   /// - Throws: ``HTTPError/signedOut`` if there was a sign-out after that position.
-  @_spi(Credentials) public func check(_ begun: UInt64) throws(HTTPError) {
+  public func check(_ begun: UInt64) throws(HTTPError) {
     guard !isAfter(begun) else { throw HTTPError.signedOut }
   }
 }
@@ -33,11 +33,11 @@ import Synchronization
 /// value, and so does a new file in place of the old one.
 @_spi(Stores) public struct SharedSignOuts: Sendable, Hashable {
   /// Changed when all cookies are removed.
-  @_spi(Stores) public var ofAll: Int64
+  public var ofAll: Int64
   /// Changed when the cookies of a partition in the group are removed.
-  @_spi(Stores) public var ofGroup: Int64
+  public var ofGroup: Int64
 
-  @_spi(Stores) public init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
+  public init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
 
   /// The number of groups. A sign-out of one partition also refuses the cookies that others of its group are about to
   /// receive in other processes, so there are many; but their number is bounded, and does not tell the partition.
@@ -48,16 +48,16 @@ import Synchronization
 /// refuses it after a sign-out.
 @_spi(Credentials) public struct Beginning: Sendable {
   /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
-  @_spi(Credentials) public let position: UInt64
+  public let position: UInt64
   /// The sign-outs that all processes knew then; nil if they are not known.
-  @_spi(Credentials) public let signOuts: SharedSignOuts?
+  public let signOuts: SharedSignOuts?
 
-  @_spi(Credentials) public init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
+  public init(_ position: UInt64, signOuts: SharedSignOuts? = nil) {
     (self.position, self.signOuts) = (position, signOuts)
   }
 
   /// The beginning of work that begins now, outside a call.
-  @_spi(Credentials) public static var now: Beginning { Beginning(Call.lastPosition) }
+  public static var now: Beginning { Beginning(Call.lastPosition) }
 }
 
 extension SignOutMark {

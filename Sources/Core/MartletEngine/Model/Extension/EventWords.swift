@@ -15,7 +15,7 @@
   }
 
   /// The section that allows a response from this source; nil for the network.
-  @_spi(Toolkit) public static func rule(for source: HTTPResponse.Source) -> String? {
+  public static func rule(for source: HTTPResponse.Source) -> String? {
     switch source {
     case .network: nil
     case .cache: "RFC 9111 §4.2"
@@ -26,7 +26,7 @@
   }
 
   /// The additions below the interceptors: cookies, and the conditions of the cache.
-  @_spi(Toolkit) public static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
+  public static func additions(to prepared: RequestHead?, _ sent: RequestHead) -> [String] {
     guard let prepared else { return [] }
     var lines: [String] = []
     if !prepared.fields.contains(.cookie), let cookies = sent.fields[.cookie] {
@@ -41,7 +41,7 @@
   }
 
   /// The cookies that a response sets.
-  package static func cookies(set head: ResponseHead) -> [String] {
+  public static func cookies(set head: ResponseHead) -> [String] {
     let names = head.fields[values: .setCookie].map { line in
       String(ASCII.trimmed(String(line.prefix { $0 != "=" && $0 != ";" })))
     }
@@ -56,10 +56,10 @@
   }
 
   /// The number of an attempt and its request.
-  @_spi(Toolkit) public static func attempt(_ number: Int, _ request: HTTPRequest, _ redaction: Redaction) -> String {
+  public static func attempt(_ number: Int, _ request: HTTPRequest, _ redaction: Redaction) -> String {
     "attempt \(number): \(request.method) \(redaction.redacted(request.url))"
   }
 
   /// The error with which a call failed.
-  package static func failure(_ error: HTTPError) -> String { "failed with \(error.kind): \(error.message)" }
+  public static func failure(_ error: HTTPError) -> String { "failed with \(error.kind): \(error.message)" }
 }

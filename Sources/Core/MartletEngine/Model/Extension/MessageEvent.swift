@@ -72,13 +72,13 @@ extension Event.Message {
   /// nil once the WebSocket has ended.
   private let receivers: Mutex<Receivers?>
   /// Whether anything listens to the call, at least to its end: reporting runs code of the program.
-  @_spi(Transports) public let hasListeners: Bool
+  public let hasListeners: Bool
   private let isListening: Bool
   /// The messages that have begun.
   private let sent = Mutex<Event.Message?>(nil)
   private let received = Mutex<Event.Message?>(nil)
 
-  @_spi(Transports) public init(_ call: Call) {
+  public init(_ call: Call) {
     let tap = call.messageTap
     receivers = Mutex(Receivers(call: call, tap: tap))
     hasListeners = tap != nil || !call.events.isEmpty
@@ -86,12 +86,12 @@ extension Event.Message {
   }
 
   /// A piece of a message is about to be sent.
-  @_spi(Transports) public func sent(_ piece: MessagePiece) {
+  public func sent(_ piece: MessagePiece) {
     if isListening { report(piece, .sent, in: sent) }
   }
 
   /// A piece of a message has arrived.
-  @_spi(Transports) public func received(_ piece: MessagePiece) {
+  public func received(_ piece: MessagePiece) {
     if isListening { report(piece, .received, in: received) }
   }
 
@@ -109,7 +109,7 @@ extension Event.Message {
   }
 
   /// One side closes the WebSocket.
-  @_spi(Transports) public func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
+  public func closed(_ direction: Event.Progress.Direction, by frame: CloseFrame) {
     guard isListening else { return }
     let reason = Data(frame.reason.utf8)
     emit(
@@ -119,7 +119,7 @@ extension Event.Message {
   /// The WebSocket has ended.
   ///
   /// - Parameter error: why; nil if either side closed it in order.
-  @_spi(Transports) public func ended(_ error: HTTPError?) {
+  public func ended(_ error: HTTPError?) {
     guard let last = receivers.withLock({ $0.take() }) else { return }
     last.tap?(.finished(error))
     last.call.end(error)

@@ -113,7 +113,7 @@ extension HTTPSession {
   package var label: String?
   package var access = PartialFile.Access.standard
 
-  @_spi(Toolkit) public init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
+  public init(_ url: URL, label: String? = nil, access: PartialFile.Access = .standard) {
     (self.url, self.label, self.access) = (url, label, access)
   }
 }

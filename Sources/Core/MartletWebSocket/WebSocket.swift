@@ -102,8 +102,8 @@ public final class WebSocket: Sendable {
   /// print(socket.closeReason ?? "closed without a reason")
   /// ```
   ///
-  /// It receives no messages. While too many wait, the end of the WebSocket waits behind them: see ``WebSocket``. If the
-  /// task is cancelled, the WebSocket is closed with ``CloseCode/goingAway``.
+  /// It receives no messages. While too many wait, the end of the WebSocket waits behind them: see ``WebSocket``. If
+  /// the task is cancelled, the WebSocket is closed with ``CloseCode/goingAway``.
   ///
   /// - Throws: ``Martlet/HTTPError``, the reason why it ended, unless either side has closed it in order;
   ///   `CancellationError` if the task is cancelled.

@@ -25,14 +25,14 @@ struct Library: Sendable {
     self.address = address
   }
 
-  func book(_ name: String) async throws(Failure) -> Book {
+  func book(_ name: String) async throws -> Book {
     do {
       return try await session.value(of: Book.self, for: HTTPRequest(.get, address.appending(path: name))).0
     } catch {
       switch error.response?.status {
-      case .notFound: throw .unknownBook(name)
-      case .unauthorized: throw .notAllowed
-      default: throw .other(error)
+      case .notFound: throw Failure.unknownBook(name)
+      case .unauthorized: throw Failure.notAllowed
+      default: throw Failure.other(error)
       }
     }
   }

@@ -6,14 +6,22 @@ struct Shelf: Transport {
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard request.fields[.authorization] == "Key 42" else {
-      return HTTPResponse(status: .unauthorized, fields: [.wwwAuthenticate: "Key realm=shelf"], url: request.url)
+      return response(to: request, .unauthorized, [.wwwAuthenticate: "Key realm=shelf"])
     }
     let visits = (request.fields[.cookie] ?? "visits=0").split(separator: "=").last.flatMap { Int($0) } ?? 0
     guard let title = books[request.url.lastPathComponent] else {
-      return HTTPResponse(status: .notFound, url: request.url)
+      return response(to: request, .notFound)
     }
-    return HTTPResponse(
-      fields: [.contentType: "application/json", .setCookie: "visits=\(visits + 1)"],
-      body: ResponseBody(Data(#"{"title": "\#(title)", "visits": \#(visits)}"#.utf8)), url: request.url)
+    return response(
+      to: request, .ok, [.contentType: "application/json", .setCookie: "visits=\(visits + 1)"],
+      #"{"title": "\#(title)", "visits": \#(visits)}"#)
+  }
+
+  /// A response of the network: the jar reads cookies from no other.
+  private func response(
+    to request: HTTPRequest, _ status: HTTPStatus, _ fields: HTTPFields = [:], _ text: String = ""
+  ) -> HTTPResponse {
+    HTTPResponse(
+      url: request.url, networkHead: ResponseHead(status: status, fields: fields), body: ResponseBody(Data(text.utf8)))
   }
 }

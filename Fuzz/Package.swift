@@ -20,8 +20,8 @@ let package = Package(
       name: "fuzz",
       dependencies: [
         "CFuzz", product("Martlet"), product("MartletImages"), product("MartletObservation"), product("MartletRedis"),
-        product("MartletSQLite"), product("MartletTesting"), product("MartletWebSocket"), product("SAPFoundation"),
-        product("SAPOData"),
+        product("MartletSQLite"), product("MartletSignIn"), product("MartletTesting"), product("MartletWebSocket"),
+        product("SAPFoundation"), product("SAPOData"),
       ],
       swiftSettings: settings),
   ],

@@ -1,5 +1,5 @@
 #if os(Linux)
-@testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSemantics
 
 /// Streams of events and of lines. The result does not depend on how the bytes are cut, and is not larger than they
 /// are. The lines are those from a split of the whole.

@@ -1,6 +1,7 @@
 #if os(Linux)
 @testable import MartletEngine
 @_spi(Credentials) @_spi(Toolkit) @testable import MartletSemantics
+@testable import MartletSignIn
 @_spi(Toolkit) import SAPFoundation
 
 /// Texts in JSON. Texts that Foundation's decoder reads have no fault. Any text survives quoting, and none survives

@@ -1,7 +1,7 @@
 #if os(Linux)
 @testable import MartletEngine
-@testable import MartletSemantics
-@testable import MartletSockets
+@_spi(Toolkit) @testable import MartletSemantics
+@_spi(Toolkit) @testable import MartletSockets
 
 /// A proxy's answers while a tunnel is opened. The outcome does not depend on how its bytes are cut, and the handshake
 /// sends a bounded amount. Bytes after the handshake are left to the tunnel. A failure is an error that names the proxy

@@ -184,6 +184,9 @@ final class CacheFile: Sendable {
     }
   }
 
+  /// Whether a scheduled clean-up has yet to end.
+  var isCleaningUp: Bool { cleanUps.withLock { $0 != .none } }
+
   private func isAnotherCleanUpDue() -> Bool {
     cleanUps.withLock { cleanUps in
       defer { cleanUps = cleanUps == .another ? .running : .none }

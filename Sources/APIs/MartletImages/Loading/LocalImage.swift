@@ -80,7 +80,7 @@ struct LocalImage: Sendable {
     bytes.reserveCapacity(text.count)
     var rest = text[...]
     while let byte = rest.popFirst() {
-      let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(hexadecimalValue) : []
+      let digits = byte == UInt8(ascii: "%") ? rest.prefix(2).compactMap(ASCII.hexadecimalValue) : []
       guard digits.count == 2 else {
         bytes.append(byte)
         continue
@@ -89,10 +89,6 @@ struct LocalImage: Sendable {
       rest = rest.dropFirst(2)
     }
     return bytes
-  }
-
-  private static func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-    Character(UnicodeScalar(byte)).hexDigitValue.map(UInt8.init)
   }
 
   /// Reads a regular file of this machine: a pipe or a device could block the thread, or have no end.

@@ -9,7 +9,7 @@ final class LoopExecutor: TaskExecutor {
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    if thread.loan.isHeldByThisThread { return thread.resumed.append(job, on: self) }
+    if thread.ownership.isHeldByThisThread { return thread.resumed.append(job, on: self) }
     thread.jobs.submit { [self] _ in run(job) }
   }
 
@@ -17,7 +17,9 @@ final class LoopExecutor: TaskExecutor {
 }
 
 /// The jobs of tasks that a turn of a loop has resumed. They run at its end, without a wake-up and another turn.
-final class ResumedJobs: @unchecked Sendable {  // SAFETY: used by the thread alone that has the loop, see `LoopLoan`.
+///
+/// SAFETY: only the thread that owns the loop uses it; see ``LoopOwnership``.
+final class ResumedJobs: @unchecked Sendable {
   @exclusivity(unchecked) private var jobs: [(job: UnownedJob, executor: LoopExecutor)] = []
 
   fileprivate func append(_ job: UnownedJob, on executor: LoopExecutor) { jobs.append((job, executor)) }

@@ -30,12 +30,12 @@ final class LoopStart: Sendable {
   }
 }
 
-/// The thread of a ``TransportState``. The transport and every body that is being read have a reference to it; with the
+/// The thread of a ``TransportCore``. The transport and every body that is being read have a reference to it; with the
 /// last reference, its connections are closed and the thread ends.
 final class LoopThread: Sendable {
   let servers = ServerKnowledge()
-  let jobs = JobQueue<TransportState>(wakeUp: EventLoop.makeWakeUp())
-  let loan = LoopLoan<TransportState>()
+  let jobs = JobQueue<TransportCore>(wakeUp: EventLoop.makeWakeUp())
+  let ownership = LoopOwnership<TransportCore>()
   let resumed = ResumedJobs()
   /// Passes what a call's tasks ask for to the loop, unless the exchange has ended there.
   let command: @Sendable (Exchange.Command, Exchange) -> Void
@@ -48,14 +48,14 @@ final class LoopThread: Sendable {
     _ authentications: ProxyAuthentications
   ) throws(HTTPError) {
     command = { [jobs] command, exchange in jobs.submit { $0.obey(command, of: exchange) } }
-    let parts = TransportState.SharedParts(
-      jobs: jobs, loan: loan, resumed: resumed, servers: servers, authentications: authentications)
-    let transport = try TransportState(configuration, options, security, parts)
+    let parts = TransportCore.SharedParts(
+      jobs: jobs, ownership: ownership, resumed: resumed, servers: servers, authentications: authentications)
+    let transport = try TransportCore(configuration, options, security, parts)
     // The thread owns what belongs to the loop.
     let handedOver = Unmanaged.passRetained(transport).toOpaque()
     var thread = pthread_t()
     guard pthread_create(&thread, nil, Self.main, handedOver) == 0 else {
-      Unmanaged<TransportState>.fromOpaque(handedOver).release()
+      Unmanaged<TransportCore>.fromOpaque(handedOver).release()
       throw HTTPError(.other, "the system cannot start a thread for the transport", phase: .preparing)
     }
     pthread_detach(thread)
@@ -78,8 +78,8 @@ final class LoopThread: Sendable {
   }
 
   /// Works on the calling thread, if the loop sleeps. Returns whether the work was done.
-  private func onCallersThread(_ work: (TransportState, _ interrupt: Int32) -> Bool) -> Bool {
-    let result = loan.borrow { transport, interrupt in
+  private func onCallersThread(_ work: (TransportCore, _ interrupt: Int32) -> Bool) -> Bool {
+    let result = ownership.borrow { transport, interrupt in
       transport.loop.beginTurn()
       return (isDone: work(transport, interrupt), mustWake: transport.loop.mustWake)
     }
@@ -91,7 +91,7 @@ final class LoopThread: Sendable {
   private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { handedOver in
     guard let handedOver else { return nil }
     martlet_name_thread("martlet-sockets")
-    Unmanaged<TransportState>.fromOpaque(handedOver).takeRetainedValue().run()
+    Unmanaged<TransportCore>.fromOpaque(handedOver).takeRetainedValue().run()
     return nil
   }
 

@@ -292,7 +292,7 @@ extension SocketTransport {
     if origin.isSecure, !identity.asksForOrigins { _ = try await identity.context(in: call) }
     if case .http(_, isTLS: true) = route { _ = try await parts.proxyIdentity.context(in: call) }
     // HTTP/2 has no Upgrade (RFC 9113 §8.6). A WebSocket may still use an existing HTTP/2 connection: see
-    // `TransportState.upgradeKey(of:)`.
+    // `TransportCore.upgradeKey(of:)`.
     let asksForUpgrade = request?.asksForUpgrade ?? false
     let versions = asksForUpgrade && parts.configuration.versions == .automatic ? .http1 : parts.configuration.versions
     // A forwarding proxy does not forward an Upgrade (RFC 9110 §7.8); a CONNECT is for the proxy itself.
@@ -322,7 +322,7 @@ extension SocketTransport {
       ping: request.options.pingInterval.map { max($0, .milliseconds(1)).nanoseconds },
       expectation: head.expectsContinue ? (request.options.continueTimeout ?? .seconds(1)).nanoseconds : nil,
       headerBytes: request.options.headLimit, readAhead: parts.configuration.readAhead,
-      wholeBody: call.use.isCollected ? Int64(min(1 << 20, parts.configuration.readAhead)) : 0,
+      wholeBody: call.use.collectsBody ? Int64(min(1 << 20, parts.configuration.readAhead)) : 0,
       isFirstAttempt: call.currentAttempt <= 1, events: call.events)
   }
 }

@@ -134,7 +134,7 @@ struct WebSocketOverHTTP2Tests {
     let session = session(server)
     try await open(session, server).close()
     let (_, response) = try await session.data(for: HTTPRequest(.get, server.url))
-    #expect(response.cookieLine?[.cookie] == "id=7")
+    #expect(response.sentCookies?[.cookie] == "id=7")
   }
 
   @Test func theDeadlineEndsTheHandshake() async throws {

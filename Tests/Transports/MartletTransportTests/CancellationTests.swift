@@ -36,7 +36,7 @@ extension TransportContract {
     @Test(arguments: TestedTransport.real)
     func bodyThatHasComeIsNotGivenToACancelledReader(_ tested: TestedTransport) async throws {
       let server = try LoopbackServer { _ in .data(pattern(10)) }
-      let call = Call(runner: nil, asked: nil, Call.Use(isCollected: true), listeners: [], deadline: nil)
+      let call = Call(runner: nil, asked: nil, Call.Use(collectsBody: true), listeners: [], deadline: nil)
       let response = try await tested.makeTransport().send(guarded(.get, server.url("/")), in: call)
 
       response.body.cancel()

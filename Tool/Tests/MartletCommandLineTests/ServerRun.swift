@@ -17,10 +17,10 @@ final class ServerRun: Sendable {
   /// Starts `martlet` with the arguments, on a free port.
   init(_ run: TestRun, _ arguments: String..., clock: any Clock<Duration> = ContinuousClock()) async throws {
     let (output, errors) = (LineOutput(), CapturedOutput())
-    let surroundings = Surroundings(
-      output: output, errors: errors, input: -1, environment: [:],
+    let environment = ToolEnvironment(
+      output: output, errors: errors, input: -1, variables: [:],
       folder: URL(filePath: run.folder.url.path, directoryHint: .isDirectory), clock: clock)
-    server = Task { await CommandLineTool.run(arguments + ["--port", "0"], surroundings) }
+    server = Task { await CommandLineTool.run(arguments + ["--port", "0"], environment) }
     self.errors = errors
     line = try #require(await output.first())
     address = String(line.prefix { $0 != " " }.dropLast())

@@ -84,11 +84,11 @@ final class TestRun: Sendable {
   ) async throws -> Result {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     defer { close(descriptor) }
-    let surroundings = Surroundings(
-      output: output, errors: errors, input: descriptor, environment: environment,
+    let environment = ToolEnvironment(
+      output: output, errors: errors, input: descriptor, variables: environment,
       folder: URL(filePath: folder.url.path, directoryHint: .isDirectory), clock: clock,
       askPassword: { _ in password }, drawing: TerminalImages.drawing)
-    let code = await CommandLineTool.run(arguments, surroundings)
+    let code = await CommandLineTool.run(arguments, environment)
     return Result(code: code, output: output, errors: errors)
   }
 

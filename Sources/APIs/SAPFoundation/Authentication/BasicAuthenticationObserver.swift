@@ -27,7 +27,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserver {
     credentialStore: any BasicCredentialStoring = BasicCredentialStorage(),
     credentialDiscovery: (any BasicCredentialDiscovery)? = nil
   ) {
-    credentials = BasicCredentials(UserData(credentialStore), Handed(value: credentialDiscovery))
+    credentials = BasicCredentials(UserData(credentialStore), UncheckedSendable(value: credentialDiscovery))
   }
 
   /// Answers a Basic or Digest challenge, and leaves all others to the next observer.
@@ -40,7 +40,7 @@ open class BasicAuthenticationObserver: SAPURLSessionObserver {
       let (url, origin) = task.askedServer(of: challenge),
       let entry = credentials.entry(for: challenge, url, origin, begun: task.begun)
     else { return completionHandler(.performDefaultHandling) }
-    let challenge = Handed(value: challenge)
+    let challenge = UncheckedSendable(value: challenge)
     task.complete(completionHandler) { [credentials, begun = task.begun] call in
       try await credentials.credential(for: challenge, entry, by: call, begun: begun)
     }
@@ -59,12 +59,12 @@ private final class BasicCredentials: Sendable {
   typealias Entry = Servers.Entry
 
   let servers: Servers
-  private let discovery: Handed<(any BasicCredentialDiscovery)?>
+  private let discovery: UncheckedSendable<(any BasicCredentialDiscovery)?>
   /// The credentials that answered challenges.
   private let given: Locked<Set<BasicCredential>>
   private var store: UserData<any BasicCredentialStoring> { servers.store }
 
-  init(_ store: UserData<any BasicCredentialStoring>, _ discovery: Handed<(any BasicCredentialDiscovery)?>) {
+  init(_ store: UserData<any BasicCredentialStoring>, _ discovery: UncheckedSendable<(any BasicCredentialDiscovery)?>) {
     let given = Locked<Set<BasicCredential>>([])
     servers = Servers("password", in: store, delete: { try $0.delete(for: $1) }) { store in
       store.clear()
@@ -86,7 +86,7 @@ private final class BasicCredentials: Sendable {
   }
 
   func credential(
-    for challenge: Handed<URLAuthenticationChallenge>, _ entry: Entry, by call: Call, begun: Beginning
+    for challenge: UncheckedSendable<URLAuthenticationChallenge>, _ entry: Entry, by call: Call, begun: Beginning
   ) async throws -> URLCredential? {
     let credential: BasicCredential?
     if challenge.value.previousFailureCount > 0,
@@ -109,7 +109,7 @@ private final class BasicCredentials: Sendable {
 
   /// Gets a credential from the user, and stores it.
   private func discover(
-    _ url: URL, _ challenge: Handed<URLAuthenticationChallenge>, begun: Beginning
+    _ url: URL, _ challenge: UncheckedSendable<URLAuthenticationChallenge>, begun: Beginning
   ) async throws -> BasicCredential? {
     guard let discovery = discovery.value else { return nil }
     let credential = try await firstResult(of: begun) {

@@ -39,7 +39,7 @@ final class ChallengeSource: ImmediateCredentialSource {
 
   /// Adds a password that the server has accepted before, without a challenge. Origins reached only by a redirect do
   /// not get one.
-  func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>? {
+  func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<HTTPRequest>? {
     guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
     do { try task.session.signOut.check(task.begun) } catch { return { throw error } }
     if call[states] == nil, accepted.isEmpty { return nil }

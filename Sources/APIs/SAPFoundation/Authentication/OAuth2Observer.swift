@@ -31,7 +31,8 @@ open class OAuth2Observer: BuiltInObserver {
     authenticator: any OAuth2Authentication, tokenStore: any OAuth2TokenStore = OAuth2TokenStorage(),
     backend: URL? = nil
   ) {
-    self.backend = OAuth2Interceptor(backend, OAuth2Tokens(Handed(value: authenticator), Handed(value: tokenStore)))
+    self.backend = OAuth2Interceptor(
+      backend, OAuth2Tokens(UncheckedSendable(value: authenticator), UncheckedSendable(value: tokenStore)))
   }
 
   /// Makes an observer that obtains tokens for the client itself.
@@ -151,7 +152,7 @@ final class OAuth2KeptTokens: CredentialKeeper {
   let store: UserData<any OAuth2TokenStore>
   let state = Locked(State())
 
-  init(_ store: Handed<any OAuth2TokenStore>) { self.store = UserData(store.value) }
+  init(_ store: UncheckedSendable<any OAuth2TokenStore>) { self.store = UserData(store.value) }
 
   func setBackend(_ url: URL, _ source: TokenSource) { state.withLock { ($0.url, $0.source) = (url, source) } }
 
@@ -176,11 +177,11 @@ final class OAuth2KeptTokens: CredentialKeeper {
 /// Reads and writes the tokens of one observer, and calls its authenticator.
 final class OAuth2Tokens: Sendable {
   let kept: OAuth2KeptTokens
-  private let authenticator: Handed<any OAuth2Authentication>
+  private let authenticator: UncheckedSendable<any OAuth2Authentication>
   private var store: UserData<any OAuth2TokenStore> { kept.store }
   private var state: Locked<OAuth2KeptTokens.State> { kept.state }
 
-  init(_ authenticator: Handed<any OAuth2Authentication>, _ store: Handed<any OAuth2TokenStore>) {
+  init(_ authenticator: UncheckedSendable<any OAuth2Authentication>, _ store: UncheckedSendable<any OAuth2TokenStore>) {
     self.authenticator = authenticator
     kept = OAuth2KeptTokens(store)
   }

@@ -95,7 +95,7 @@ open class OTPObserver: BuiltInObserver {
     authenticator: any OTPAuthentication, challengeHeaderName: String = OTPChallengeHeaderName,
     challengeHeaderValue: String = OTPChallengeHeaderValue
   ) {
-    let authenticator = Handed(value: authenticator)
+    let authenticator = UncheckedSendable(value: authenticator)
     challenge = LoginChallenge(
       field: (challengeHeaderName, challengeHeaderValue), rejection: OTPError.credentialsRejected,
       authenticate: { authenticator.value.authenticate(session: $0, completionHandler: $1) },

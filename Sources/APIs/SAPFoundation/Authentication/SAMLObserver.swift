@@ -100,7 +100,7 @@ open class SAMLObserver: BuiltInObserver {
     authenticator: any SAMLAuthentication, challengeHeaderName: String = SAMLChallengeHeaderName,
     challengeHeaderValue: String = SAMLChallengeHeaderValue
   ) {
-    let authenticator = Handed(value: authenticator)
+    let authenticator = UncheckedSendable(value: authenticator)
     challenge = LoginChallenge(
       field: (challengeHeaderName, challengeHeaderValue), rejection: SAMLError.credentialsRejected,
       authenticate: { authenticator.value.authenticate(session: $0, completionHandler: $1) },

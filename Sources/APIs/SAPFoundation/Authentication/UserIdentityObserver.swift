@@ -33,7 +33,7 @@ open class UserIdentityObserver: BuiltInObserver {
     userIdentityDiscovery: any UserIdentityObtaining, identityStore: any UserIdentityStoring = UserIdentityStorage(),
     password: String = ""
   ) {
-    identities = UserIdentities(Handed(value: userIdentityDiscovery), UserData(identityStore))
+    identities = UserIdentities(UncheckedSendable(value: userIdentityDiscovery), UserData(identityStore))
     self.password = password
   }
 
@@ -66,13 +66,13 @@ extension UserIdentityObserver: InterceptingObserver, CredentialHolder {
 
 /// The certificates of one observer.
 private final class UserIdentities: Interceptor {
-  private let discovery: Handed<any UserIdentityObtaining>
+  private let discovery: UncheckedSendable<any UserIdentityObtaining>
   let servers: CredentialsByOrigin<Data, any UserIdentityStoring>
   private var store: UserData<any UserIdentityStoring> { servers.store }
   /// Whether a call has replaced a refused certificate.
   private let hasRenewed = CallLocal(false)
 
-  init(_ discovery: Handed<any UserIdentityObtaining>, _ store: UserData<any UserIdentityStoring>) {
+  init(_ discovery: UncheckedSendable<any UserIdentityObtaining>, _ store: UserData<any UserIdentityStoring>) {
     self.discovery = discovery
     servers = CredentialsByOrigin(
       "certificate", in: store, delete: { try $0.delete(for: $1) }, clear: { $0.clear() })

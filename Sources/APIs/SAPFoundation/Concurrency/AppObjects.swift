@@ -27,7 +27,7 @@ final class ContextValues: @unchecked Sendable {
 /// An object of the app that only one thread at a time calls. It may call back into its caller: the lock is recursive.
 ///
 /// SAFETY: `object` is a constant, and is only called under the lock.
-final class Serialized<Object>: @unchecked Sendable {
+final class Synchronized<Object>: @unchecked Sendable {
   private let lock = NSRecursiveLock()
   private let object: Object
 
@@ -46,13 +46,13 @@ extension ContextValues: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-extension Serialized: CustomReflectable {
+extension Synchronized: CustomReflectable {
   var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// A value that is not Sendable, on its way to the code that alone uses it from then on.
 ///
 /// SAFETY: code that wraps a value does not use it any more.
-struct Handed<Value>: @unchecked Sendable {
+struct UncheckedSendable<Value>: @unchecked Sendable {
   let value: Value
 }

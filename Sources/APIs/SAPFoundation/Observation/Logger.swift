@@ -33,7 +33,7 @@ public final class Logger: Sendable {
 
   private struct State {
     var level: LogLevel?
-    var handlers: [Handed<any LogHandler>] = []
+    var handlers: [UncheckedSendable<any LogHandler>] = []
     var usesParentHandlers = true
   }
 
@@ -87,7 +87,7 @@ public final class Logger: Sendable {
   public func add(handler: any LogHandler) {
     state.withLock { state in
       guard !state.handlers.contains(where: { $0.value === handler }) else { return }
-      state.handlers.append(Handed(value: handler))
+      state.handlers.append(UncheckedSendable(value: handler))
     }
   }
 
@@ -140,14 +140,14 @@ public final class Logger: Sendable {
   }
 
   /// The handlers of the logger, then those of its parents.
-  private var reachedHandlers: [Handed<any LogHandler>] {
+  private var reachedHandlers: [UncheckedSendable<any LogHandler>] {
     let (own, usesParents) = state.withLock { ($0.handlers, $0.usesParentHandlers) }
     return usesParents ? own + (parent?.reachedHandlers ?? []) : own
   }
 
   /// The handler of messages that have no other. Its lock is held while any handler is called, so that handlers get one
   /// message at a time. A handler may log while it is called.
-  private static let publishing = Serialized<any LogHandler>(ConsoleLogHandler())
+  private static let publishing = Synchronized<any LogHandler>(ConsoleLogHandler())
 }
 
 extension Logger: Hashable, CustomStringConvertible {

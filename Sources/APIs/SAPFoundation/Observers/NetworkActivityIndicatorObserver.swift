@@ -16,7 +16,7 @@ public final class NetworkActivityIndicatorController: Sendable {
 
   let counter = TaskCounter()
   private let ownNumbers = Mutex<[UInt64]>([])
-  private let changes = Handed(value: CurrentValueSubject<Bool, Never>(false))
+  private let changes = UncheckedSendable(value: CurrentValueSubject<Bool, Never>(false))
 
   /// Makes a controller, for an app with several indicators.
   public init() { counter.onChange { [changes] _, isActive in changes.value.send(isActive) } }

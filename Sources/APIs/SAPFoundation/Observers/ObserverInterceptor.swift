@@ -8,7 +8,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
 
   init(_ internalRequests: InternalRequests) { self.internalRequests = internalRequests }
 
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>? {
     guard let task = call[SAPURLSessionTask.ofCall], task.session.eventHandlers.isEmpty, task.state == .running else {
       return { [request] in try await preparation(of: request, in: call) }
     }
@@ -60,7 +60,7 @@ struct ObserverInterceptor: ImmediateInterceptor {
     return nil
   }
 
-  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
     guard let task = call[SAPURLSessionTask.ofCall] else { return nil }
     let isLocal = (try? outcome.get().networkHead) == nil
     task.mutable.withLock { $0.attempt.isAnsweredLocally = isLocal }
@@ -231,7 +231,9 @@ struct TaskListener: EventListener {
         state.counts.received = progress.completed
         state.counts.expectedToReceive = progress.total ?? -1
       }
-      return (progress.completed - max(state.counts.received, progress.offset), Handed(value: state.progress))
+      return (
+        progress.completed - max(state.counts.received, progress.offset), UncheckedSendable(value: state.progress)
+      )
     }
     if shown.value != nil {
       task.session.callbacks.add {

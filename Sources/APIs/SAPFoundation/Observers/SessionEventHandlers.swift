@@ -76,9 +76,9 @@ extension SAPURLSession {
   ) async throws -> Answer? {
     let answer = OneShot<Answer?>()
     let context = CallContext.current
-    let question = AnswerWatch.Question(to: handler, method, of: task)
-    answerWatch.add(question)
-    defer { answerWatch.remove(question) }
+    let question = ObserverWatchdog.Question(to: handler, method, of: task)
+    watchdog.add(question)
+    defer { watchdog.remove(question) }
     callbacks.add {
       guard handler.isCurrent else {
         answer.answer(.success(nil))

@@ -66,7 +66,7 @@ open class APIKeyAuthenticationObserver: BuiltInObserver {
     apikeyCredentialDiscovery: any APIKeyCredentialDiscovery, backend: URL? = nil,
     field: FieldName = APIKeyAuthenticationObserver.defaultField
   ) {
-    let discovery = Serialized(apikeyCredentialDiscovery)
+    let discovery = Synchronized(apikeyCredentialDiscovery)
     keys = APIKeys(backend, field) { id in
       discovery.call { $0.provideAPIKeyCredential(for: id, user: nil) }
     }

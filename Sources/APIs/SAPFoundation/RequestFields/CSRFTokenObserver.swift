@@ -77,13 +77,13 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore, CredentialKeeper {
 
   /// The interceptor, which holds this store. Calls that use it hold it.
   private let csrf = Locked(Weak())
-  private let store: Serialized<any CSRFTokenStoring>
+  private let store: Synchronized<any CSRFTokenStoring>
   /// The URLs whose tokens the store may have.
   private let urls: Mutex<Set<URL>>
 
   /// - Parameter urls: URLs whose tokens an earlier run of the program may have stored.
   init(_ store: any CSRFTokenStoring, knowing urls: Set<URL> = []) {
-    self.store = Serialized(store)
+    self.store = Synchronized(store)
     self.urls = Mutex(urls)
   }
 

@@ -13,13 +13,13 @@
 /// error.
 open class SAPPassportObserver: BuiltInObserver {
   let interceptor: any Interceptor
-  private let manager: Serialized<any SAPPassportManaging>
+  private let manager: Synchronized<any SAPPassportManaging>
 
   /// Makes an observer.
   ///
   /// - Parameter passportManager: provides the passport; a ``MeteringPassportManager`` by default.
   public init(passportManager: any SAPPassportManaging = MeteringPassportManager()) {
-    manager = Serialized(passportManager)
+    manager = Synchronized(passportManager)
     interceptor = PassportInterceptor(manager: manager)
   }
 
@@ -33,11 +33,11 @@ open class SAPPassportObserver: BuiltInObserver {
 extension SAPPassportObserver: InterceptingObserver {}
 
 private struct PassportInterceptor: Interceptor {
-  let manager: Serialized<any SAPPassportManaging>
+  let manager: Synchronized<any SAPPassportManaging>
   private let value = CallLocal<String?>(nil)
   private static let field: FieldName = "SAP-PASSPORT"
 
-  init(manager: Serialized<any SAPPassportManaging>) { self.manager = manager }
+  init(manager: Synchronized<any SAPPassportManaging>) { self.manager = manager }
 
   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
     guard call.askedURL.flatMap({ Origin($0) }) == request.origin, !request.fields.contains(Self.field) else {

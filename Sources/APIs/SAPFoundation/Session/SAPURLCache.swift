@@ -143,7 +143,7 @@ final class CacheRemoval: ImmediateInterceptor {
     }
   }
 
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>? {
     if running.withLock({ $0.count == 0 }), failed.withLock({ $0.isEmpty }) { return nil }
     return { [request] in await self.preparation(of: request, in: call) }
   }

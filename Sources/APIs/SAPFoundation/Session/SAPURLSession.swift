@@ -37,7 +37,7 @@ public final class SAPURLSession: Sendable {
   let engine: HTTPSession
   let transport: SAPTransport
   /// Warns about observers and delegates that do not answer.
-  let answerWatch: AnswerWatch
+  let watchdog: ObserverWatchdog
   /// The credentials that were given for the whole session.
   let credentials = SessionCredentials()
   /// The sign-outs: tasks that began before the last one send no more requests.
@@ -136,7 +136,7 @@ public final class SAPURLSession: Sendable {
     callbacks = CallbackQueue(self.delegateQueue)
     state = Locked(State(delegate: delegate.map { SessionEventHandler($0) }))
     self.transport = SAPTransport(base: environment.transport)
-    answerWatch = AnswerWatch(environment.clock)
+    watchdog = ObserverWatchdog(environment.clock)
     let internalRequests = InternalRequests()
     var settings = SessionConfiguration(configuration, cookies: cookieStorage, cache: urlCache, internalRequests)
     settings.credentials = credentials + [ChallengeSource(acceptedPasswords)]

@@ -57,7 +57,7 @@ public struct HTTPSession: Sendable {
   @concurrent public func data(
     for request: HTTPRequest, expecting: StatusExpectation? = nil
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
-    try await collect(request.expecting(expecting), Call.Use(isCollected: true))
+    try await collect(request.expecting(expecting), Call.Use(collectsBody: true))
   }
 
   /// Sends the request for a page of a list like ``data(for:expecting:)``. The call's `askedURL` is the URL of the
@@ -65,7 +65,7 @@ public struct HTTPSession: Sendable {
   func data(
     for request: HTTPRequest, continuing first: HTTPRequest
   ) async throws(HTTPError) -> (Data, HTTPResponse) {
-    try await collect(request, Call.Use(isCollected: true, askedURL: resolved(first).url))
+    try await collect(request, Call.Use(collectsBody: true, askedURL: resolved(first).url))
   }
 
   @inline(__always)  // Its own frame would be one more in every waiting call.
@@ -107,7 +107,7 @@ public struct HTTPSession: Sendable {
   @_spi(Toolkit) public func bytesToCollect(for request: HTTPRequest) async throws(HTTPError) -> (
     ResponseBody, HTTPResponse
   ) {
-    try await bytes(for: request, Call.Use(isCollected: true))
+    try await bytes(for: request, Call.Use(collectsBody: true))
   }
 
   /// Sends a request like ``bytes(for:expecting:)`` that asks the server to switch protocols. If it does, the call

@@ -5,7 +5,7 @@ import MartletSemantics
 /// Speaks a version of HTTP over a connection. It is called on the loop's thread.
 protocol ConnectionDriver: AnyObject {
   /// Sends the request of a transfer.
-  func start(_ transfer: Transfer)
+  func start(_ transfer: LoopTransfer)
   /// Takes bytes that were received.
   func receive(_ bytes: UnsafeRawBufferPointer)
   /// Memory into which bytes can be received without a later copy; nil if they have to be passed to ``receive(_:)``.
@@ -20,15 +20,15 @@ protocol ConnectionDriver: AnyObject {
   /// Sends what it can: the connection has room again.
   func send()
   /// The body of a transfer's request has more bytes.
-  func continueUpload(of transfer: Transfer)
+  func continueUpload(of transfer: LoopTransfer)
   /// The reader of a transfer wants more.
-  func resumeReading(for transfer: Transfer)
+  func resumeReading(for transfer: LoopTransfer)
   /// Frees the place of a transfer that has ended before its response was complete.
-  func release(_ transfer: Transfer)
+  func release(_ transfer: LoopTransfer)
   /// Reacts to a transfer that got no bytes in time, or is about to end without a response: the connection may be dead.
   ///
   /// - Parameter patience: how long, in nanoseconds, it must have been silent to be suspected.
-  func checkLiveness(after transfer: Transfer, patience: UInt64)
+  func checkLiveness(after transfer: LoopTransfer, patience: UInt64)
   /// Ends every transfer with this error: the connection has failed and was closed.
   func fail(_ error: HTTPError)
 }
@@ -37,7 +37,7 @@ extension ConnectionDriver {
   var bodyMemory: UnsafeMutableRawBufferPointer? { nil }
   func receive(inBodyMemory bytes: UnsafeRawBufferPointer) {}
   var outlivesInput: Bool { false }
-  func checkLiveness(after transfer: Transfer, patience: UInt64) {}
+  func checkLiveness(after transfer: LoopTransfer, patience: UInt64) {}
 }
 
 /// What a ``ConnectionOpening`` leaves to the connection.
@@ -53,7 +53,7 @@ struct OpenedConnection {
 final class Connection {
   let id: Int
   let key: ConnectionKey
-  let transport: TransportState
+  let transport: TransportCore
   let socket: LayeredSocket
   /// Speaks HTTP, or carries the bytes of an upgrade; nil once the connection is closed.
   private(set) var driver: (any ConnectionDriver)?
@@ -78,7 +78,7 @@ final class Connection {
   /// Whether the transport knows that there are bytes to send.
   private var hasOutput = false
 
-  init(_ opened: OpenedConnection, _ id: Int, to key: ConnectionKey, on transport: TransportState) throws(HTTPError) {
+  init(_ opened: OpenedConnection, _ id: Int, to key: ConnectionKey, on transport: TransportCore) throws(HTTPError) {
     self.id = id
     self.key = key
     self.transport = transport
@@ -97,7 +97,7 @@ final class Connection {
 
 extension Connection {
   /// Sends a request.
-  func start(_ transfer: Transfer) {
+  func start(_ transfer: LoopTransfer) {
     guard let driver else { return transport.sendElsewhere(transfer) }
     if facts.secured != nil, facts.tls == nil, transfer.exchange.settings.events.contains(.metrics) {
       facts.tls = socket.innermost?.description
@@ -114,7 +114,7 @@ extension Connection {
 
   /// A server may leave a body unread for as long as its response may take. With several requests, the longest of their
   /// timeouts applies.
-  private func adjustAcknowledgement(to transfer: Transfer) {
+  private func adjustAcknowledgement(to transfer: LoopTransfer) {
     let patience = max(
       transport.options.acknowledgementTimeout, transfer.exchange.settings.response ?? Self.silenceLimit)
     guard patience != acknowledgementTimeout, patience > acknowledgementTimeout || facts.version != .http2 else {

@@ -8,7 +8,7 @@
 final class ConnectionOpening {
   let id: Int
   let key: ConnectionKey
-  let transport: TransportState
+  let transport: TransportCore
   /// The facts about the connection that are known so far.
   private(set) var facts = ConnectionFacts()
 
@@ -49,7 +49,7 @@ final class ConnectionOpening {
     case over
   }
 
-  init(_ id: Int, to key: ConnectionKey, on transport: TransportState) {
+  init(_ id: Int, to key: ConnectionKey, on transport: TransportCore) {
     self.id = id
     self.key = key
     self.transport = transport

@@ -36,14 +36,14 @@ final class ConnectionPool {
   private typealias Action = PoolState<ConnectionKey>.Action
 
   /// Its owner, to which the connections report; set directly after `init`, because each needs the other.
-  unowned var transport: TransportState?
+  unowned var transport: TransportCore?
   private let loop: EventLoop
   private let configuration: ConnectionConfiguration
-  // SAFETY: as for `TransportState`.
+  // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) private var state: PoolState<ConnectionKey>
   @exclusivity(unchecked) private var connections = NumberTable<PooledConnection>()
   /// The transfers that wait for a connection, by their number.
-  @exclusivity(unchecked) private var waiting = NumberTable<Transfer>()
+  @exclusivity(unchecked) private var waiting = NumberTable<LoopTransfer>()
   private var lastNumber = 0
   /// The callers that wait for connections opened ahead of requests.
   private var preconnects = Preconnects()
@@ -105,7 +105,7 @@ final class ConnectionPool {
 
 extension ConnectionPool {
   /// Starts a transfer on a ready connection, or on the first one that becomes ready.
-  func assign(_ transfer: Transfer) {
+  func assign(_ transfer: LoopTransfer) {
     if startImmediately(transfer) { return }
     lastNumber += 1
     let number = lastNumber
@@ -119,7 +119,7 @@ extension ConnectionPool {
   }
 
   /// Starts a transfer on a ready connection. Returns false if it has to wait.
-  private func startImmediately(_ transfer: Transfer) -> Bool {
+  private func startImmediately(_ transfer: LoopTransfer) -> Bool {
     guard !isPerforming, !transfer.failures.requireNewConnection,
       let number = state.useAvailable(for: transfer.key, now: loop.now)
     else { return false }
@@ -132,7 +132,7 @@ extension ConnectionPool {
   }
 
   /// Starts a transfer on the connection that the pool has given it.
-  private func start(_ transfer: Transfer, on connection: Connection) {
+  private func start(_ transfer: LoopTransfer, on connection: Connection) {
     guard transfer.exchange.beginSending() else {  // Its reader has stopped, and ends it.
       return perform(state.released(connection.id, now: loop.now))
     }
@@ -148,18 +148,18 @@ extension ConnectionPool {
   var hasWaiters: Bool { !waiting.isEmpty }
 
   /// The transfers that wait for a connection with this key, in the order of their arrival.
-  func transfers(waitingFor key: ConnectionKey) -> [Transfer] {
+  func transfers(waitingFor key: ConnectionKey) -> [LoopTransfer] {
     waiting.filter { $0.value.key == key }.sorted { $0.number < $1.number }.map(\.value)
   }
 
   /// Ends the wait of a transfer that no longer needs a connection, if it waits for one.
-  func withdraw(_ transfer: Transfer) {
+  func withdraw(_ transfer: LoopTransfer) {
     if let number = transfer.indices.waiter, waiting.take(number) != nil {
       perform(state.cancelled(number, now: loop.now))
     }
   }
 
-  private func endWait(of waiter: Int) -> Transfer? {
+  private func endWait(of waiter: Int) -> LoopTransfer? {
     guard let transfer = waiting.take(waiter) else { return nil }
     transfer.indices.waiter = nil
     return transfer
@@ -171,7 +171,7 @@ extension ConnectionPool {
 extension ConnectionPool {
   /// Returns why a transfer has no connection yet, and the phase of a connection that is being opened. Records the
   /// known facts about that connection.
-  func reasonOfWait(of transfer: Transfer) -> (HTTPError.Phase, String) {
+  func reasonOfWait(of transfer: LoopTransfer) -> (HTTPError.Phase, String) {
     guard let waiter = transfer.indices.waiter, !state.isQueued(waiter),
       let opening = firstOpening(for: transfer.key)
     else {
@@ -382,7 +382,7 @@ extension ConnectionPool {
       opening.open()
     case .close(let connection): connections.take(connection)?.close()
     case .refuse(let waiter):
-      let error = HTTPError(.shutDown, TransportState.shutDownMessage, phase: .queued)
+      let error = HTTPError(.shutDown, TransportCore.shutDownMessage, phase: .queued)
       if let transfer = endWait(of: waiter) { transfer.fail(error) }
     }
   }

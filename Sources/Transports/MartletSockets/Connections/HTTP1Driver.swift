@@ -7,8 +7,8 @@ import Glibc
 /// Speaks HTTP/1.1 over a connection: one request after another (RFC 9112). It belongs to the loop's thread.
 final class HTTP1Driver: ConnectionDriver {
   private let connection: Connection  // It releases its driver when it is closed.
-  private var transfer: Transfer?
-  // SAFETY: as for `TransportState`.
+  private var transfer: LoopTransfer?
+  // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
   @exclusivity(unchecked) private var state = HTTP1ConnectionState()
   /// Whether the request has a body of which parts are still to be taken.
@@ -39,7 +39,7 @@ final class HTTP1Driver: ConnectionDriver {
 // MARK: - The request
 
 extension HTTP1Driver {
-  func start(_ transfer: Transfer) {
+  func start(_ transfer: LoopTransfer) {
     let exchange = transfer.exchange
     let head: HTTP1RequestHead
     do throws(HTTPError) {
@@ -98,7 +98,7 @@ extension HTTP1Driver {
 
   /// Collects the next bytes of the request's body until there is enough to send, or the source has no more for now.
   /// Returns whether the source may have more.
-  private func collect(for transfer: Transfer) -> Bool {
+  private func collect(for transfer: LoopTransfer) -> Bool {
     while hasMoreBody, chunk.isSent, outgoing.count <= Self.copiedChunk {
       let isChunked = transfer.exchange.message.head.framing == .unknownLength
       if isChunked, !chunk.bytes.isEmpty { outgoing.append(ChunkedWriter.suffix) }
@@ -136,7 +136,7 @@ extension HTTP1Driver {
   }
 
   /// Sends a long chunk without copying it. Returns whether all of it was sent.
-  private func sendChunk(of transfer: Transfer) -> Bool {
+  private func sendChunk(of transfer: LoopTransfer) -> Bool {
     let sent = chunk.withUnsentBytes { connection.send($0) }
     guard let sent else {
       sendingFailed()
@@ -203,7 +203,7 @@ extension HTTP1Driver {
 
   /// Returns whether the transfer continues.
   private func take(
-    _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: Transfer
+    _ event: HTTP1ResponseParser.Event, of bytes: UnsafeRawBufferPointer, for transfer: LoopTransfer
   ) -> Bool {
     switch event {
     case .informational(let lines, let status):
@@ -229,7 +229,7 @@ extension HTTP1Driver {
     return false
   }
 
-  private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: Transfer) {
+  private func receiveHead(_ lines: [UInt8], status: Int, _ framing: BodyFraming, for transfer: LoopTransfer) {
     if state.receivedHead(status: status) == .stopSending { stopUpload() }
     let length: Int64? =
       switch framing {
@@ -307,26 +307,26 @@ extension HTTP1Driver {
     return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
   }
 
-  func continueUpload(of transfer: Transfer) {
+  func continueUpload(of transfer: LoopTransfer) {
     guard transfer === self.transfer else { return }
     if !transfer.holdsBody { state.continueBody() }
     send()
   }
 
-  func resumeReading(for transfer: Transfer) {
+  func resumeReading(for transfer: LoopTransfer) {
     if transfer === self.transfer { connection.isReading = true }
   }
 
   /// Closes idle connections if a reused connection has received nothing for its request: those that were already idle
   /// when the request began are probably dead too.
-  func checkLiveness(after transfer: Transfer, patience: UInt64) {
+  func checkLiveness(after transfer: LoopTransfer, patience: UInt64) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil,
       let start = transfer.timing.requestStart, loop.now >= start &+ patience
     else { return }
     connection.transport.pool.closeIdle(for: connection.key, idleBefore: start)
   }
 
-  func release(_ transfer: Transfer) {
+  func release(_ transfer: LoopTransfer) {
     guard transfer === self.transfer else { return }
     self.transfer = nil
     connection.close()

@@ -12,7 +12,7 @@ final class HTTP2Driver: ConnectionDriver {
   private var outgoing = SendBuffer()
   /// The requests that have failed and may be sent again. The transport gets them when no call to the session is in
   /// progress.
-  private var failed: [(transfer: Transfer, failure: HTTP2Failure)] = []
+  private var failed: [(transfer: LoopTransfer, failure: HTTP2Failure)] = []
   private var probe = Probe.none
   private var clock = SilenceClock()
   private lazy var probeTimer = HeapTimer { [weak self] in self?.probeIsOverdue() }
@@ -26,7 +26,7 @@ final class HTTP2Driver: ConnectionDriver {
     var tunnels = NumberTable<HTTP2Tunnel>()
     /// The requests that wait: until a connection that was silent for long proves to be alive, or for the server's
     /// SETTINGS, without which no WebSocket can be opened.
-    var held: [Transfer] = []
+    var held: [LoopTransfer] = []
     /// How many places the pool has given, and has not got back.
     private var count = 0
 
@@ -63,13 +63,13 @@ final class HTTP2Driver: ConnectionDriver {
     connection.noteOutput()
   }
 
-  var transport: TransportState { connection.transport }
+  var transport: TransportCore { connection.transport }
 }
 
 // MARK: - The requests
 
 extension HTTP2Driver {
-  func start(_ transfer: Transfer) {
+  func start(_ transfer: LoopTransfer) {
     places.add()
     let isReused = transfer.timing.reusedConnection && places.streams.isEmpty
     guard isProbed || isReused && silence >= transport.options.silenceLimit else { return submit(transfer) }
@@ -77,7 +77,7 @@ extension HTTP2Driver {
     places.held.append(transfer)
   }
 
-  private func submit(_ transfer: Transfer) {
+  private func submit(_ transfer: LoopTransfer) {
     guard let head = transfer.exchange.message.http2Head else {
       let message = "\(connection.peer): the request was not prepared for HTTP/2"
       return reject(transfer, HTTPError(.other, message, phase: .sending))
@@ -109,7 +109,7 @@ extension HTTP2Driver {
   }
 
   /// Fails a request that cannot be sent.
-  private func reject(_ transfer: Transfer, _ error: HTTPError) {
+  private func reject(_ transfer: LoopTransfer, _ error: HTTPError) {
     transfer.fail(error)
     connection.noteOutput()
   }
@@ -147,7 +147,7 @@ extension HTTP2Driver {
     return outgoing.isEmpty
   }
 
-  func continueUpload(of transfer: Transfer) { if let stream = stream(of: transfer) { resume(stream.id) } }
+  func continueUpload(of transfer: LoopTransfer) { if let stream = stream(of: transfer) { resume(stream.id) } }
 
   /// Asks a stream's handler again for bytes to send.
   func resume(_ stream: Int32) {
@@ -155,13 +155,13 @@ extension HTTP2Driver {
     connection.noteOutput()
   }
 
-  func resumeReading(for transfer: Transfer) { stream(of: transfer)?.giveBackWindow() }
+  func resumeReading(for transfer: LoopTransfer) { stream(of: transfer)?.giveBackWindow() }
 
-  private func stream(of transfer: Transfer) -> HTTP2RequestStream? {
+  private func stream(of transfer: LoopTransfer) -> HTTP2RequestStream? {
     transfer.indices.stream.flatMap { places.streams[$0] }
   }
 
-  func release(_ transfer: Transfer) {
+  func release(_ transfer: LoopTransfer) {
     if let index = places.held.firstIndex(where: { $0 === transfer }) {
       places.held.remove(at: index)
     } else if let stream = stream(of: transfer) {
@@ -186,7 +186,7 @@ extension HTTP2Driver {
   private var isProbed: Bool { if case .none = probe { false } else { true } }
 
   /// Tests the connection, unless other requests have just received something over it.
-  func checkLiveness(after transfer: Transfer, patience: UInt64) {
+  func checkLiveness(after transfer: LoopTransfer, patience: UInt64) {
     let waited = loop.now - max(transfer.lastActivity, transfer.timing.requestStart ?? 0)
     guard !isProbed, silence >= waited / 2 else { return }
     let pause = transport.options.silenceLimit
@@ -377,7 +377,7 @@ extension HTTP2Driver {
     refuse(stream.transfer, reason)
   }
 
-  private func refuse(_ transfer: Transfer, _ reason: String) {
+  private func refuse(_ transfer: LoopTransfer, _ reason: String) {
     failed.append((transfer, .noWebSocket(reason, peer: connection.peer)))
     connection.noteOutput()
   }

@@ -4,7 +4,7 @@
 
 /// One request over HTTP/2: it passes everything that its stream receives to its transfer.
 final class HTTP2RequestStream: HTTP2StreamHandler {
-  let transfer: Transfer
+  let transfer: LoopTransfer
   private(set) var id: Int32 = 0
   private unowned let driver: HTTP2Driver
   /// How many received bytes still occupy the window.
@@ -12,7 +12,7 @@ final class HTTP2RequestStream: HTTP2StreamHandler {
   /// The part of the request's body that is being sent.
   private var chunk = UploadChunk()
 
-  init(_ transfer: Transfer, of driver: HTTP2Driver) {
+  init(_ transfer: LoopTransfer, of driver: HTTP2Driver) {
     self.transfer = transfer
     self.driver = driver
   }

@@ -79,7 +79,7 @@ final class LingeringSocket: SocketHandler {
   func socketFailed(_ socket: Socket, _ code: Int32) { close() }
 }
 
-extension TransportState {
+extension TransportCore {
   /// Lets the socket of a closed connection linger.
   func linger(_ socket: Socket, of connection: Int, sending unsent: SendBuffer) {
     let lingerer = LingeringSocket(socket, sending: unsent, receivingInto: receiveMemory, on: loop) { [weak self] in

@@ -39,7 +39,7 @@ final class TLSIdentity: Sendable {
   private let state = Mutex(State.none)
   private let answered = Mutex(AnsweredContexts())
   /// The jobs of the loop that may have connections of this identity; always nil for the transport's own identity.
-  private let jobs = Mutex<JobQueue<TransportState>?>(nil)
+  private let jobs = Mutex<JobQueue<TransportCore>?>(nil)
   private static let lastNumber = Atomic(0)
   /// The threads, shared by all transports.
   private static let threads = WorkerThreads("martlet-keys", limit: 4)
@@ -63,7 +63,7 @@ final class TLSIdentity: Sendable {
   }
 
   /// Notes the loop that closes this identity's connections when the identity is released.
-  func closesConnections(by jobs: JobQueue<TransportState>) { self.jobs.withLock { $0 = jobs } }
+  func closesConnections(by jobs: JobQueue<TransportCore>) { self.jobs.withLock { $0 = jobs } }
 
   /// Reads the additional authorities, so that an unreadable file is found before any request.
   func readAuthorities() throws(HTTPError) {
@@ -185,7 +185,7 @@ struct OtherIdentity {
   weak var identity: TLSIdentity?
 }
 
-extension TransportState {
+extension TransportCore {
   /// Keeps the identity of a request for the connections that are opened for it.
   func keep(_ identity: TLSIdentity) {
     guard identity.number != 0, otherIdentities[identity.number] == nil else { return }

@@ -31,7 +31,7 @@ final class Exchange: Sendable {
   /// that.
   let upgrade: Upgrade?
   /// The loop's part of the exchange, from its start to its end.
-  let transfer = LoopBound<Transfer?>(nil)
+  let transfer = LoopBound<LoopTransfer?>(nil)
   /// Whether the request may be sent. The reader and the loop's thread may decide at the same moment.
   private let sending = Atomic(Sending.undecided)
   private let send: @Sendable (Command, Exchange) -> Void

@@ -18,11 +18,11 @@ struct SteadyTime {
 }
 
 /// Watches sockets and timers on one thread. It is not `Sendable`: code that has it runs on its thread, or has borrowed
-/// the loop's state (``LoopLoan``).
+/// the loop's state (``LoopOwnership``).
 final class EventLoop {
   /// The time at the beginning of the turn, in nanoseconds on a clock that only goes forward.
   private(set) var now: UInt64
-  // SAFETY: as for `TransportState`.
+  // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) private var time = SteadyTime()
   private let epoll: Int32
   @exclusivity(unchecked) private var timers = TimerHeap()
@@ -80,11 +80,11 @@ final class EventLoop {
   /// happened on a connection before a request was submitted is known when the request chooses its connection.
   ///
   /// - Parameters:
-  ///   - loan: lends the context while the thread sleeps; nil to lend nothing.
+  ///   - ownership: lends the context while the thread sleeps; nil to lend nothing.
   ///   - finishTurn: called at the end of each turn.
   func run<Context>(
     _ queue: JobQueue<Context>, in context: Context,
-    lending loan: (Context) -> LoopLoan<Context>? = { _ in nil }, finishTurn: (Context) -> Void
+    lending ownership: (Context) -> LoopOwnership<Context>? = { _ in nil }, finishTurn: (Context) -> Void
   ) {
     var jobs: [JobQueue<Context>.Job] = []
     while !isStopped {
@@ -92,7 +92,7 @@ final class EventLoop {
       let mayWait = jobs.isEmpty && !hasUnfinishedWork
       hasUnfinishedWork = false
       if mayWait, queue.mayFallAsleep() {
-        sleep(queue, lending: context, by: loan(context))
+        sleep(queue, lending: context, by: ownership(context))
       } else {
         handleEvents(waitForEvents(upTo: 0))
       }
@@ -105,17 +105,19 @@ final class EventLoop {
   }
 
   /// Sleeps until there are events or a timer is due. Another thread may borrow the context in the meantime.
-  private func sleep<Context>(_ queue: JobQueue<Context>, lending context: Context, by loan: LoopLoan<Context>?) {
+  private func sleep<Context>(
+    _ queue: JobQueue<Context>, lending context: Context, by ownership: LoopOwnership<Context>?
+  ) {
     // An earlier time stays, even if its timer was cancelled. The next request's limit is then later, and a turn on
     // another thread that sets it does not have to wake this one.
     sleepsUntil = min(timers.next, sleepsUntil > now ? sleepsUntil : .max)
     let timeout = milliseconds(until: sleepsUntil)
     // From here on everything belongs to the thread that borrows it, including the time.
-    loan?.offer(context)
+    ownership?.offer(context)
     let count = waitForEvents(upTo: timeout)
     // What the events cause may submit work, which needs no wake-up: the next turn takes it.
     queue.awake()
-    loan?.takeBack()
+    ownership?.takeBack()
     handleEvents(count)
   }
 

@@ -78,7 +78,7 @@ final class Upgrade: Sendable {
   var writingError: any Error { failure.withLock { $0 } ?? CancellationError() }
 }
 
-extension TransportState {
+extension TransportCore {
   /// Reads on: the reader of an upgraded connection wants more.
   func resumeReading(_ upgrade: Upgrade) { carrier(of: upgrade)?.resumeReading() }
 

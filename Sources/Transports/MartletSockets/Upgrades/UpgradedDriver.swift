@@ -115,9 +115,9 @@ final class UpgradedDriver: ConnectionDriver, UpgradeCarrier {
   func close(sendingRest: Bool) { connection.close() }
 
   // It belongs to one user: no request gets it.
-  func start(_ transfer: Transfer) { connection.transport.sendElsewhere(transfer) }
-  func continueUpload(of transfer: Transfer) {}
-  func resumeReading(for transfer: Transfer) {}
-  func release(_ transfer: Transfer) {}
+  func start(_ transfer: LoopTransfer) { connection.transport.sendElsewhere(transfer) }
+  func continueUpload(of transfer: LoopTransfer) {}
+  func resumeReading(for transfer: LoopTransfer) {}
+  func release(_ transfer: LoopTransfer) {}
 }
 #endif

@@ -115,7 +115,7 @@ struct InterceptorChainTests {
     let isAtOnce: Bool
     let seen: Log<String>
 
-    func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+    func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>? {
       request.fields.append(name, for: "X-Names")
       if isAtOnce { return nil }
       return { [request] in
@@ -125,7 +125,7 @@ struct InterceptorChainTests {
       }
     }
 
-    func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+    func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
       seen.append(name)
       if isAtOnce { return nil }
       return {

@@ -14,7 +14,7 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, networkHead: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line.map(Self.fields)
+    response.sentCookies = line.map(Self.fields)
     return await jar.holdsSession(of: response, in: .init())
   }
 
@@ -133,7 +133,7 @@ struct CookieSessionsTests {
     var fields: HTTPFields = [:]
     for value in set { fields.append(value, for: .setCookie) }
     var response = HTTPResponse(url: home, networkHead: ResponseHead(status: .ok, fields: fields), body: .empty)
-    response.cookieLine = line.map(Self.fields)
+    response.sentCookies = line.map(Self.fields)
     #expect(await jar.holdsSession(of: response, in: .init()) == isSame)
   }
 }

@@ -263,7 +263,7 @@ struct CookieTransportTests {
     let jar = CookieJar(store: store)
     try await jar.store(setCookie: ["id=1"], for: Self.home)
     var paired = HTTPResponse(url: Self.home, networkHead: ResponseHead(status: .ok), body: .empty)
-    paired.cookieLine = [.cookie: "id=1"]
+    paired.sentCookies = [.cookie: "id=1"]
     #expect(await jar.holdsSession(of: paired, in: .init()))
     if isDamaged {
       try await store.update("example.com") {
@@ -291,7 +291,7 @@ struct CookieTransportTests {
     ).data(for: HTTPRequest(.get, Self.home))
     var text = ""
     dump(response, to: &text)
-    #expect(response.cookieLine?[.cookie] == "id=confidential-1")
+    #expect(response.sentCookies?[.cookie] == "id=confidential-1")
     #expect(!text.contains("confidential"))
   }
 

@@ -277,7 +277,7 @@ struct OriginSettingsTests {
     try await cancelled.wait()
   }
 
-  // MARK: - Surroundings
+  // MARK: - ToolEnvironment
 
   @Test func connectionsAheadOfRequestsAskToo() async throws {
     let first = first

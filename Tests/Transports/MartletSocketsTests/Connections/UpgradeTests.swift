@@ -290,7 +290,7 @@ struct UpgradeTests {
     _ = try await ask("ended")
   }
 
-  // MARK: - Surroundings
+  // MARK: - ToolEnvironment
 
   @Test func aStreamOutlivesItsTransport() async throws {
     var transport: SocketTransport? = Self.transport(of: server)

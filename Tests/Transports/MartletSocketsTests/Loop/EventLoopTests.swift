@@ -45,7 +45,7 @@ struct EventLoopTests {
   ///
   /// - Returns: a gate that opens when the loop has stopped.
   private func start(
-    _ queue: JobQueue<Context>, lending loan: LoopLoan<Context>? = nil,
+    _ queue: JobQueue<Context>, lending ownership: LoopOwnership<Context>? = nil,
     finishTurn: @escaping @Sendable (Context) -> Void = { _ in }
   ) async throws -> Gate {
     let (hasStarted, isOver) = (Gate(), Gate())
@@ -54,7 +54,7 @@ struct EventLoopTests {
       do {
         let context = try Context(queue)
         hasStarted.open()
-        context.loop.run(queue, in: context, lending: { _ in loan }, finishTurn: finishTurn)
+        context.loop.run(queue, in: context, lending: { _ in ownership }, finishTurn: finishTurn)
       } catch {
         failure.withLock { $0 = error }
         hasStarted.open()
@@ -74,14 +74,14 @@ struct EventLoopTests {
   /// Two concurrent threads would mistake each other's reading of the clock for one that was set back.
   @Test func theTimeIsThatOfTheClockWhileOtherThreadsBorrowTheLoop() async throws {
     let queue = JobQueue<Context>(wakeUp: EventLoop.makeWakeUp())
-    let loan = LoopLoan<Context>()
-    let isOver = try await start(queue, lending: loan)
+    let ownership = LoopOwnership<Context>()
+    let isOver = try await start(queue, lending: ownership)
     queue.submit { $0.tick() }
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
         group.addTask {
           var count = 0
-          while count < 100_000 { count += loan.borrow { context, _ in context.loop.beginTurn() } == nil ? 0 : 1 }
+          while count < 100_000 { count += ownership.borrow { context, _ in context.loop.beginTurn() } == nil ? 0 : 1 }
         }
       }
     }

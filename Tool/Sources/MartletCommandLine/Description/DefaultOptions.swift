@@ -11,8 +11,8 @@ enum DefaultOptions {
   /// The options in the file; none without a file.
   ///
   /// - Throws: `UsageError`, with the file's name, for a file that cannot be used.
-  static func read(_ surroundings: Surroundings) throws(UsageError) -> [String] {
-    guard let file = surroundings.configuration?.appending(component: "config.json"),
+  static func read(_ environment: ToolEnvironment) throws(UsageError) -> [String] {
+    guard let file = environment.configuration?.appending(component: "config.json"),
       FileManager.default.fileExists(atPath: file.path)
     else { return [] }
     guard let content = try? JSONDecoder().decode(File.self, from: SpareDescriptors.contents(of: file)) else {

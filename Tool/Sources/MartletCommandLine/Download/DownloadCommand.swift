@@ -5,7 +5,7 @@ import Glibc
 /// Downloads to a file: `--download`. The same command continues an earlier try.
 struct DownloadCommand {
   private let call: PreparedCall
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private let progress: DownloadProgress
   /// The file that `--output` names; nil if the server or the URL determines it.
   private let chosen: URL?
@@ -17,16 +17,16 @@ struct DownloadCommand {
   private let state: URL
 
   init(
-    _ call: PreparedCall, _ arguments: ParsedArguments, _ surroundings: Surroundings, progress: DownloadProgress
+    _ call: PreparedCall, _ arguments: ParsedArguments, _ environment: ToolEnvironment, progress: DownloadProgress
   ) throws(UsageError) {
-    (self.call, self.surroundings, self.progress) = (call, surroundings, progress)
+    (self.call, self.environment, self.progress) = (call, environment, progress)
     (overwrites, isQuiet) = (arguments.has(.overwrite), arguments.has(.quiet))
-    chosen = arguments.value(.output).map { surroundings.file($0) }
+    chosen = arguments.value(.output).map { environment.file($0) }
     if let chosen, let path = arguments.value(.output) {
       _ = try OutputFile(chosen, shown: path, overwrites: overwrites)
     }
     let name = chosen?.lastPathComponent ?? DownloadName.name(of: call.request.url)
-    let folder = chosen?.deletingLastPathComponent() ?? surroundings.folder
+    let folder = chosen?.deletingLastPathComponent() ?? environment.folder
     destination = chosen ?? folder.appending(component: ".\(name).download")
     state = folder.appending(component: ".\(name).resumption")
   }
@@ -51,7 +51,7 @@ struct DownloadCommand {
     guard !isQuiet else { return response }
     var status = stat()
     stat(file.path, &status)
-    surroundings.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
+    environment.report("\(file.lastPathComponent): \(Quantity.text(Int64(status.st_size)))")
     return response
   }
 
@@ -67,7 +67,7 @@ struct DownloadCommand {
     try partial.append(try JSONEncoder().encode(resumption))
     try partial.complete()
     let total = resumption.size.map { " of \(Quantity.text($0))" } ?? ""
-    surroundings.report("\(Quantity.text(resumption.byteCount))\(total) are kept: the same command continues")
+    environment.report("\(Quantity.text(resumption.byteCount))\(total) are kept: the same command continues")
   }
 
   /// Gives the file its name.
@@ -75,14 +75,14 @@ struct DownloadCommand {
     if let chosen { return chosen }
     let name = DownloadName.name(response.fields, response.url)
     if overwrites {
-      let file = surroundings.folder.appending(component: name)
+      let file = environment.folder.appending(component: name)
       do throws(HTTPError) { try FileReplacement.move(destination, to: file) } catch {
         throw failure(file, because: error)
       }
       return file
     }
     for number in 0..<10_000 {
-      let file = surroundings.folder.appending(component: DownloadName.numbered(name, number))
+      let file = environment.folder.appending(component: DownloadName.numbered(name, number))
       // A link fails if the name is taken, so that no file is replaced that appeared in the meantime.
       if link(destination.path, file.path) == 0 {
         unlink(destination.path)
@@ -95,7 +95,7 @@ struct DownloadCommand {
       else { throw failure(file) }
       return file
     }
-    throw failure(surroundings.folder.appending(component: name))
+    throw failure(environment.folder.appending(component: name))
   }
 
   private func failure(_ file: URL, because error: HTTPError? = nil) -> HTTPError {

@@ -21,8 +21,8 @@ struct OutputChoice: Sendable {
   let errorPalette: Palette
   let isForTerminal: Bool
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
-    let isTerminal = surroundings.output.isTerminal
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) throws(UsageError) {
+    let isTerminal = environment.output.isTerminal
     isForTerminal = isTerminal
     parts = try Self.parts(arguments, isTerminal: isTerminal)
     let pretty = arguments.value(.pretty) ?? (isTerminal ? "all" : "none")
@@ -34,23 +34,23 @@ struct OutputChoice: Sendable {
     let theme = arguments.value(.style).flatMap { Palette.Theme(rawValue: $0) } ?? .auto
     let allowsColors = pretty == "all" || pretty == "colors" || arguments.value(.pretty) == nil
     palette = Palette(
-      isColored: allowsColors && Self.isColored(arguments, surroundings, arguments.value(.pretty) != nil || isTerminal),
+      isColored: allowsColors && Self.isColored(arguments, environment, arguments.value(.pretty) != nil || isTerminal),
       theme: theme)
     errorPalette = Palette(
-      isColored: Self.isColored(arguments, surroundings, surroundings.errors.isTerminal), theme: theme)
+      isColored: Self.isColored(arguments, environment, environment.errors.isTerminal), theme: theme)
   }
 
   /// Whether to use colors: `--color` decides, then `NO_COLOR` (no-color.org), then whether there is a terminal with
   /// colors.
   private static func isColored(
-    _ arguments: ParsedArguments, _ surroundings: Surroundings, _ isWanted: Bool
+    _ arguments: ParsedArguments, _ environment: ToolEnvironment, _ isWanted: Bool
   ) -> Bool {
     switch arguments.value(.color) {
     case "always": true
     case "never": false
     default:
-      isWanted && surroundings.environment["NO_COLOR", default: ""].isEmpty
-        && surroundings.environment["TERM"] != "dumb"
+      isWanted && environment.variables["NO_COLOR", default: ""].isEmpty
+        && environment.variables["TERM"] != "dumb"
     }
   }
 

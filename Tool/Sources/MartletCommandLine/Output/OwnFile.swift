@@ -23,11 +23,11 @@ struct OwnFile: Sendable {
 
   /// Returns the file that an option names; nil without the option.
   init?(
-    _ option: OptionName, _ content: Content, _ arguments: ParsedArguments, _ surroundings: Surroundings
+    _ option: OptionName, _ content: Content, _ arguments: ParsedArguments, _ environment: ToolEnvironment
   ) throws(UsageError) {
     guard let path = arguments.value(option) else { return nil }
     (self.path, self.content) = (path, content)
-    url = surroundings.file(path)
+    url = environment.file(path)
     overwrites = arguments.has(.overwrite)
     try check()
   }

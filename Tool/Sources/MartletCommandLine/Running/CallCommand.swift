@@ -5,7 +5,7 @@ import MartletSemantics
 /// Makes a request and shows the response: the commands that are methods.
 struct CallCommand {
   private let arguments: ParsedArguments
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private let choice: OutputChoice
   private let output: any Output
   private let writeOut: WriteOut?
@@ -20,10 +20,10 @@ struct CallCommand {
     (.image, [.output, .download]), (.remoteName, [.output, .download, .image]),
   ]
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) throws(UsageError) {
     self.arguments = arguments
-    self.surroundings = surroundings
-    if arguments.has(.image), surroundings.drawing == nil {
+    self.environment = environment
+    if arguments.has(.image), environment.drawing == nil {
       throw UsageError("this program was installed without images: --output FILE writes one to a file")
     }
     for (option, others) in Self.exclusive where arguments.has(option) {
@@ -35,9 +35,9 @@ struct CallCommand {
       throw UsageError("--continue needs --download, which always continues an earlier try")
     }
     try Self.checkOffline(arguments)
-    choice = try OutputChoice(arguments, surroundings)
-    output = surroundings.output
-    writeOut = try WriteOut(arguments, surroundings.inputFiles)
+    choice = try OutputChoice(arguments, environment)
+    output = environment.output
+    writeOut = try WriteOut(arguments, environment.inputFiles)
   }
 
   private static func checkOffline(_ arguments: ParsedArguments) throws(UsageError) {
@@ -53,10 +53,10 @@ struct CallCommand {
   /// Returns the code of a call that ended with a response; throws the error of any other.
   func run() async throws -> ExitCode {
     let progress = DownloadProgress(
-      to: surroundings.errors, palette: choice.errorPalette, clock: surroundings.clock,
+      to: environment.errors, palette: choice.errorPalette, clock: environment.clock,
       isQuiet: arguments.has(.quiet) || arguments.has(.verbose) || arguments.has(.events))
     let call = try await PreparedCall(
-      arguments, choice, surroundings, listeners: arguments.has(.download) ? [progress] : [])
+      arguments, choice, environment, listeners: arguments.has(.download) ? [progress] : [])
     defer { reportUnsentInput(of: call) }
     if let unsent = call.unsent {
       try await unsent.show(call, choice, on: output)
@@ -66,7 +66,7 @@ struct CallCommand {
       try output.write(try await call.curlCommand(for: arguments) + "\n")
       return .success
     }
-    return try await call.finishing(reportingTo: surroundings) {
+    return try await call.finishing(reportingTo: environment) {
       let code: ExitCode
       do { code = try await perform(call, progress) } catch {
         let error = arguments.has(.replay) ? NotRecorded.or(error) : error
@@ -83,9 +83,9 @@ struct CallCommand {
   private func reportUnsentInput(of call: PreparedCall) {
     let isPlain = ["GET", "HEAD", "OPTIONS"].contains(arguments.method)
     guard !isPlain, call.request.body.isEmpty, !arguments.has(.ignoreStandardInput), !arguments.has(.quiet),
-      surroundings.inputFiles.hasUnreadInput
+      environment.inputFiles.hasUnreadInput
     else { return }
-    surroundings.report(
+    environment.report(
       "martlet: standard input is not sent: @- sends it as the body, --ignore-stdin hides this message")
   }
 
@@ -105,7 +105,7 @@ struct CallCommand {
         defer { progress.end() }
         return try await pass(call, to: file)
       }
-      let response = try await DownloadCommand(call, arguments, surroundings, progress: progress).run()
+      let response = try await DownloadCommand(call, arguments, environment, progress: progress).run()
       try showNamedHeads(call, response)
       return .success
     }
@@ -179,7 +179,7 @@ struct CallCommand {
   }
 
   private func show(_ body: ResponseBody, of response: HTTPResponse) async throws {
-    guard arguments.has(.image), let draw = surroundings.drawing else {
+    guard arguments.has(.image), let draw = environment.drawing else {
       return try await BodyPrinter(choice, to: output).print(body, type: response.fields.mediaType)
     }
     do { try await ImagePrinter(to: output, drawing: draw).print(body) } catch let error as ImageDrawingError {
@@ -190,7 +190,7 @@ struct CallCommand {
   private func outputFile(for request: HTTPRequest) throws(UsageError) -> OutputFile? {
     let remoteName = arguments.has(.remoteName) ? DownloadName.name(of: request.url) : nil
     guard let path = remoteName ?? arguments.value(.output), path != "-" else { return nil }
-    return try OutputFile(surroundings.file(path), shown: path, overwrites: arguments.has(.overwrite))
+    return try OutputFile(environment.file(path), shown: path, overwrites: arguments.has(.overwrite))
   }
 
   /// Writes the body to a file, whatever the status.

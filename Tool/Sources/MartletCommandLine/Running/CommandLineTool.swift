@@ -14,16 +14,16 @@ public enum CommandLineTool {
     // If a reader closes the output, that is an error of the write, and no signal, so that connections and files are
     // closed.
     signal(SIGPIPE, SIG_IGN)
-    var surroundings = Surroundings.ofProcess()
-    surroundings.drawing = drawing
-    switch begin(arguments, surroundings) {
+    var environment = ToolEnvironment.ofProcess()
+    environment.drawing = drawing
+    switch begin(arguments, environment) {
     case .done(let code): exit(code.rawValue)
     case .work(let parsed):
-      let (writesAtEnd, surroundings) = (writesAtEnd(parsed), surroundings)
+      let (writesAtEnd, environment) = (writesAtEnd(parsed), environment)
       if writesAtEnd { Interruption.holdSignals() }
       Task.detached {
-        guard writesAtEnd else { exit(await perform(parsed, surroundings).rawValue) }
-        let code = try? await Interruption.running { await perform(parsed, surroundings) }
+        guard writesAtEnd else { exit(await perform(parsed, environment).rawValue) }
+        let code = try? await Interruption.running { await perform(parsed, environment) }
         exit((code ?? .interrupted).rawValue)
       }
       while true { pause() }
@@ -31,10 +31,10 @@ public enum CommandLineTool {
   }
 
   /// Runs a command line, and returns the program's exit code.
-  static func run(_ arguments: [String], _ surroundings: Surroundings) async -> ExitCode {
-    switch begin(arguments, surroundings) {
+  static func run(_ arguments: [String], _ environment: ToolEnvironment) async -> ExitCode {
+    switch begin(arguments, environment) {
     case .done(let code): code
-    case .work(let parsed): await perform(parsed, surroundings)
+    case .work(let parsed): await perform(parsed, environment)
     }
   }
 
@@ -44,24 +44,24 @@ public enum CommandLineTool {
   }
 
   /// Parses the command line, and does the work that needs no call.
-  private static func begin(_ arguments: [String], _ surroundings: Surroundings) -> Beginning {
+  private static func begin(_ arguments: [String], _ environment: ToolEnvironment) -> Beginning {
     do {
       if arguments.isEmpty {
-        try surroundings.errors.write(HelpText.overview)
+        try environment.errors.write(HelpText.overview)
         return .done(.failure)
       }
       if arguments == ["--help"] || arguments == ["-h"] || arguments == ["help"] {
-        try surroundings.output.write(HelpText.overview)
+        try environment.output.write(HelpText.overview)
         return .done(.success)
       }
       let parsed = try ArgumentParser.parse(arguments) { () throws(UsageError) in
-        try DefaultOptions.read(surroundings)
+        try DefaultOptions.read(environment)
       }
       guard let text = try text(for: parsed) else { return .work(parsed) }
-      try surroundings.output.write(text)
+      try environment.output.write(text)
       return .done(.success)
     } catch {
-      return .done(report(Failure(error), surroundings))
+      return .done(report(Failure(error), environment))
     }
   }
 
@@ -71,19 +71,19 @@ public enum CommandLineTool {
     return !parsed.command.isMethod || files.contains(where: parsed.has)
   }
 
-  private static func perform(_ parsed: ParsedArguments, _ surroundings: Surroundings) async -> ExitCode {
+  private static func perform(_ parsed: ParsedArguments, _ environment: ToolEnvironment) async -> ExitCode {
     do {
       switch parsed.command {
-      case .ws: return try await WebSocketCommand(parsed, surroundings).run()
-      case .serve: return try await ServeCommand(parsed, surroundings).run()
-      case .record: return try await RecordCommand(parsed, surroundings).run()
-      case .inspect: return try await InspectCommand(parsed, surroundings).run()
+      case .ws: return try await WebSocketCommand(parsed, environment).run()
+      case .serve: return try await ServeCommand(parsed, environment).run()
+      case .record: return try await RecordCommand(parsed, environment).run()
+      case .inspect: return try await InspectCommand(parsed, environment).run()
       case .completions, .man, .help: return .success  // text(for:) has answered them
       case .get, .post, .put, .patch, .delete, .head, .options:
-        return try await CallCommand(parsed, surroundings).run()
+        return try await CallCommand(parsed, environment).run()
       }
     } catch {
-      return report(Failure(error, of: parsed), surroundings)
+      return report(Failure(error, of: parsed), environment)
     }
   }
 
@@ -112,9 +112,9 @@ public enum CommandLineTool {
   }
 
   /// Writes why something failed, and returns its exit code.
-  static func report(_ failure: Failure, _ surroundings: Surroundings) -> ExitCode {
+  static func report(_ failure: Failure, _ environment: ToolEnvironment) -> ExitCode {
     for (index, line) in failure.lines.enumerated() {
-      surroundings.report(index == 0 ? "martlet: \(line)" : "         \(line)")
+      environment.report(index == 0 ? "martlet: \(line)" : "         \(line)")
     }
     return failure.code
   }

@@ -20,14 +20,14 @@ struct LocalServer: Sendable {
 
   /// Starts the server, which reports each request on standard error.
   func start(
-    bodies: LoopbackServer.BodyReading, _ surroundings: Surroundings,
+    bodies: LoopbackServer.BodyReading, _ environment: ToolEnvironment,
     respond: @escaping LoopbackServer.Responder
   ) throws(UsageError) -> LoopbackServer {
     do {
       return try LoopbackServer(port: port, bodies: bodies, limits: Self.limits) { [hosts] request in
         let reply = hosts.allow(request.fields) ? try respond(request) : Self.refusal
         let target = Redaction.standard.redacted(reference: request.target)
-        surroundings.report("\(request.method) \(target) \(reply.status.code)")
+        environment.report("\(request.method) \(target) \(reply.status.code)")
         return reply
       }
     } catch {

@@ -7,51 +7,51 @@ import MartletTesting
 
 /// Passes requests on to a server and records them: `martlet record`.
 struct RecordCommand {
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private let server: LocalServer
   private let origin: URL
   private let archive: OwnFile
   private let connection: ConnectionConfiguration
   private let inspects: Bool
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) throws(UsageError) {
     guard let text = arguments.value(.origin) else {
       throw UsageError("name the server: martlet record --origin https://api.example.com --har api.har")
     }
-    guard let archive = try OwnFile(.har, .archive, arguments, surroundings) else {
+    guard let archive = try OwnFile(.har, .archive, arguments, environment) else {
       throw UsageError("name the archive to write: --har FILE")
     }
-    self.surroundings = surroundings
+    self.environment = environment
     origin = try Self.origin(text)
     self.archive = archive
     server = try LocalServer(arguments)
     inspects = arguments.has(.inspect)
-    connection = try ConnectionFlags(arguments, surroundings).configuration(for: origin)
+    connection = try ConnectionFlags(arguments, environment).configuration(for: origin)
   }
 
   func run() async throws -> ExitCode {
     let recorder = HARRecorder(limits: .ofArchives)
     let calls = TaskCounter()
-    let writer = ArchiveWriter(recorder, archive.url, surroundings)
+    let writer = ArchiveWriter(recorder, archive.url, environment)
     let ended = EventHandler { event, _ in
       guard case .finished = event else { return }
       Task { await writer.schedule() }
     }
     let transport = SocketTransport(connection)
-    let inspector = inspects ? try Inspector.announced(by: surroundings, counting: transport) : nil
+    let inspector = inspects ? try Inspector.announced(by: environment, counting: transport) : nil
     defer { inspector?.close() }
     let listeners: [any EventListener] = [recorder, ended, calls] + (inspector.map { [$0] } ?? [])
     let forwarder = Forwarder(to: origin, over: transport, listeners: listeners)
-    let server = try server.start(bodies: .collected(upTo: 64 << 20), surroundings) { forwarder.reply(to: $0) }
+    let server = try server.start(bodies: .collected(upTo: 64 << 20), environment) { forwarder.reply(to: $0) }
     defer { server.stop() }
     try recorder.write(to: archive.url)  // a file that cannot be written is reported at once
-    try surroundings.output.write(
+    try environment.output.write(
       "\(server.url)/ forwards to \(origin.absoluteString), recorded in \(archive.url.path)\n")
     try await LocalServer.untilInterrupted()
     await waitForEnd(of: calls)
     let incomplete = recorder.endAttempts(with: Self.interrupted)
     try await writer.end()
-    if incomplete > 0 { surroundings.report("martlet: recorded as far as they got: \(incomplete) unfinished") }
+    if incomplete > 0 { environment.report("martlet: recorded as far as they got: \(incomplete) unfinished") }
     return .success
   }
 
@@ -71,7 +71,7 @@ struct RecordCommand {
   /// Returns when all calls have ended, or after a second: a response that is complete for the client may not be
   /// recorded yet. It also waits if the task is cancelled.
   private func waitForEnd(of calls: TaskCounter) async {
-    let clock = surroundings.clock
+    let clock = environment.clock
     await Task {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { _ = await calls.counts.first { $0 == 0 } }
@@ -87,19 +87,19 @@ struct RecordCommand {
 private actor ArchiveWriter {
   private let recorder: HARRecorder
   private let file: URL
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private var isScheduled = false
   private var isEnded = false
 
-  init(_ recorder: HARRecorder, _ file: URL, _ surroundings: Surroundings) {
-    (self.recorder, self.file, self.surroundings) = (recorder, file, surroundings)
+  init(_ recorder: HARRecorder, _ file: URL, _ environment: ToolEnvironment) {
+    (self.recorder, self.file, self.environment) = (recorder, file, environment)
   }
 
   /// Schedules a write in a second, with everything added until then.
   func schedule() {
     guard !isScheduled, !isEnded else { return }
     isScheduled = true
-    Task { [clock = surroundings.clock] in
+    Task { [clock = environment.clock] in
       try? await clock.sleep(for: .seconds(1))
       write()
     }
@@ -108,7 +108,7 @@ private actor ArchiveWriter {
   private func write() {
     isScheduled = false
     guard !isEnded else { return }
-    do throws(HTTPError) { try recorder.write(to: file) } catch { surroundings.report("martlet: \(error.message)") }
+    do throws(HTTPError) { try recorder.write(to: file) } catch { environment.report("martlet: \(error.message)") }
   }
 
   /// Writes the archive for the last time.

@@ -6,21 +6,21 @@ import MartletEngine
 
 /// Serves a folder on this machine: `martlet serve`.
 struct ServeCommand {
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private let server: LocalServer
   private let responder: FolderResponder
   private let inspects: Bool
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) throws(UsageError) {
     guard let path = arguments.words.first, arguments.words.count == 1 else {
       throw UsageError("name one folder: martlet serve public")
     }
     var status = stat()
-    let folder = surroundings.file(path)
+    let folder = environment.file(path)
     guard stat(folder.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw UsageError("there is no folder '\(path)'")
     }
-    self.surroundings = surroundings
+    self.environment = environment
     server = try LocalServer(arguments)
     inspects = arguments.has(.inspect)
     var rules: [FaultRule] = []
@@ -31,10 +31,10 @@ struct ServeCommand {
   }
 
   func run() async throws -> ExitCode {
-    let inspector = inspects ? try Inspector.announced(by: surroundings) : nil
+    let inspector = inspects ? try Inspector.announced(by: environment) : nil
     defer { inspector?.close() }
     // A body that is sent to a folder is read and dropped. The inspector shows its beginning.
-    let server = try server.start(bodies: .streamed, surroundings) { [responder] request in
+    let server = try server.start(bodies: .streamed, environment) { [responder] request in
       guard let served = inspector?.begin(request.received) else { return responder.reply(to: request) }
       while let chunk = try request.nextChunk() { served.receive(chunk) }
       let reply = responder.reply(to: request)
@@ -42,7 +42,7 @@ struct ServeCommand {
       return reply
     }
     defer { server.stop() }
-    try surroundings.output.write("\(server.url)/ serves \(responder.folder.path)\n")
+    try environment.output.write("\(server.url)/ serves \(responder.folder.path)\n")
     try await LocalServer.untilInterrupted()
     return .success
   }

@@ -6,10 +6,10 @@ import MartletEngine
 /// The options that decide where connections lead to, and from which address they begin.
 struct AddressFlags {
   private let arguments: ParsedArguments
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
-    (self.arguments, self.surroundings) = (arguments, surroundings)
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) {
+    (self.arguments, self.environment) = (arguments, environment)
   }
 
   func options() throws(UsageError) -> SocketTransport.Options {
@@ -23,7 +23,7 @@ struct AddressFlags {
     for other in [OptionName.interface, .proxy, .resolve] where arguments.has(other) {
       throw UsageError("--unix-socket and --\(other.rawValue) cannot be combined: leave one out")
     }
-    options.unixSocket = surroundings.file(path).path
+    options.unixSocket = environment.file(path).path
     return options
   }
 

@@ -15,16 +15,16 @@ enum CallCredentials: Sendable, Codable, Hashable {
   /// The user information stays in the request if no option concerns it, so that nothing else acts as another user. An
   /// option replaces it.
   init?(
-    _ arguments: ParsedArguments, for request: inout HTTPRequest, at origin: Origin, _ surroundings: Surroundings
+    _ arguments: ParsedArguments, for request: inout HTTPRequest, at origin: Origin, _ environment: ToolEnvironment
   ) throws {
-    let given = GivenText(arguments, of: request.url, at: origin, surroundings)
+    let given = GivenText(arguments, of: request.url, at: origin, environment)
     let options: [OptionName] = [.auth, .authType, .awsSignature]
     if options.contains(where: arguments.has) { request.url = request.url.withoutUserInformation ?? request.url }
     if let specification = arguments.value(.awsSignature) {
       if arguments.has(.authType) {
         throw UsageError("--aws-sigv4 and --auth-type cannot be combined: leave one out")
       }
-      self = .aws(try AWSKeys(specification, given, for: origin, surroundings))
+      self = .aws(try AWSKeys(specification, given, for: origin, environment))
       return
     }
     let type = arguments.value(.authType) ?? "basic"
@@ -69,10 +69,10 @@ private struct GivenText {
   private let arguments: ParsedArguments
   private let information: UserInformation?
   private let origin: Origin
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
 
-  init(_ arguments: ParsedArguments, of url: URL, at origin: Origin, _ surroundings: Surroundings) {
-    (self.arguments, self.origin, self.surroundings) = (arguments, origin, surroundings)
+  init(_ arguments: ParsedArguments, of url: URL, at origin: Origin, _ environment: ToolEnvironment) {
+    (self.arguments, self.origin, self.environment) = (arguments, origin, environment)
     information = UserInformation(of: url)
   }
 
@@ -88,33 +88,33 @@ private struct GivenText {
     let user = String(text.prefix { $0 != ":" })
     if let colon = text.firstIndex(of: ":") { return (user, String(text[text.index(after: colon)...])) }
     if let password = try netrcPassword(of: user) { return (user, password) }
-    guard let answer = surroundings.askPassword("password of \(user) for \(origin): ") else {
+    guard let answer = environment.askPassword("password of \(user) for \(origin): ") else {
       throw UsageError("there is no terminal to ask for the password: write --auth \(user):PASSWORD")
     }
     return (user, answer)
   }
 
   private func netrcPassword(of user: String) throws -> String? {
-    try Netrc(of: arguments, surroundings)?.credential(for: origin.host, user: user)?.password
+    try Netrc(of: arguments, environment)?.credential(for: origin.host, user: user)?.password
   }
 }
 
 extension Netrc {
   /// Reads the file of `--netrc-file`; with `--netrc` that of `$NETRC`, or `.netrc` in the folder `$HOME`; nil without
   /// these options.
-  init?(of arguments: ParsedArguments, _ surroundings: Surroundings) throws {
+  init?(of arguments: ParsedArguments, _ environment: ToolEnvironment) throws {
     if let path = arguments.value(.netrcFile) {
-      self = try .file(surroundings.existingFile(path, of: .netrcFile))
+      self = try .file(environment.existingFile(path, of: .netrcFile))
       return
     }
     guard arguments.has(.netrc) else { return nil }
     let places = [("NETRC", ""), ("HOME", "/.netrc")].compactMap { name, rest in
-      surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 + rest }
+      environment.variables[name].flatMap { $0.isEmpty ? nil : $0 + rest }
     }
     guard let path = places.first else {
       throw UsageError("--netrc needs a folder: set HOME, or name the file with --netrc-file")
     }
-    self = try .file(surroundings.existingFile(path, of: .netrc))
+    self = try .file(environment.existingFile(path, of: .netrc))
   }
 }
 
@@ -129,7 +129,7 @@ struct AWSKeys: Sendable, Codable, Hashable {
   /// Reads `aws:amz:REGION:SERVICE`, or takes both from a host such as `sqs.eu-central-1.amazonaws.com`. The keys are
   /// those of `--auth`, of the URL, or of the environment.
   fileprivate init(
-    _ specification: String, _ given: GivenText, for origin: Origin, _ surroundings: Surroundings
+    _ specification: String, _ given: GivenText, for origin: Origin, _ environment: ToolEnvironment
   ) throws {
     let parts = specification.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts[0] == "aws", parts.count < 2 || parts[1] == "amz", parts.count <= 4 else {
@@ -149,12 +149,12 @@ struct AWSKeys: Sendable, Codable, Hashable {
       (keyID, key, token) = (user, password, nil)
       return
     }
-    let environment = surroundings.environment
-    guard let keyID = environment["AWS_ACCESS_KEY_ID"], let key = environment["AWS_SECRET_ACCESS_KEY"] else {
+    let variables = environment.variables
+    guard let keyID = variables["AWS_ACCESS_KEY_ID"], let key = variables["AWS_SECRET_ACCESS_KEY"] else {
       throw UsageError(
         "--aws-sigv4 needs keys: --auth KEY_ID:KEY, or $AWS_ACCESS_KEY_ID and $AWS_SECRET_ACCESS_KEY")
     }
-    (self.keyID, self.key, token) = (keyID, key, environment["AWS_SESSION_TOKEN"])
+    (self.keyID, self.key, token) = (keyID, key, variables["AWS_SESSION_TOKEN"])
   }
 
   var credentials: AWSCredentials { AWSCredentials(accessKeyID: keyID, secretAccessKey: key, sessionToken: token) }

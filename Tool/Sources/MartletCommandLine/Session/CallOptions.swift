@@ -6,10 +6,10 @@ import MartletSignIn
 /// The options for a call's behavior, as a session's configuration.
 struct CallOptions {
   private let arguments: ParsedArguments
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
-    (self.arguments, self.surroundings) = (arguments, surroundings)
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) {
+    (self.arguments, self.environment) = (arguments, environment)
   }
 
   func apply(to configuration: inout SessionConfiguration, for url: URL) throws {
@@ -30,7 +30,7 @@ struct CallOptions {
     try addInterceptors(to: &configuration, for: url)
     // Only without other credentials, which may be those of another user; and only for the URL's own origin, because an
     // entry may apply to every host.
-    if configuration.credentials.isEmpty, let netrc = try Netrc(of: arguments, surroundings) {
+    if configuration.credentials.isEmpty, let netrc = try Netrc(of: arguments, environment) {
       configuration.credentials = [PasswordSource(netrc, for: .origin(of: url), offer: .preemptive)]
     }
   }
@@ -53,7 +53,7 @@ struct CallOptions {
       if arguments.has(.onlyCached) { throw UsageError("--only-cached answers from a cache: add --cache FOLDER") }
       return
     }
-    let folder = surroundings.file(path)
+    let folder = environment.file(path)
     try OwnFolder.make(folder)
     configuration.cache = HTTPCache(store: try SQLiteCacheStore(at: folder.appending(component: "responses.sqlite")))
     if arguments.has(.onlyCached) { configuration.options.cachePolicy = .returnCacheDataDontLoad }

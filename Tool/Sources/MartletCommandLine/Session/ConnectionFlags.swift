@@ -4,10 +4,10 @@
 /// The options that decide how the transport connects.
 struct ConnectionFlags {
   private let arguments: ParsedArguments
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
-    (self.arguments, self.surroundings) = (arguments, surroundings)
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) {
+    (self.arguments, self.environment) = (arguments, environment)
   }
 
   /// - Parameter url: the URL of the request, which decides between proxies for http and https.
@@ -59,7 +59,7 @@ struct ConnectionFlags {
 
   private func file(_ option: OptionName) throws(UsageError) -> URL? {
     guard let path = arguments.value(option) else { return nil }
-    return try surroundings.existingFile(path, of: option)
+    return try environment.existingFile(path, of: option)
   }
 
   /// Splits HTTPie's form of a proxy: `http:URL` and `https:URL` are for URLs of this scheme, and `all:URL` is for all.

@@ -8,14 +8,14 @@ struct CookieFile: Sendable {
   let cookies: [Cookie]
 
   /// Reads the file; there are no cookies if it does not exist. nil without the option.
-  init?(_ arguments: ParsedArguments, _ surroundings: Surroundings) async throws {
-    guard let file = try OwnFile(.cookies, .cookies, arguments, surroundings) else { return nil }
+  init?(_ arguments: ParsedArguments, _ environment: ToolEnvironment) async throws {
+    guard let file = try OwnFile(.cookies, .cookies, arguments, environment) else { return nil }
     self.file = file
     let jar = CookieJar()
     for problem in try await Self.read(file, into: jar) {
       // Well written, and no cookie that could be sent.
       guard arguments.has(.overwrite) else { throw file.refusal("has a cookie that is refused, line \(problem.line)") }
-      surroundings.report("martlet: '\(file.path)': ignored \(problem)")
+      environment.report("martlet: '\(file.path)': ignored \(problem)")
     }
     cookies = try await jar.allCookies()
   }

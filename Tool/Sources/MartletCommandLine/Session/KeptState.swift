@@ -11,17 +11,17 @@ struct KeptState: Sendable {
   private let clock: any Clock<Duration>
 
   /// Reads the kept state, and sets the session's fields that the command line does not name.
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings, for request: inout HTTPRequest) async throws {
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment, for request: inout HTTPRequest) async throws {
     guard let origin = request.origin else { throw UsageError("'\(request.url)' names no host") }
-    clock = surroundings.clock
-    cookieFile = try await CookieFile(arguments, surroundings)
-    let given = try CallCredentials(arguments, for: &request, at: origin, surroundings)
+    clock = environment.clock
+    cookieFile = try await CookieFile(arguments, environment)
+    let given = try CallCredentials(arguments, for: &request, at: origin, environment)
     if arguments.has(.session), arguments.has(.sessionReadOnly) {
       throw UsageError("--session and --session-read-only cannot be combined: leave one out")
     }
     let name = arguments.value(.session) ?? arguments.value(.sessionReadOnly)
     let file = try name.map { name throws(UsageError) in
-      try StoredSession.file(named: name, for: origin, surroundings)
+      try StoredSession.file(named: name, for: origin, environment)
     }
     let session =
       try file.map { file throws(UsageError) in try StoredSession.read(file, for: origin) }

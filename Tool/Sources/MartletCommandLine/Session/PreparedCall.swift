@@ -29,13 +29,13 @@ struct PreparedCall: Sendable {
 
   /// - Parameter listeners: receive the events, in addition to those of the options.
   init(
-    _ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings,
+    _ arguments: ParsedArguments, _ choice: OutputChoice, _ environment: ToolEnvironment,
     listeners: [any EventListener] = []
   ) async throws {
-    var request = try RequestComposition(arguments, files: surroundings.inputFiles).request()
+    var request = try RequestComposition(arguments, files: environment.inputFiles).request()
     request.body = try await request.body.coded(as: arguments)
-    kept = try await KeptState(arguments, surroundings, for: &request)
-    records = try CallRecords(arguments, choice, surroundings)
+    kept = try await KeptState(arguments, environment, for: &request)
+    records = try CallRecords(arguments, choice, environment)
 
     var configuration = SessionConfiguration(cookies: kept.jar, cache: nil)
     configuration.userAgent = request.fields[.userAgent]  // nil if the command line omits it
@@ -43,31 +43,31 @@ struct PreparedCall: Sendable {
     if let credentials = kept.credentials {
       configuration.credentials.append(credentials.source(for: .origin(of: request.url)))
     }
-    try CallOptions(arguments, surroundings).apply(to: &configuration, for: request.url)
+    try CallOptions(arguments, environment).apply(to: &configuration, for: request.url)
     self.request = request
     unsent = arguments.has(.offline) ? UnsentRequest() : nil
     let transport =
-      try unsent.map { DecodingTransport($0) } ?? Self.transport(arguments, surroundings, for: request.url)
+      try unsent.map { DecodingTransport($0) } ?? Self.transport(arguments, environment, for: request.url)
     session = HTTPSession(transport: transport, configuration: configuration)
   }
 
   private static func transport(
-    _ arguments: ParsedArguments, _ surroundings: Surroundings, for url: URL
+    _ arguments: ParsedArguments, _ environment: ToolEnvironment, for url: URL
   ) throws -> any Transport {
-    if let path = arguments.value(.replay) { return try ReplayTransport(file: surroundings.file(path)) }
-    explainVerification(arguments, surroundings)
+    if let path = arguments.value(.replay) { return try ReplayTransport(file: environment.file(path)) }
+    explainVerification(arguments, environment)
     return SocketTransport(
-      try ConnectionFlags(arguments, surroundings).configuration(for: url),
-      options: try AddressFlags(arguments, surroundings).options())
+      try ConnectionFlags(arguments, environment).configuration(for: url),
+      options: try AddressFlags(arguments, environment).options())
   }
 
   /// Says what HTTPie's `--verify` means here, because a file does not replace the system's authorities.
-  private static func explainVerification(_ arguments: ParsedArguments, _ surroundings: Surroundings) {
+  private static func explainVerification(_ arguments: ParsedArguments, _ environment: ToolEnvironment) {
     guard !arguments.has(.quiet), let value = arguments.value(.verify) else { return }
     if arguments.has(.insecure) {
-      surroundings.report("martlet: --verify=\(value) is --insecure: any certificate is accepted")
+      environment.report("martlet: --verify=\(value) is --insecure: any certificate is accepted")
     } else if arguments.has(.ca) {
-      surroundings.report("martlet: --verify=\(value) is --ca: these authorities are trusted besides the system's")
+      environment.report("martlet: --verify=\(value) is --ca: these authorities are trusted besides the system's")
     }
   }
 
@@ -103,11 +103,11 @@ struct PreparedCall: Sendable {
   /// Does the work of the call. Then writes the archive, the timeline, the cookies and the session, whatever the
   /// outcome; if the work failed, its error counts, and a failure to write is reported.
   func finishing<Result>(
-    reportingTo surroundings: Surroundings, _ work: () async throws -> Result
+    reportingTo environment: ToolEnvironment, _ work: () async throws -> Result
   ) async throws -> Result {
     let result: Result
     do { result = try await work() } catch {
-      do { try await finish() } catch { _ = CommandLineTool.report(Failure(error), surroundings) }
+      do { try await finish() } catch { _ = CommandLineTool.report(Failure(error), environment) }
       throw error
     }
     try await finish()
@@ -143,16 +143,16 @@ private struct CallRecords: Sendable {
   private let archive: (recorder: HARRecorder, file: OwnFile)?
   private let timeline: (recorder: TimelineRecorder, file: OwnFile)?
 
-  init(_ arguments: ParsedArguments, _ choice: OutputChoice, _ surroundings: Surroundings) throws(UsageError) {
+  init(_ arguments: ParsedArguments, _ choice: OutputChoice, _ environment: ToolEnvironment) throws(UsageError) {
     let redaction = arguments.has(.showSecrets) ? Redaction.off : .standard
-    let (errors, clock) = (surroundings.errors, surroundings.clock)
+    let (errors, clock) = (environment.errors, environment.clock)
     self.redaction = redaction
     sent = choice.parts.contains(.requestHead) || arguments.has(.all) ? RequestRecorder() : nil
     meter = choice.parts.contains(.metadata) || arguments.has(.writeOut) ? FirstCallMeter(clock: clock) : nil
-    archive = try OwnFile(.har, .archive, arguments, surroundings).map {
+    archive = try OwnFile(.har, .archive, arguments, environment).map {
       (HARRecorder(redaction: redaction, limits: .ofArchives, clock: clock), $0)
     }
-    timeline = try OwnFile(.timeline, .timeline, arguments, surroundings).map {
+    timeline = try OwnFile(.timeline, .timeline, arguments, environment).map {
       (TimelineRecorder(redaction: redaction, clock: clock), $0)
     }
     var listeners: [any EventListener] = []

@@ -18,13 +18,13 @@ struct StoredSession: Sendable, Codable {
   var credentials: CallCredentials?
 
   /// The file of a session. A name with a slash is the path of a file.
-  static func file(named name: String, for origin: Origin, _ surroundings: Surroundings) throws(UsageError) -> URL {
-    if name.contains("/"), !name.hasSuffix("/") { return surroundings.file(name) }
+  static func file(named name: String, for origin: Origin, _ environment: ToolEnvironment) throws(UsageError) -> URL {
+    if name.contains("/"), !name.hasSuffix("/") { return environment.file(name) }
     let allowed = name.utf8.allSatisfy { ASCII.isLetter($0) || ASCII.isDigit($0) || "-_.".utf8.contains($0) }
     guard !name.isEmpty, allowed, !name.hasPrefix(".") else {
       throw UsageError("'\(name)' is not a session name: use letters, digits, '-', '_' and '.'")
     }
-    guard let configuration = surroundings.configuration else {
+    guard let configuration = environment.configuration else {
       throw UsageError("--session needs a folder: set HOME or XDG_CONFIG_HOME to an absolute path")
     }
     let host = String(

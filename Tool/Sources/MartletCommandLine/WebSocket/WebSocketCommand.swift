@@ -6,24 +6,24 @@ import Synchronization
 /// Opens a WebSocket, sends the lines of standard input, and shows the messages that arrive: `martlet ws`.
 struct WebSocketCommand {
   private let arguments: ParsedArguments
-  private let surroundings: Surroundings
+  private let environment: ToolEnvironment
   private let choice: OutputChoice
   /// The files to send first.
   private let files: [String]
 
-  init(_ arguments: ParsedArguments, _ surroundings: Surroundings) throws(UsageError) {
+  init(_ arguments: ParsedArguments, _ environment: ToolEnvironment) throws(UsageError) {
     var arguments = arguments
     files = arguments.removeWords { $0.hasPrefix("@") }.map { String($0.dropFirst()) }
-    for file in files { try surroundings.inputFiles.check(file) }
+    for file in files { try environment.inputFiles.check(file) }
     self.arguments = arguments
-    self.surroundings = surroundings
-    choice = try OutputChoice(arguments, surroundings)
+    self.environment = environment
+    choice = try OutputChoice(arguments, environment)
   }
 
   /// Returns the code of a WebSocket that was closed; throws the error of any other.
   func run() async throws -> ExitCode {
-    let call = try await PreparedCall(arguments, choice, surroundings)
-    return try await call.finishing(reportingTo: surroundings) {
+    let call = try await PreparedCall(arguments, choice, environment)
+    return try await call.finishing(reportingTo: environment) {
       var options = WebSocket.Options()
       if let interval = arguments.seconds(.ping) { options.pingInterval = interval }
       options.messageLimit = Self.messageLimit
@@ -51,7 +51,7 @@ struct WebSocketCommand {
     } catch let error as HTTPError where !error.isCancelled {
       guard let code = socket.closeCode, code != .abnormalClosure else { throw error }
       await socket.close()  // The server gets an answer to its Close frame before the program ends.
-      _ = CommandLineTool.report(Failure(error, of: arguments), surroundings)
+      _ = CommandLineTool.report(Failure(error, of: arguments), environment)
       return ExitCode(code)
     } catch {
       await Task { await socket.close(.goingAway) }.value  // this task may be cancelled
@@ -70,12 +70,12 @@ struct WebSocketCommand {
   /// - Throws: an error of the input.
   private func send(to socket: WebSocket) async throws {
     for file in files {
-      let message = try surroundings.inputFiles.bytes(of: file, remedy: "divide it into several files")
+      let message = try environment.inputFiles.bytes(of: file, remedy: "divide it into several files")
       guard await send(message, to: socket) else { return }
     }
     guard !arguments.has(.ignoreStandardInput) else { return }
-    for try await line in surroundings.inputFiles.lines { guard await send(line, to: socket) else { return } }
-    if surroundings.inputFiles.isTerminal { await socket.close() }
+    for try await line in environment.inputFiles.lines { guard await send(line, to: socket) else { return } }
+    if environment.inputFiles.isTerminal { await socket.close() }
   }
 
   /// Sends bytes as a message; bytes that are no text are a binary one. Returns false if the WebSocket has ended: its
@@ -100,11 +100,11 @@ struct WebSocketCommand {
 
   private func show(_ message: WebSocket.Message) throws(OutputError) {
     guard !arguments.has(.quiet) else { return }
-    if arguments.has(.json) { return try surroundings.output.write(message.json + "\n") }
+    if arguments.has(.json) { return try environment.output.write(message.json + "\n") }
     switch message {
-    case .string(let text): try surroundings.output.write((choice.isForTerminal ? text.printable : text) + "\n")
-    case .data(let data) where choice.isForTerminal: try surroundings.output.write("(\(data.count) bytes)\n")
-    case .data(let data): try surroundings.output.write(Array(data))
+    case .string(let text): try environment.output.write((choice.isForTerminal ? text.printable : text) + "\n")
+    case .data(let data) where choice.isForTerminal: try environment.output.write("(\(data.count) bytes)\n")
+    case .data(let data): try environment.output.write(Array(data))
     }
   }
 }

@@ -28,9 +28,8 @@
     var authorizer: Int?
     /// The source that has new credentials after the last 401.
     var answering: Int?
-    /// Why the next attempt's request is withheld: after the last 401, a server could not be reached for new
-    /// credentials.
-    var withheld: HTTPError?
+    /// Why the next attempt lacks its credentials: after the last 401, a server could not be reached for new ones.
+    var failure: HTTPError?
   }
 
   /// Makes an interceptor that calls the sources in this order.
@@ -39,15 +38,17 @@
     immediate = self.sources.map { $0 as? any ImmediateCredentialSource }
   }
 
-  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>?
+  {
     request = URLCredentials.extract(from: request, in: call)
     guard sources.count > 1 || !call[URLCredentials.ofCall].isEmpty else { return nil }
     var state = call[states]
     let isLeftAlone = request.fields.contains(.authorization) || !request.options.usesCredentials
     state.origin = isLeftAlone ? nil : request.origin
     state.authorizer = nil
-    if let error = state.withheld.take() { request.withheld = error }
-    let candidates = request.withheld != nil ? [] : candidates(for: state.origin, first: state.answering, in: call)
+    let failure = state.failure.take()
+    call.missingCredentials = failure
+    let candidates = failure != nil ? [] : candidates(for: state.origin, first: state.answering, in: call)
     return askNext(of: allowed(candidates, in: state, call)[...], to: &request, state, in: call)
   }
 
@@ -55,7 +56,7 @@
   /// returns the rest, which awaits it and asks those after it.
   private func askNext(
     of candidates: ArraySlice<Int>, to request: inout HTTPRequest, _ state: CallState, in call: Call
-  ) -> Later<Preparation>? {
+  ) -> Unfinished<Preparation>? {
     guard let index = candidates.first else {
       call[states] = state
       return nil
@@ -66,7 +67,7 @@
     return { [request] in
       var request = request
       do { request = try await rest() } catch {
-        request.withheld = try Self.reasonToWithhold(request, after: error)
+        call.missingCredentials = try Self.unavailability(of: request, after: error)
         call[states] = state
         return .send(request)
       }
@@ -77,7 +78,7 @@
   /// Notes the first of the sources, which was asked, if it has authorized the request; otherwise asks the next one.
   private func finish(
     after candidates: ArraySlice<Int>, of request: inout HTTPRequest, _ before: CallState, in call: Call
-  ) -> Later<Preparation>? {
+  ) -> Unfinished<Preparation>? {
     guard request.fields.contains(.authorization) else {
       return askNext(of: candidates.dropFirst(), to: &request, before, in: call)
     }
@@ -87,12 +88,12 @@
     return nil
   }
 
-  private func authorize(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Later<HTTPRequest>? {
+  private func authorize(_ request: inout HTTPRequest, by index: Int, in call: Call) -> Unfinished<HTTPRequest>? {
     if let source = immediate[index] { return source.authorizeImmediately(&request, in: call) }
     return { [request] in try await sources[index].authorize(request, in: call) }
   }
 
-  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<
+  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<
     Verdict
   >? {
     guard let status = outcome.status else { return nil }
@@ -111,20 +112,20 @@
     let state = call[states]
     guard let rejection = Rejection(of: attempt.sent, by: response.head) else { return .accept }
     for index in candidates(for: state.origin, first: state.authorizer, in: call) {
-      var withheld: HTTPError?
+      var failure: HTTPError?
       do {
         guard try await sources[index].authenticate(after: rejection, in: call) else { continue }
       } catch {
-        withheld = try Self.reasonToWithhold(attempt.request, after: error)
+        failure = try Self.unavailability(of: attempt.request, after: error)
       }
-      call[states].withheld = withheld
+      call[states].failure = failure
       guard attempt.request.body.canBeSent else {
-        if let withheld { throw withheld }
+        if let failure { throw failure }
         return .accept
       }
       call[states].answering = index
       let credentials =
-        withheld == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
+        failure == nil ? "new credentials" : "a stored response, because the credentials are unavailable"
       return .resend(attempt.request, reason: "\(rejection.origin) answered 401: trying \(credentials)")
     }
     return .accept
@@ -135,7 +136,7 @@
   /// a retry may help.
   ///
   /// - Throws: any other error, which ends the call.
-  private static func reasonToWithhold(_ request: HTTPRequest, after error: any Error) throws -> HTTPError {
+  private static func unavailability(of request: HTTPRequest, after error: any Error) throws -> HTTPError {
     var wrapped = HTTPError(wrapping: error)
     let isForCacheOnly = request.options.cachePolicy == .returnCacheDataDontLoad && !wrapped.isCancelled
     guard wrapped.isUnreachable || isForCacheOnly else { throw error }
@@ -164,6 +165,18 @@
   private func allowed(_ candidates: [Int], in state: CallState, _ call: Call) -> [Int] {
     guard let origin = state.origin, call[URLCredentials.ofCall][origin] != nil else { return candidates }
     return candidates.filter { $0 == state.answering || sources[$0] is PasswordSource }
+  }
+}
+
+extension Call {
+  private static let missingCredentials = CallLocal<HTTPError?>(nil)
+
+  /// Why the current attempt lacks its credentials: a server could not be reached for them. Such a request must not use
+  /// the network: a stored response that is the same for all users may answer it; otherwise it fails with this error,
+  /// and a retry may help. nil, as for most attempts, if nothing is missing.
+  var missingCredentials: HTTPError? {
+    get { self[Self.missingCredentials] }
+    set { if newValue != nil || missingCredentials != nil { self[Self.missingCredentials] = newValue } }
   }
 }
 

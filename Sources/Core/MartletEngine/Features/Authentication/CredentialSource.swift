@@ -86,7 +86,7 @@ public protocol CredentialSource: Sendable {
 /// `authorize`, whose default implementation uses it.
 @_spi(Credentials) public protocol ImmediateCredentialSource: CredentialSource, AnyObject {
   /// Adds credentials to the request and returns nil, or returns the rest, which does so.
-  func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<HTTPRequest>?
+  func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<HTTPRequest>?
 }
 
 extension ImmediateCredentialSource {

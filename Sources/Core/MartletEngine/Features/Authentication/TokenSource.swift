@@ -124,7 +124,7 @@ public final class TokenSource: CredentialSource {
     renewal.forget()
   }
 
-  @_spi(Credentials) public func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<
+  @_spi(Credentials) public func authorizeImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<
     HTTPRequest
   >? {
     let date = now()

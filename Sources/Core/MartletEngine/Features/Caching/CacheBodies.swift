@@ -11,7 +11,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   private let base: any BodySource
   private let length: Int64?
   private let id: CacheEntry.ID
-  private let flight: InFlightRequest
+  private let transaction: CacheTransaction
   private let clock: any Clock<Duration>
   /// Whether storing needs no wait.
   private let storesAtOnce: Bool
@@ -29,7 +29,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
   /// How long a reader waits for a store to complete an entry.
   private static let commitLimit = Duration.seconds(1)
 
-  private var cache: HTTPCache { flight.cache }
+  private var cache: HTTPCache { transaction.cache }
 
   /// Makes the body.
   ///
@@ -37,21 +37,21 @@ final class StoringBody: FinishableBody, DeadlineAware {
   ///   - body: the body as it is received.
   ///   - entry: the entry to write.
   ///   - writer: the writer of the entry.
-  ///   - flight: the request, which finishes when the body is stored or known not to be.
+  ///   - transaction: the request, which finishes when the body is stored or known not to be.
   ///   - clock: measures how long the reader waits.
   init(
-    _ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for flight: InFlightRequest,
+    _ body: ResponseBody, of entry: CacheEntry, to writer: any CacheWriter, for transaction: CacheTransaction,
     on clock: any Clock<Duration>
   ) {
     self.clock = clock
     base = body.source
     length = body.length
     id = entry.id
-    self.flight = flight
-    let decide = flight.request.options.storageDecision
-    storesAtOnce = decide == nil && Deadline.ends(flight.cache.store)
+    self.transaction = transaction
+    let decide = transaction.request.options.storageDecision
+    storesAtOnce = decide == nil && Deadline.ends(transaction.cache.store)
     endsAtDeadline = storesAtOnce && Deadline.ends(body.source)
-    let writer = decide.map { DecidingWriter(entry, for: flight, around: writer, $0) } ?? writer
+    let writer = decide.map { DecidingWriter(entry, for: transaction, around: writer, $0) } ?? writer
     state = Mutex(State(writer: writer))
   }
 
@@ -62,8 +62,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
       throw error
     }
     guard let (writer, count) = takeWriter(adding: Int64(chunk?.count ?? 0)) else { return chunk }
-    if count > flight.bodyLimit { flight.releaseJoined(.unshared) }  // The reader stops here.
-    let isWritten: Void? = await cache.attempt(in: flight.call) {
+    if count > transaction.bodyLimit { transaction.releaseJoined(.unshared) }  // The reader stops here.
+    let isWritten: Void? = await cache.attempt(in: transaction.call) {
       if let chunk { try await writer.append(chunk) }
     }
     if isWritten == nil {
@@ -71,7 +71,7 @@ final class StoringBody: FinishableBody, DeadlineAware {
     } else if chunk == nil || count == length {  // A reader that has all bytes may not ask for the end.
       await complete(writer, count: count)
     } else {
-      state.withLock { if !flight.isFinished { $0.writer = writer } }
+      state.withLock { if !transaction.isFinished { $0.writer = writer } }
     }
     return chunk
   }
@@ -86,18 +86,18 @@ final class StoringBody: FinishableBody, DeadlineAware {
   }
 
   private func finish(_ writer: any CacheWriter, count: Int64) async {
-    end(await cache.attempt(in: flight.call) { try await self.commit(writer, count: count) } ?? .unshared)
+    end(await cache.attempt(in: transaction.call) { try await self.commit(writer, count: count) } ?? .unshared)
   }
 
   /// Completes the entry, unless the body's length differs from the announced one, or the response was removed from the
   /// cache while it was received.
-  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> InFlightRequest.Ending {
-    guard length == nil || count == length, flight.isRegistered else {
+  private func commit(_ writer: any CacheWriter, count: Int64) async throws -> CacheTransaction.Ending {
+    guard length == nil || count == length, transaction.isRegistered else {
       await writer.abort()
       return .unshared
     }
     try await writer.commit()
-    guard flight.isRegistered else {
+    guard transaction.isRegistered else {
       try await cache.store.remove(.entry(id))  // It was removed while the store committed it.
       return .unshared
     }
@@ -130,13 +130,13 @@ final class StoringBody: FinishableBody, DeadlineAware {
     }
   }
 
-  private func endUnlessComplete(_ ending: InFlightRequest.Ending) {
+  private func endUnlessComplete(_ ending: CacheTransaction.Ending) {
     if !state.withLock({ $0.isComplete }) { end(ending) }
   }
 
   /// Finishes the request, and releases the writer unless it is in use.
-  private func end(_ ending: InFlightRequest.Ending) {
-    flight.finish(ending)
+  private func end(_ ending: CacheTransaction.Ending) {
+    transaction.finish(ending)
     _ = state.withLock { $0.writer.take() }
   }
 }
@@ -156,13 +156,14 @@ private final class DecidingWriter: CacheWriter {
   private let bytes = Mutex(Data())
 
   init(
-    _ entry: CacheEntry, for flight: InFlightRequest, around base: any CacheWriter, _ decide: @escaping StorageDecision
+    _ entry: CacheEntry, for transaction: CacheTransaction, around base: any CacheWriter,
+    _ decide: @escaping StorageDecision
   ) {
     self.entry = entry
     self.base = base
-    url = flight.request.url
-    call = flight.call
-    store = flight.cache.store
+    url = transaction.request.url
+    call = transaction.call
+    store = transaction.cache.store
     self.decide = decide
   }
 

@@ -1,7 +1,7 @@
 import MartletSemantics
 
 // Reports the cache's decisions to listeners. Without a listener for them, nothing is computed.
-extension InFlightRequest {
+extension CacheTransaction {
   /// A decision of the cache.
   enum Reported {
     /// Why the request is sent, and what the cache adds to it.

@@ -7,24 +7,24 @@ extension CachingTransport {
   ///
   /// - Parameter joined: the entry to store.
   func extend(
-    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for flight: InFlightRequest
+    _ entry: CacheEntry, by response: HTTPResponse, to joined: StoredResponse, for transaction: CacheTransaction
   ) async -> HTTPResponse {
-    let part = await cache.attempt(in: flight.call) {
+    let part = await cache.attempt(in: transaction.call) {
       try await PartOfBody(entry, around: response.head, to: joined, in: cache)
     }
-    guard let part else { return pass(response, for: flight, as: .unshared) }
-    return await store(response, as: joined, for: flight, with: part)
+    guard let part else { return pass(response, for: transaction, as: .unshared) }
+    return await store(response, as: joined, for: transaction, with: part)
   }
 
   /// Returns the stored part and the rest in the response as one response. If the part cannot be read, the whole is
   /// requested again.
   func complete(
     _ entry: CacheEntry, by response: HTTPResponse, to whole: StoredResponse, isStored: Bool,
-    for flight: InFlightRequest
+    for transaction: CacheTransaction
   ) async throws -> HTTPResponse {
     guard let part = entry.response.part,
-      let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: flight.call)
-    else { return try await fetchAgain(insteadOf: response, for: flight) }
+      let known = await StoredBody.open(entry.id, range: 0..<Int64(part.range.count), of: cache, in: transaction.call)
+    else { return try await fetchAgain(insteadOf: response, for: transaction) }
     let missing = part.size - Int64(part.range.count)
     let rest = ExactLengthSource(response.body.source, length: missing) { found in
       let message = "the body of the part has \(found), but its Content-Range says \(missing)"
@@ -35,8 +35,8 @@ extension CachingTransport {
     combined.body = ResponseBody(
       length: part.size,
       from: JoinedBody(part.range.lowerBound == 0 ? [known, rest] : [rest, known], trailersOf: rest))
-    guard isStored, flight.mayStore(combined) else { return pass(combined, for: flight, as: .unshared) }
-    return await store(combined, as: whole, for: flight, with: PartOfBody(replacing: entry, length: part.size))
+    guard isStored, transaction.mayStore(combined) else { return pass(combined, for: transaction, as: .unshared) }
+    return await store(combined, as: whole, for: transaction, with: PartOfBody(replacing: entry, length: part.size))
   }
 }
 

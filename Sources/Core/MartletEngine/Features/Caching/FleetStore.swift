@@ -39,7 +39,7 @@ import MartletSemantics
   /// The response cannot be shared: each sends its request.
   case unshared
 
-  init(_ ending: InFlightRequest.Ending) {
+  init(_ ending: CacheTransaction.Ending) {
     switch ending {
     case .stored: self = .stored
     case .abandoned: self = .failed
@@ -48,7 +48,7 @@ import MartletSemantics
   }
 
   /// The outcome for other processes after a response that is not stored.
-  init(_ ending: InFlightRequest.Ending, after status: HTTPStatus) {
+  init(_ ending: CacheTransaction.Ending, after status: HTTPStatus) {
     self = CacheUpdate.isRefusalOrTemporaryError(status) ? .failed : FleetOutcome(ending)
   }
 }

@@ -103,43 +103,43 @@ extension HTTPCache {
   }
 
   /// Returns the entries of the request's key that it may use.
-  func entries(for flight: InFlightRequest) async -> [CacheEntry] {
-    let entries = await attempt(in: flight.call) { try await store.entries(for: flight.key) } ?? []
-    return usable(entries, for: flight)
+  func entries(for transaction: CacheTransaction) async -> [CacheEntry] {
+    let entries = await attempt(in: transaction.call) { try await store.entries(for: transaction.key) } ?? []
+    return usable(entries, for: transaction)
   }
 
   /// Returns the same entries without suspending; nil if the store cannot do that.
-  func immediateEntries(for flight: InFlightRequest) -> [CacheEntry]? {
-    immediate?.immediateEntries(for: flight.key).map { usable($0, for: flight) }
+  func immediateEntries(for transaction: CacheTransaction) -> [CacheEntry]? {
+    immediate?.immediateEntries(for: transaction.key).map { usable($0, for: transaction) }
   }
 
-  private func usable(_ entries: [CacheEntry], for flight: InFlightRequest) -> [CacheEntry] {
-    guard !entries.isEmpty, flight.lacksCredentials else { return entries }
+  private func usable(_ entries: [CacheEntry], for transaction: CacheTransaction) -> [CacheEntry] {
+    guard !entries.isEmpty, transaction.lacksCredentials else { return entries }
     return entries.filter(\.response.isForAllUsers)
   }
 
   /// Replaces the stored head of an entry, and returns the entry.
   @discardableResult
-  func update(_ entry: CacheEntry, to response: StoredResponse, for flight: InFlightRequest) async -> CacheEntry {
+  func update(_ entry: CacheEntry, to response: StoredResponse, for transaction: CacheTransaction) async -> CacheEntry {
     var updated = entry
     updated.response = response
-    await attempt(in: flight.call) { [updated] in try await store.update(updated) }
+    await attempt(in: transaction.call) { [updated] in try await store.update(updated) }
     return updated
   }
 
   /// Removes entries because of a request, whose own response may still be stored.
-  func remove(_ selection: CacheSelection, for flight: InFlightRequest) async {
-    inFlight.invalidate(selection, except: flight.registration)
-    await attempt(in: flight.call) { try await store.remove(selection) }
+  func remove(_ selection: CacheSelection, for transaction: CacheTransaction) async {
+    inFlight.invalidate(selection, except: transaction.registration)
+    await attempt(in: transaction.call) { try await store.remove(selection) }
   }
 
   /// Removes the oldest variant if there are ``variantLimit`` or more. If a response varies by a field whose values
   /// never repeat, such as a cookie, each lookup would otherwise take longer than the last.
-  func removeOldest(of entries: [CacheEntry], for flight: InFlightRequest) async {
+  func removeOldest(of entries: [CacheEntry], for transaction: CacheTransaction) async {
     guard entries.count >= Self.variantLimit,
       let oldest = entries.min(by: { $0.response.responseTime < $1.response.responseTime })
     else { return }
-    await remove(.entry(oldest.id), for: flight)
+    await remove(.entry(oldest.id), for: transaction)
   }
 
   func count(_ change: (inout HTTPCache.Statistics) -> Void) { counts.withLock { change(&$0) } }

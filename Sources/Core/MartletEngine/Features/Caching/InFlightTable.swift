@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// The requests of a cache that are in flight.
+/// The requests of a cache that are in transaction.
 ///
 /// One of several identical requests is sent, and the others wait for its response (RFC 9111 §4, "collapsed").
 /// ``RequestIdentity`` defines which requests are identical; `Vary` is applied when the response is stored. Keys whose
@@ -18,14 +18,14 @@ final class InFlightTable: Sendable {
     /// The request has to be sent, and so have identical ones.
     case alone(Registration)
     /// An identical request is in progress.
-    case joined(RunningWork<InFlightRequest.Ending>)
+    case joined(RunningWork<CacheTransaction.Ending>)
   }
 
   /// A request that identical ones can wait for.
   private struct SentRequest {
     let call: Call
     /// nil while no other request waits.
-    var result: RunningWork<InFlightRequest.Ending>?
+    var result: RunningWork<CacheTransaction.Ending>?
   }
 
   private struct State {
@@ -77,7 +77,7 @@ final class InFlightTable: Sendable {
   /// - Parameter identity: what the waiting requests have in common with it; nil if none can wait.
   func remove(
     _ registration: Registration, joinedAs identity: RequestIdentity?, of key: CacheKey,
-    _ ending: InFlightRequest.Ending
+    _ ending: CacheTransaction.Ending
   ) {
     let sent = state.withLock { state in
       state.keys[registration.id] = nil

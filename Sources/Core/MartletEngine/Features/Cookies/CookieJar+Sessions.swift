@@ -45,7 +45,7 @@ extension CookieJar {
   ///
   /// The result is true if the store fails, because nothing is known then.
   @_spi(Credentials) public func holdsSession(of response: HTTPResponse, in context: Cookie.Context) async -> Bool {
-    guard let head = response.networkHead, let line = response.cookieLine, let request = CookieRequest(response.url)
+    guard let head = response.networkHead, let line = response.sentCookies, let request = CookieRequest(response.url)
     else { return true }
     let moment = now()
     let set = read(head.fields[values: .setCookie], for: request, in: context, now: moment)

@@ -18,7 +18,7 @@ struct CookieTransport: Transport, DeadlineAware {
     var sent = request
     if let line, !line.isEmpty { sent.fields.append(contentsOf: line) }
     var response = try await base.send(sent, in: call)
-    response.cookieLine = line
+    response.sentCookies = line
     if response.networkHead?.fields.contains(.setCookie) == true { await store(from: response, to: request, in: call) }
     return response
   }
@@ -50,7 +50,7 @@ struct CookieTransport: Transport, DeadlineAware {
     guard let head = response.networkHead else { return }
     do {
       let outcomes = try await jar(for: request).store(
-        from: head, for: request.url, in: Self.context(of: request), sentWith: response.cookieLine,
+        from: head, for: request.url, in: Self.context(of: request), sentWith: response.sentCookies,
         begun: Beginning(call.id, signOuts: call[jar.memory.seenSignOuts]))
       for refusal in outcomes.compactMap(\.refusal) { call.emit(.cookieRefused(refusal)) }
       let stored = outcomes.compactMap { try? $0.get().name }

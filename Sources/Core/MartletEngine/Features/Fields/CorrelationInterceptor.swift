@@ -66,7 +66,8 @@ public struct CorrelationInterceptor: Interceptor {
   /// Returns a random UUID in lower case (RFC 9562).
   @Sendable public static func makeRandomID() -> String { UUID.random().lowercaseText }
 
-  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>?
+  {
     let given = request.fields[field]
     let known = call.correlationID
     let id = given ?? known ?? makeID()

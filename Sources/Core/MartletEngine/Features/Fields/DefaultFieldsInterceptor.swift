@@ -50,7 +50,7 @@ public struct DefaultFieldsInterceptor: Interceptor {
     origins = nil
   }
 
-  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Unfinished<
     Preparation
   >? {
     guard let origin = request.origin, covers(origin, asked: call.askedURL) else { return nil }
@@ -78,7 +78,7 @@ struct UserAgentInterceptor: ImmediateInterceptor {
   let value: String
   var stages: InterceptorStages { .prepare }
 
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>? {
     if !request.hasOrOmits(.userAgent) { request.fields[.userAgent] = value }
     return nil
   }

@@ -6,14 +6,14 @@
 /// The transport then waits for a 100 before it sends the body. A single-use stream cannot be sent again once the
 /// transport has begun to send it: then the 417 is the response. The same holds if the caller set `Expect`.
 struct ExpectationInterceptor: ImmediateInterceptor {
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>? {
     if request.options.continueTimeout != nil, !request.fields.contains(.expect), request.body.deservesExpectation {
       request.fields[.expect] = "100-continue"
     }
     return nil
   }
 
-  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
     guard outcome.status == .expectationFailed, attempt.request.options.continueTimeout != nil,
       !attempt.request.fields.contains(.expect), attempt.sent.fields.contains(.expect), attempt.request.body.canBeSent
     else { return nil }

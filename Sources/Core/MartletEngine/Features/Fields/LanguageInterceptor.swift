@@ -35,7 +35,8 @@ public struct LanguageInterceptor: Interceptor {
     value = tags.isEmpty ? nil : LanguageTag.acceptLanguage(tags)
   }
 
-  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>?
+  {
     if let value { request.fields[.acceptLanguage] = value }
     return nil
   }

@@ -15,7 +15,7 @@ extension RedirectPolicy {
 struct RedirectInterceptor: ImmediateInterceptor {
   var stages: InterceptorStages { .review }
 
-  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
     guard outcome.status?.isRedirection == true, case .success(let response) = outcome,
       attempt.request.options.redirectPolicy.scope != .none
     else { return nil }

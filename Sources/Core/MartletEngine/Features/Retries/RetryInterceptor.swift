@@ -51,7 +51,7 @@ struct RetryInterceptor: ImmediateInterceptor {
     self.now = now
   }
 
-  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>? {
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>? {
     if attempt.number == 1, outcome.mayHaveBeenSent { budget.deposit() }
     let policy = attempt.request.options.retryPolicy
     guard let cause = policy.cause(of: outcome) else { return nil }

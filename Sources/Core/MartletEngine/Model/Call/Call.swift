@@ -185,7 +185,7 @@ extension Call {
   /// The purpose of a call, and what its caller does with the response.
   package struct Use: Sendable {
     /// Whether the caller collects the body: a transport may then return a small body in one piece.
-    package var isCollected: Bool
+    package var collectsBody: Bool
     /// Whether the response may open a connection, which its user ends by ``Call/end(_:)``.
     package var opensConnection: Bool
     /// Whether the response may be stored in the cache.
@@ -196,10 +196,10 @@ extension Call {
     package var askedURL: URL?
 
     package init(
-      isCollected: Bool = false, opensConnection: Bool = false, storesResponse: Bool = true,
+      collectsBody: Bool = false, opensConnection: Bool = false, storesResponse: Bool = true,
       onlyRenewsCache: Bool = false, askedURL: URL? = nil
     ) {
-      (self.isCollected, self.opensConnection) = (isCollected, opensConnection)
+      (self.collectsBody, self.opensConnection) = (collectsBody, opensConnection)
       (self.storesResponse, self.onlyRenewsCache, self.askedURL) = (storesResponse, onlyRenewsCache, askedURL)
     }
   }

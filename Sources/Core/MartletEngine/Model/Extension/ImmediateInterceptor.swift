@@ -5,18 +5,19 @@
 /// more than that check.
 @_spi(Toolkit) public protocol ImmediateInterceptor: Interceptor {
   /// Prepares the request. Returns the rest of the stage, which has to be awaited; nil if there is none.
-  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Later<Preparation>?
+  func prepareImmediately(_ request: inout HTTPRequest, in call: Call) throws -> Unfinished<Preparation>?
 
   /// Reviews an outcome. Returns the rest, which produces the verdict or an error; nil if the outcome is accepted.
-  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<Verdict>?
+  func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<Verdict>?
 }
 
 extension ImmediateInterceptor {
-  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Later<Preparation>? {
+  @_spi(Toolkit) public func prepareImmediately(_ request: inout HTTPRequest, in call: Call) -> Unfinished<Preparation>?
+  {
     nil
   }
 
-  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Later<
+  @_spi(Toolkit) public func reviewImmediately(_ outcome: Outcome, of attempt: Attempt, in call: Call) -> Unfinished<
     Verdict
   >? { nil }
 

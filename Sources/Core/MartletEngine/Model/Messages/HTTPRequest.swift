@@ -12,7 +12,7 @@ public struct HTTPRequest: Sendable {
   /// The method, the URL and the fields.
   public var head: RequestHead {
     get { content.value.head }
-    set { content = Shared(Content(newValue, content.value.body, withheld: content.value.withheld)) }
+    set { content = Shared(Content(newValue, content.value.body)) }
   }
   /// The body; empty by default.
   public var body: RequestBody {
@@ -23,12 +23,6 @@ public struct HTTPRequest: Sendable {
   @inlinable public var options: RequestOptions {
     _read { yield sharedOptions.value }
     _modify { yield &sharedOptions.value }
-  }
-  /// Why this attempt's request must not be sent over the network: its credentials could not be obtained. Only a stored
-  /// response may answer it. nil if it may be sent.
-  package var withheld: HTTPError? {
-    get { content.value.withheld }
-    set { content.value.withheld = newValue }
   }
   /// Stored beside the content: the options change independently of it, and their changes must not copy it.
   @usableFromInline var sharedOptions: Shared<RequestOptions>
@@ -117,11 +111,10 @@ public struct HTTPRequest: Sendable {
 private struct Content: Sendable {
   var head: RequestHead
   var body: RequestBody
-  var withheld: HTTPError?
   let reading: URLReading
 
-  init(_ head: RequestHead, _ body: RequestBody, withheld: HTTPError? = nil) {
-    (self.head, self.body, self.withheld) = (head, body, withheld)
+  init(_ head: RequestHead, _ body: RequestBody) {
+    (self.head, self.body) = (head, body)
     reading = URLReading(head.url)
   }
 }

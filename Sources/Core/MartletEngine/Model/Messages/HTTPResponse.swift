@@ -58,9 +58,9 @@ public struct HTTPResponse: Sendable {
   @_spi(Transports) public var isUpgraded: Bool { stream != nil || messages != nil }
   /// The `Cookie` line that the jar added to the request; empty if the jar had no cookies for it, nil if the jar was
   /// not used or failed. It is stored as fields because `dump` hides their secrets.
-  package var cookieLine: HTTPFields? {
-    get { content.value.cookieLine }
-    set { content.value.cookieLine = newValue }
+  package var sentCookies: HTTPFields? {
+    get { content.value.sentCookies }
+    set { content.value.sentCookies = newValue }
   }
 
   /// Makes a response that was not received over a network: by a mock, a cache or an interceptor.
@@ -128,7 +128,7 @@ private struct Parts: Sendable {
   var stream: (any DuplexStream)?
   var messages: (any MessageChannel)?
   var history: [AttemptRecord] = []
-  var cookieLine: HTTPFields?
+  var sentCookies: HTTPFields?
 
   init(
     to url: URL, head: ResponseHead, body: ResponseBody, networkHead: ResponseHead? = nil,

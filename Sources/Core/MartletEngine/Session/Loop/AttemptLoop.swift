@@ -113,9 +113,7 @@ final class AttemptLoop: Sendable {
     if delay > .zero {
       try await call.withinDeadline { [clock] in try await clock.sleep(for: delay.bounded) }
     }
-    var request = resend.request
-    if request.withheld != nil { request.withheld = nil }  // An interceptor may resend the request as it was sent.
-    return request
+    return resend.request
   }
 
   /// Sends the request, unless an interceptor has returned the response.

@@ -5,8 +5,8 @@ struct InterceptorChain: Sendable {
   private struct Member {
     let index: Int
     let stages: InterceptorStages
-    let prepareImmediately: @Sendable (inout DescribedRequest, Call) throws -> Later<Preparation>?
-    let reviewImmediately: @Sendable (Outcome, Attempt, Call) -> Later<Verdict>?
+    let prepareImmediately: @Sendable (inout DescribedRequest, Call) throws -> Unfinished<Preparation>?
+    let reviewImmediately: @Sendable (Outcome, Attempt, Call) -> Unfinished<Verdict>?
 
     init(_ interceptor: any Interceptor, at index: Int) {
       self.index = index
@@ -39,7 +39,7 @@ struct InterceptorChain: Sendable {
   struct Pending<Value> {
     let chain: InterceptorChain
     let position: Int
-    let rest: Later<Value>
+    let rest: Unfinished<Value>
     /// How many interceptors prepared the attempt: only these review it.
     var preparedCount = Int.max
   }

@@ -19,7 +19,7 @@ struct NetworkTransport: TransportLayer {
       throw HTTPError(
         .notCached, "the request may only be answered from a cache, and the session has none", phase: .preparing)
     }
-    if let error = request.withheld { throw error }
+    if let error = call.missingCredentials { throw error }
     call.emit(.sending(request.head))
     guard call.events.contains(.bytes), !request.body.isEmpty else { return request }
     let attempt = call.currentAttempt

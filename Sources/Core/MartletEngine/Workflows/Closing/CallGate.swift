@@ -14,12 +14,12 @@ final class CallGate: Interceptor, EventListener {
   private struct State {
     var phase = Phase.open
     var calls: Set<UInt64> = []
-    var transfers: [UInt64: OngoingTransfer] = [:]
-    var lastTransfer: UInt64 = 0
+    var ongoing: [UInt64: OngoingWork] = [:]
+    var lastNumber: UInt64 = 0
   }
 
   /// Something in progress that does not end by itself before the gate is closed.
-  private struct OngoingTransfer {
+  private struct OngoingWork {
     let cancel: @Sendable () -> Void
     /// Asks a connection without an end of its own to end; nil for a request.
     var leave: (@Sendable () -> Void)?
@@ -65,7 +65,7 @@ final class CallGate: Interceptor, EventListener {
   /// Stops new calls, except those that a call in progress needs, and asks upgraded connections to end.
   func drain() {
     change { if $0.phase == .open { $0.phase = .draining } }
-    for transfer in state.withLock(\.transfers).values { transfer.leave?() }
+    for work in state.withLock(\.ongoing).values { work.leave?() }
   }
 
   /// Returns when no call is in progress, or the task is cancelled. Call it only once the gate is draining.
@@ -73,54 +73,54 @@ final class CallGate: Interceptor, EventListener {
 
   /// Stops sending, and cancels everything in progress.
   func close() {
-    let transfers = state.withLock { state in
-      defer { state.transfers = [:] }
+    let ongoing = state.withLock { state in
+      defer { state.ongoing = [:] }
       state.phase = .closed
-      return state.transfers.values
+      return state.ongoing.values
     }
-    for transfer in transfers { transfer.cancel() }
+    for work in ongoing { work.cancel() }
     emptied.continuation.finish()
   }
 
   var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
-  /// Registers a transfer with a function that cancels it, until the returned object is deallocated or ends.
+  /// Registers a work with a function that cancels it, until the returned object is deallocated or ends.
   ///
   /// - Throws: an error if the gate is closed.
   func register(_ cancel: @escaping @Sendable () -> Void) throws(HTTPError) -> Registration {
     let number = state.withLock { state -> UInt64? in
       guard state.phase != .closed else { return nil }
-      state.lastTransfer += 1
-      state.transfers[state.lastTransfer] = OngoingTransfer(cancel: cancel)
-      return state.lastTransfer
+      state.lastNumber += 1
+      state.ongoing[state.lastNumber] = OngoingWork(cancel: cancel)
+      return state.lastNumber
     }
     guard let number else { throw Self.error }
     return Registration(gate: self, number: number)
   }
 
-  private func setLeaving(_ transfer: UInt64, _ leave: @escaping @Sendable () -> Void) {
+  private func setLeaving(_ work: UInt64, _ leave: @escaping @Sendable () -> Void) {
     let isOpen = state.withLock { state in
-      state.transfers[transfer]?.leave = leave
+      state.ongoing[work]?.leave = leave
       return state.phase == .open
     }
     if !isOpen { leave() }
   }
 
-  private func end(_ transfer: UInt64) { _ = state.withLock { $0.transfers.removeValue(forKey: transfer) } }
+  private func end(_ work: UInt64) { _ = state.withLock { $0.ongoing.removeValue(forKey: work) } }
 
   static var error: HTTPError {
     HTTPError(
       .shutDown, "the session is closed: begin calls before that, or give those in progress more time")
   }
 
-  /// A transfer in progress.
+  /// A work in progress.
   final class Registration: Sendable {
     private let gate: CallGate
     private let number: UInt64
 
     fileprivate init(gate: CallGate, number: UInt64) { (self.gate, self.number) = (gate, number) }
 
-    /// Sets the function that asks the transfer to end when the session begins to close. If that has begun, it is
+    /// Sets the function that asks the work to end when the session begins to close. If that has begun, it is
     /// called at once.
     func setLeaving(_ leave: @escaping @Sendable () -> Void) { gate.setLeaving(number, leave) }
 

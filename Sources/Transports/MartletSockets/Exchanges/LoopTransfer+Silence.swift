@@ -4,7 +4,7 @@
 
 // The limits of a transfer's silence, and the tests of its connection meanwhile.
 
-extension Transfer {
+extension LoopTransfer {
   /// The maximum silence allowed in the current state.
   private var timeout: UInt64? {
     body.discarding != nil ? Self.discardTime : hasHead ? exchange.settings.idle : exchange.settings.response

@@ -3,7 +3,7 @@ import Synchronization
 
 // Work that callers do on their own threads, which saves waking the loop's thread and then the caller's.
 
-extension TransportState {
+extension TransportCore {
   /// Begins an exchange on a thread that has borrowed the loop, if no other request is in progress and a ready
   /// connection has no unread input. Waits briefly for the response if the server has responded fast before. Returns
   /// whether the exchange has begun.
@@ -48,7 +48,7 @@ extension TransportState {
   private func prepareWait(on socket: LayeredSocket) {
     socket.isReading = false
     loop.applyChanges()  // so that the response does not wake the loop's thread
-    _ = loan.wasWanted()
+    _ = ownership.wasWanted()
   }
 
   /// Waits briefly for input, and receives it. Returns whether there was any, and whether the last wait was in vain.
@@ -63,7 +63,7 @@ extension TransportState {
       let isReady = socket.waitForInput(upTo: end &- loop.now, unless: interrupt)
       loop.beginTurn()
       socket.isReading = true
-      let isWanted = loan.wasWanted()
+      let isWanted = ownership.wasWanted()
       if isWanted { nextWait = loop.now &+ Self.pauseOfWaits }
       if isReady { socket.receiveInput() }
       flush()

@@ -7,9 +7,9 @@ import MartletSemantics
 ///
 /// It is also the timer that limits the server's silence: every request needs one, and a separate timer would take
 /// another allocation. The timer stops when the transfer ends.
-final class Transfer: HeapTimer {
+final class LoopTransfer: HeapTimer {
   let exchange: Exchange
-  let transport: TransportState
+  let transport: TransportCore
   /// The connection that sends the request; nil while it waits for one.
   private(set) var connection: Connection?
   var indices = Indices()
@@ -23,7 +23,7 @@ final class Transfer: HeapTimer {
   /// Whether the connection does not read because the reader is slow; no timeout applies then.
   private(set) var isPaused = false
   var failures = ConnectionFailures()
-  // SAFETY: as for `TransportState`.
+  // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) var upload = UploadProgress()
   /// Ends the wait of the body for a 100 response when its time is up; nil if the body does not wait.
   private var hold: HeapTimer?
@@ -36,7 +36,7 @@ final class Transfer: HeapTimer {
   var lastPing: UInt64 = 0
   /// Whether the reading task is still answering a question: that time does not count as the server's silence.
   var isAsking = false
-  // SAFETY: as for `TransportState`.
+  // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) private(set) var body = BodyProgress()
   @exclusivity(unchecked) private var buffer: BodyBuffer
   @exclusivity(unchecked) private var undelivered = UndeliveredSignals()
@@ -52,7 +52,7 @@ final class Transfer: HeapTimer {
     var stream: Int?
   }
 
-  init(_ exchange: Exchange, on transport: TransportState) {
+  init(_ exchange: Exchange, on transport: TransportCore) {
     self.exchange = exchange
     key = exchange.destination.key
     self.transport = transport
@@ -70,7 +70,7 @@ final class Transfer: HeapTimer {
 
 // MARK: - The request
 
-extension Transfer {
+extension LoopTransfer {
   /// Begins to use a connection.
   ///
   /// - Parameter isReused: whether it was open before, or has already sent a request.
@@ -123,7 +123,7 @@ extension Transfer {
 
 // MARK: - The response
 
-extension Transfer {
+extension LoopTransfer {
   /// Notes that the response has begun.
   func noteFirstByte() { if timing.firstByte == nil { timing.firstByte = transport.loop.now } }
 
@@ -279,7 +279,7 @@ extension Transfer {
 
 // MARK: - Its end
 
-extension Transfer {
+extension LoopTransfer {
   /// Ends the transfer, whose reader has stopped. A short rest of the body is still received, so that the connection
   /// can be reused.
   func cancel() { if !startDiscarding() { transport.end(self, with: HTTPError(wrapping: CancellationError())) } }
@@ -327,7 +327,7 @@ extension Transfer {
 
 // MARK: - Delivery
 
-extension Transfer {
+extension LoopTransfer {
   /// Delivers the signals of this turn.
   func flush() {
     isDirty = false

@@ -46,7 +46,7 @@ struct ConnectionFailures {
   }
 }
 
-extension Transfer {
+extension LoopTransfer {
   /// Takes the next part of the request's body; nothing yet while it is held.
   func nextChunk() -> UploadQueue.Next {
     guard !holdsBody else { return .nothingYet }

@@ -5,7 +5,7 @@ import Synchronization
 /// Warns in the log about observers and delegates that do not answer, because their tasks wait for them.
 ///
 /// All questions of a session share one alarm, which is set at most once in five seconds, unless a warning is due.
-final class AnswerWatch: Sendable {
+final class ObserverWatchdog: Sendable {
   /// A question to a handler.
   final class Question: Sendable {
     private enum Progress: UInt8, AtomicRepresentable { case waiting, called, returned }

@@ -74,7 +74,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   /// same applies to the sessions of an opener that is still running.
   public func reset() {
     let (session, opening, waiting) = state.withLock { state in
-      (Handed(value: state.session.take()), state.opening.take(), state.waiting.take())
+      (UncheckedSendable(value: state.session.take()), state.opening.take(), state.waiting.take())
     }
     session.value?.sapURLSession.end()
     opening?.end()
@@ -82,7 +82,7 @@ public final class OnboardingSessionManager<T: OnboardingSession>: Sendable {
   }
 
   private func finish(_ session: T?, _ error: (any Error)?, _ opening: Opening) {
-    let handed = Handed(value: session)
+    let handed = UncheckedSendable(value: session)
     let (waiting, hasNext) = state.withLock { state -> ([@Sendable ((any Error)?) -> Void]?, Bool) in
       guard state.opening === opening else { return (nil, state.opening != nil || state.session != nil) }
       if error == nil { state.session = handed.value }

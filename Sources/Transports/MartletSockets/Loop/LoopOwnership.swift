@@ -2,12 +2,14 @@
 import Glibc
 import Synchronization
 
-/// Lends the state of a loop's thread to other threads while that thread sleeps: waking it takes longer than a short
-/// piece of work. The borrowing thread has exclusive access, just as the loop's thread has otherwise.
-final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belongs to the thread that `state` names.
+/// Says which thread owns a loop's state: the loop's own, or one that borrows it while the loop's thread sleeps, because
+/// waking that thread takes longer than a short piece of work. The owner has exclusive access.
+///
+/// SAFETY: `context` belongs to the thread that `state` names.
+final class LoopOwnership<Context>: @unchecked Sendable {
   private enum State: UInt8, AtomicRepresentable {
     /// The loop's thread works.
-    case withheld
+    case owned
     /// The loop's thread sleeps.
     case offered
     /// Another thread works.
@@ -16,7 +18,7 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
     case awaited
   }
 
-  private let state = Atomic(State.withheld)
+  private let state = Atomic(State.owned)
   /// The thread that has the context; 0 while it is offered, and before the loop's thread runs.
   private let holder = Atomic<UInt>(0)
   private var context: Context?
@@ -50,13 +52,13 @@ final class LoopLoan<Context>: @unchecked Sendable {  // SAFETY: `context` belon
 
   /// Called by the loop's thread when it was woken. Waits until no other thread has the context.
   func takeBack() {
-    while !state.compareExchange(expected: .offered, desired: .withheld, ordering: .acquiring).exchanged {
+    while !state.compareExchange(expected: .offered, desired: .owned, ordering: .acquiring).exchanged {
       guard state.compareExchange(expected: .lent, desired: .awaited, ordering: .acquiring).exchanged else { continue }
       var number: UInt64 = 1
       _ = write(interrupt, &number, 8)
       while sem_wait(returned) != 0 {}  // interrupted by a signal
       _ = read(interrupt, &number, 8)
-      state.store(.withheld, ordering: .relaxed)
+      state.store(.owned, ordering: .relaxed)
       break
     }
     context = nil

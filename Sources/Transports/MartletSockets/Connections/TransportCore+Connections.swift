@@ -4,7 +4,7 @@ import MartletSemantics
 
 // What connections report to the transport. They report directly to the pool what concerns only the pool.
 
-extension TransportState {
+extension TransportCore {
   /// Opens connections ahead of this many requests, within the limits. The caller gets the result when they are open.
   func preconnect(_ destination: Exchange.Destination, for requests: Int, _ result: OneShot<Void>) {
     keep(destination.identity)
@@ -29,7 +29,7 @@ extension TransportState {
   }
 
   /// Fails a transfer because the connection for which it waited could not be opened.
-  func fail(_ transfer: Transfer, _ failure: OpeningFailure) {
+  func fail(_ transfer: LoopTransfer, _ failure: OpeningFailure) {
     transfer.noteConnection(failure.facts)
     // The caller's check is also called for a server that the system refuses, and may throw another error.
     if transfer.exchange.destination.identity.settings.serverTrustCheck != nil, let certificates = failure.refused {
@@ -72,7 +72,7 @@ extension TransportState {
   }
 
   /// Lets a request's task call the caller's check. The request ends there if the server was refused for good.
-  private func ask(_ transfer: Transfer, _ check: ServerCheck, isLast: Bool = false) {
+  private func ask(_ transfer: LoopTransfer, _ check: ServerCheck, isLast: Bool = false) {
     let exchange = transfer.exchange
     let settings = exchange.destination.identity.settings
     let question: @Sendable (Call) async throws -> Void = { [jobs] call in

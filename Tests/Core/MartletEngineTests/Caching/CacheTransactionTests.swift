@@ -6,55 +6,55 @@ import Testing
 
 /// Requests to one cache that are in progress at the same time.
 @Suite(.timeLimit(.minutes(5)))
-struct InFlightRequestTests {
+struct CacheTransactionTests {
   private let cache = HTTPCache()
   private let clock = ManualClock()
 
-  private func flight(_ listeners: any EventListener...) -> InFlightRequest {
+  private func transaction(_ listeners: any EventListener...) -> CacheTransaction {
     let request = HTTPRequest(.get, url("http://a.example/"))
-    return InFlightRequest(request, in: Call(listeners: listeners), of: cache)
+    return CacheTransaction(request, in: Call(listeners: listeners), of: cache)
   }
 
-  private func start(_ flight: InFlightRequest) async throws -> Bool {
-    try await start(flight, since: cache.inFlight.storedCount)
+  private func start(_ transaction: CacheTransaction) async throws -> Bool {
+    try await start(transaction, since: cache.inFlight.storedCount)
   }
 
   /// Whether the request is to be sent. If an identical one is under way, this is known after its end.
-  private func start(_ flight: InFlightRequest, since storedCount: Int) async throws -> Bool {
-    switch flight.joinOrRegister(since: storedCount) {
+  private func start(_ transaction: CacheTransaction, since storedCount: Int) async throws -> Bool {
+    switch transaction.joinOrRegister(since: storedCount) {
     case .started: return true
     case .outdated: return false
     case .joined(let result):
-      try await flight.wait(for: result, on: clock)
+      try await transaction.wait(for: result, on: clock)
       return false
     }
   }
 
   /// A request that waits for the response to an identical request.
-  private func waiting() async throws -> (flight: InFlightRequest, isToBeSent: Task<Bool, any Error>) {
+  private func waiting() async throws -> (transaction: CacheTransaction, isToBeSent: Task<Bool, any Error>) {
     let waits = Gate()
-    let flight = flight(EventHandler { event, _ in if case .note = event { waits.open() } })
-    let isToBeSent = Task { [self] in try await start(flight) }
+    let transaction = transaction(EventHandler { event, _ in if case .note = event { waits.open() } })
+    let isToBeSent = Task { [self] in try await start(transaction) }
     try await waits.wait()
-    return (flight, isToBeSent)
+    return (transaction, isToBeSent)
   }
 
   @Test func aRequestThatIsDeallocatedIsAbandoned() async throws {
-    var first: InFlightRequest? = flight()
+    var first: CacheTransaction? = transaction()
     try await #expect(start(#require(first)))
     let second = try await waiting()
 
     first = nil
 
     #expect(try await !second.isToBeSent.value)
-    #expect(try await start(second.flight))
+    #expect(try await start(second.transaction))
     let third = try await waiting()
-    second.flight.finish(.stored)
+    second.transaction.finish(.stored)
     #expect(try await !third.isToBeSent.value)
   }
 
   @Test func aWaitingRequestIsSentByItselfWhereNothingIsShared() async throws {
-    let first = flight()
+    let first = transaction()
     #expect(try await start(first))
     let second = try await waiting()
 
@@ -62,13 +62,13 @@ struct InFlightRequestTests {
     first.finish(.abandoned)
 
     #expect(try await !second.isToBeSent.value)
-    let third = flight()
+    let third = transaction()
     #expect(try await start(third))
-    #expect(try await start(second.flight))
+    #expect(try await start(second.transaction))
   }
 
   @Test func waitingRequestsAreReleasedWhileTheResponseIsStillStored() async throws {
-    let first = flight()
+    let first = transaction()
     #expect(try await start(first))
     let second = try await waiting()
 
@@ -81,7 +81,7 @@ struct InFlightRequestTests {
 
   @Test func aResponseThatWasStoredSinceTheLookupIsLookedUpOnce() async throws {
     let storedCount = cache.inFlight.storedCount
-    let (first, second) = (flight(), flight())
+    let (first, second) = (transaction(), transaction())
     #expect(try await start(first))
     first.finish(.stored)
 
@@ -90,11 +90,11 @@ struct InFlightRequestTests {
   }
 
   @Test func forAResponseThatCannotBeStoredNoLaterRequestWaits() async throws {
-    let first = flight()
+    let first = transaction()
     #expect(try await start(first))
     first.finish(.unstorable)
 
-    let (second, third, fourth) = (flight(), flight(), flight())
+    let (second, third, fourth) = (transaction(), transaction(), transaction())
     #expect(try await start(second))
     #expect(try await start(third), "it does not wait for the second")
     cache.inFlight.removeUnstorable(third.key)  // its response is being stored
@@ -112,15 +112,15 @@ struct InFlightRequestTests {
     (.olderThan(.distantFuture), true),
   ])
   func aRemovalIncludesWhatIsBeingReceived(_ selection: CacheSelection, isRegistered: Bool) async throws {
-    let flight = flight()
-    flight.register()
-    #expect(flight.isRegistered)
+    let transaction = transaction()
+    transaction.register()
+    #expect(transaction.isRegistered)
 
     try await cache.remove(selection)
 
-    #expect(flight.isRegistered == isRegistered)
-    flight.finish(.stored)
-    #expect(!flight.isRegistered)
+    #expect(transaction.isRegistered == isRegistered)
+    transaction.finish(.stored)
+    #expect(!transaction.isRegistered)
   }
 }
 

@@ -3,12 +3,12 @@ import MartletEngine
 @_spi(Toolkit) import MartletSemantics
 
 /// The program's environment besides its arguments; tests set their own.
-struct Surroundings: Sendable {
+struct ToolEnvironment: Sendable {
   var output: any Output
   var errors: any Output
   /// The descriptor of standard input.
   var input: Int32
-  var environment: [String: String]
+  var variables: [String: String]
   /// The folder for relative paths.
   var folder: URL
   /// Measures the displayed times.
@@ -20,10 +20,10 @@ struct Surroundings: Sendable {
   var drawing: ImageDrawing?
 
   /// Those of this process.
-  static func ofProcess() -> Surroundings {
-    Surroundings(
+  static func ofProcess() -> ToolEnvironment {
+    ToolEnvironment(
       output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,
-      environment: ProcessEnvironment.all,
+      variables: ProcessEnvironment.all,
       folder: URL(filePath: ProcessEnvironment.workingFolder, directoryHint: .isDirectory))
   }
 
@@ -32,10 +32,10 @@ struct Surroundings: Sendable {
   /// The folder of what the user keeps for this program: `martlet` in `$XDG_CONFIG_HOME`, otherwise in
   /// `$HOME/.config`; nil if neither is an absolute path.
   var configuration: URL? {
-    if let path = environment["XDG_CONFIG_HOME"], path.hasPrefix("/") {
+    if let path = variables["XDG_CONFIG_HOME"], path.hasPrefix("/") {
       return URL(filePath: path).appending(component: "martlet")
     }
-    guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+    guard let home = variables["HOME"], home.hasPrefix("/") else { return nil }
     return URL(filePath: home).appending(components: ".config", "martlet")
   }
 

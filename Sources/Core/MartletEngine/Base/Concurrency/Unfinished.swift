@@ -8,4 +8,4 @@
 ///   if nothing is left.
 ///
 /// A function that blocks its caller's thread until it is done has a name with `blocking`.
-@_spi(Toolkit) public typealias Later<Value> = @Sendable () async throws -> Value
+@_spi(Toolkit) public typealias Unfinished<Value> = @Sendable () async throws -> Value

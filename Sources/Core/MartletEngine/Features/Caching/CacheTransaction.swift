@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// A new request may itself ``wait(for:on:)`` for an identical one. One that is deallocated without an ending is
 /// abandoned.
-final class InFlightRequest: Sendable {
+final class CacheTransaction: Sendable {
   /// How a request ends, for the identical ones that wait for it.
   enum Ending: Sendable {
     /// The response is stored: the waiting requests look it up.
@@ -97,13 +97,13 @@ final class InFlightRequest: Sendable {
 
   /// Whether the request lacks credentials that it should have, and no partition identifies the user. Only a response
   /// that is the same for all users can answer it.
-  var lacksCredentials: Bool { request.withheld != nil && key.partition.isEmpty }
+  var lacksCredentials: Bool { call.missingCredentials != nil && key.partition.isEmpty }
 
   /// Whether identical requests may use the response: not if the request must be sent itself, or lacks credentials.
   private static func mayBeJoined(_ request: HTTPRequest, in call: Call) -> Bool {
     switch request.options.cachePolicy {
     case .reloadIgnoringCacheData, .reloadRevalidatingCacheData: false
-    default: request.withheld == nil && RequestIdentity.allowsSharing(of: request)
+    default: call.missingCredentials == nil && RequestIdentity.allowsSharing(of: request)
     }
   }
 
@@ -115,7 +115,7 @@ final class InFlightRequest: Sendable {
 
   /// The maximum number of bytes of a body that the request's reader accepts: a longer one is abandoned and not stored.
   var bodyLimit: Int64 {
-    min(request.options.bodyLimit ?? .max, call.use.isCollected ? Int64(request.options.collectLimit) : .max)
+    min(request.options.bodyLimit ?? .max, call.use.collectsBody ? Int64(request.options.collectLimit) : .max)
   }
 
   /// Decides how to answer the request.

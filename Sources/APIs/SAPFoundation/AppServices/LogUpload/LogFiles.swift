@@ -27,7 +27,7 @@
 
   private let folder: URL
   private let now: @Sendable () -> Date
-  private let writer: Serialized<LogFileWriter>
+  private let writer: Synchronized<LogFileWriter>
   private let state = Locked(State())
 
   /// - Parameter folder: nil if there can be none: ``prepare()`` then throws.
@@ -35,7 +35,7 @@
     let folder = folder ?? URL(filePath: "/dev/null/Logs")  // where no folder can be made
     self.folder = folder
     self.now = now
-    writer = Serialized(LogFileWriter(folder))
+    writer = Synchronized(LogFileWriter(folder))
   }
 
   public var limits: Limits {

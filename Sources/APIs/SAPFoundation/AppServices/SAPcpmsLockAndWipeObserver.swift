@@ -50,7 +50,7 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
   /// The policy counts days, so the store need not be written for every response.
   private static let precision: TimeInterval = 3_600
 
-  private let store: Serialized<any CodableStoring>
+  private let store: Synchronized<any CodableStoring>
   private let origin: Origin?
   private let manager: any LockAndWipeManaging
   private let state = Locked(State())
@@ -65,7 +65,7 @@ public final class SAPcpmsLockAndWipeObserver: SAPURLSessionObserving {
   public init(
     store: any CodableStoring, backend: URL? = nil, manager: any LockAndWipeManaging = LockAndWipeManager.shared
   ) {
-    self.store = Serialized(store)
+    self.store = Synchronized(store)
     origin = backend.flatMap { Origin($0) }
     self.manager = manager
   }
@@ -173,7 +173,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
   /// The manager that observers use by default.
   public static let shared = LockAndWipeManager()
 
-  private let observers = Locked<[Handed<any LockAndWipeEventObserving>]>([])
+  private let observers = Locked<[UncheckedSendable<any LockAndWipeEventObserving>]>([])
   private let line = Locked(WorkLine())
 
   /// Makes a manager.
@@ -181,7 +181,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
 
   /// Adds an observer, unless it is registered. The manager holds it.
   public func register(_ observer: any LockAndWipeEventObserving) {
-    let observer = Handed(value: observer)
+    let observer = UncheckedSendable(value: observer)
     observers.withLock { observers in
       if !observers.contains(where: { $0.value === observer.value }) { observers.append(observer) }
     }
@@ -229,7 +229,7 @@ public final class LockAndWipeManager: LockAndWipeManaging, Sendable {
 
   /// Adds an event for the observers that are registered when its turn comes.
   private func add(
-    _ event: @escaping @Sendable ([Handed<any LockAndWipeEventObserving>]) async -> Void
+    _ event: @escaping @Sendable ([UncheckedSendable<any LockAndWipeEventObserving>]) async -> Void
   ) -> WorkLine.Turn {
     let turn = line.withLock { $0.takeTurn() }
     Task {

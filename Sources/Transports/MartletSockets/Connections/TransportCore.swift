@@ -10,12 +10,12 @@ import MartletSemantics
 /// SAFETY: some properties, here and in other classes of the loop, are not checked for overlapping accesses while the
 /// program runs (`@exclusivity(unchecked)`), because the checks take 6 % of a request's instructions. One thread at a
 /// time has the loop, and the methods of these values call nothing that could reach the same property again.
-final class TransportState {
+final class TransportCore {
   let configuration: ConnectionConfiguration
   let loop: EventLoop
   /// The work that other threads submit.
-  let jobs: JobQueue<TransportState>
-  let loan: LoopLoan<TransportState>
+  let jobs: JobQueue<TransportCore>
+  let ownership: LoopOwnership<TransportCore>
   let resumed: ResumedJobs
   let servers: ServerKnowledge
   let authentications: ProxyAuthentications
@@ -32,7 +32,7 @@ final class TransportState {
   /// the wait of an upgraded connection was in vain.
   var nextWait: UInt64 = 0
   /// All transfers that have not ended.
-  @exclusivity(unchecked) private(set) var transfers: [Transfer] = []
+  @exclusivity(unchecked) private(set) var transfers: [LoopTransfer] = []
   let security: ConnectionSecurity
   /// The identities of requests besides the transport's own, by their numbers.
   var otherIdentities = NumberTable<OtherIdentity>()
@@ -43,13 +43,13 @@ final class TransportState {
     /// The connections with bytes to send.
     var connections: [Connection] = []
     /// The transfers with something to deliver.
-    var transfers: [Transfer] = []
+    var transfers: [LoopTransfer] = []
   }
 
   /// The parts that callers' threads use too.
   struct SharedParts {
-    let jobs: JobQueue<TransportState>
-    let loan: LoopLoan<TransportState>
+    let jobs: JobQueue<TransportCore>
+    let ownership: LoopOwnership<TransportCore>
     let resumed: ResumedJobs
     let servers: ServerKnowledge
     let authentications: ProxyAuthentications
@@ -63,7 +63,7 @@ final class TransportState {
     self.options = options
     self.security = security
     resolver = Resolver(options.source, overrides: options.overrides)
-    (jobs, loan, resumed) = (parts.jobs, parts.loan, parts.resumed)
+    (jobs, ownership, resumed) = (parts.jobs, parts.ownership, parts.resumed)
     (servers, authentications) = (parts.servers, parts.authentications)
     receiveMemory = try ReceiveMemory(chunks)
     loop = try EventLoop(wakeUp: jobs.wakeUp)
@@ -73,8 +73,8 @@ final class TransportState {
 
   /// Works until ``shutDown()``.
   func run() {
-    loan.begin()
-    loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.loan : nil }, finishTurn: { $0.flush() })
+    ownership.begin()
+    loop.run(jobs, in: self, lending: { $0.transfers.isEmpty ? $0.ownership : nil }, finishTurn: { $0.flush() })
   }
 
   /// Ends a turn: sends and delivers its results.
@@ -93,11 +93,11 @@ final class TransportState {
 
 // MARK: - Jobs
 
-extension TransportState {
+extension TransportCore {
   /// Begins an exchange.
   func start(_ exchange: Exchange) {
     keep(exchange.destination.identity)
-    let transfer = Transfer(exchange, on: self)
+    let transfer = LoopTransfer(exchange, on: self)
     exchange.transfer.set(transfer, on: loop)
     transfer.indices.transfer = transfers.count
     transfers.append(transfer)
@@ -133,9 +133,9 @@ extension TransportState {
 
 // MARK: - Transfers
 
-extension TransportState {
+extension TransportCore {
   /// Starts a transfer on a ready connection, or queues it until the pool has one.
-  func enqueue(_ transfer: Transfer) {
+  func enqueue(_ transfer: LoopTransfer) {
     if transfer.exchange.upgrade != nil {
       transfer.key = upgradeKey(of: transfer)
     } else if !servers.requiringHTTP1.isEmpty {
@@ -152,14 +152,14 @@ extension TransportState {
     return key
   }
 
-  func sendAgain(_ transfer: Transfer, because cause: ConnectionFailures.Cause) {
+  func sendAgain(_ transfer: LoopTransfer, because cause: ConnectionFailures.Cause) {
     transfer.beginAgain(because: cause)
     enqueue(transfer)
   }
 
   /// Ends a transfer with an error, in any state. Whatever the reason, a connection that has been silent is tested, so
   /// that a dead one does not cost the next requests too.
-  func end(_ transfer: Transfer, with error: HTTPError) {
+  func end(_ transfer: LoopTransfer, with error: HTTPError) {
     let connection = transfer.connection
     connection?.driver?.checkLiveness(after: transfer, patience: options.probePatience)
     transfer.fail(error)
@@ -167,7 +167,7 @@ extension TransportState {
   }
 
   /// Removes a transfer that has ended.
-  func forget(_ transfer: Transfer) {
+  func forget(_ transfer: LoopTransfer) {
     let last = transfers.removeLast()
     if last !== transfer {
       transfers[transfer.indices.transfer] = last
@@ -183,7 +183,7 @@ extension TransportState {
   /// ended before the server's SETTINGS.
   ///
   /// - Parameter error: the failure of a new connection.
-  func handleStaleConnection(of transfer: Transfer, _ error: HTTPError? = nil) {
+  func handleStaleConnection(of transfer: LoopTransfer, _ error: HTTPError? = nil) {
     let kind = transfer.timing.reusedConnection ? "reused" : "new"
     let reason = "the \(kind) connection ended before any byte of a response"
     pool.closeIdle(for: transfer.key)  // Most likely they are stale too.
@@ -204,7 +204,7 @@ extension TransportState {
   /// Handles an HTTP/2 transfer that ended without a complete response. If its connection is closing and has not
   /// processed the request, another connection sends it, ahead of later requests. The engine may retry requests that
   /// were refused for other reasons.
-  func handleFailure(_ failure: HTTP2Failure, of transfer: Transfer, isClosing: Bool) {
+  func handleFailure(_ failure: HTTP2Failure, of transfer: LoopTransfer, isClosing: Bool) {
     guard !transfer.isEnded else { return }
     if transfer.exchange.upgrade != nil, !transfer.hasHead, failure.suggestsHTTP1 {
       return sendOverHTTP1(transfer, failure.error)
@@ -228,7 +228,7 @@ extension TransportState {
   }
 
   /// Moves a transfer to another connection, because its own connection could not send any part of the request.
-  func sendElsewhere(_ transfer: Transfer) {
+  func sendElsewhere(_ transfer: LoopTransfer) {
     guard !transfer.isEnded else { return }
     guard transfer.mayGoElsewhere else {
       return transfer.fail(.connectionLost, "the connection was lost before the request was sent", delivery: .refused)

@@ -19,7 +19,7 @@ struct Surroundings: Sendable {
   /// Draws images; nil in a program without them.
   var drawing: ImageDrawing?
 
-  /// Those of this process.
+  /// Returns the surroundings of this process.
   static func ofProcess() -> Surroundings {
     Surroundings(
       output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,

@@ -1,4 +1,4 @@
-// The README's examples, each as it could appear in a program. Those that need the internet or a service are only
+// The README's examples, each as it could appear in a program. Examples that need the internet or a service are only
 // compiled.
 
 import Martlet

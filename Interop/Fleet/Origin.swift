@@ -81,7 +81,7 @@ final class Origin: Sendable {
       }
     }
 
-    /// Returns the number of the request; for a token, the number among those that renew one.
+    /// Returns the number of the request; for a token, the number among all requests for tokens.
     func count(_ path: String, from process: Int?) -> Int {
       let time = (ContinuousClock.now - begin) / .seconds(1)
       return state.withLock { state in

@@ -74,7 +74,7 @@ struct ArchivedCall {
   }
 
   /// The request without the fields that belong to its connection: a client that sends it again makes them itself. An
-  /// archive has the codings that its client could decode, not those that its caller wanted.
+  /// archive has the codings that its client could decode, not the codings that its caller wanted.
   private static func request(_ archived: HAR.Request, _ url: URL) -> HTTPRequest {
     var request = HTTPRequest(HTTPMethod(rawValue: archived.method) ?? .get, url)
     for field in archived.headers {

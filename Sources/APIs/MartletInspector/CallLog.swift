@@ -83,7 +83,7 @@ final class CallLog: Sendable {
     restore()
   }
 
-  /// Adds the calls of the file. Their numbers are above those of all calls of this process.
+  /// Adds the calls of the file. Their numbers are higher than the numbers of all calls of this process.
   private func restore() {
     let records = file?.read() ?? []
     for (index, (record, size)) in records.suffix(callLimit).enumerated() {
@@ -194,7 +194,7 @@ final class CallLog: Sendable {
 
   func pin(_ id: UInt64, _ isPinned: Bool) { call(id)?.pin(isPinned) }
 
-  /// Removes all calls that are not pinned. Those in progress are not recorded any further.
+  /// Removes all calls that are not pinned. Calls in progress are not recorded any further.
   func clear() {
     let removed = ring.withLock { ring in
       let removed = ring.calls.filter { !$0.isPinned }

@@ -23,7 +23,7 @@ public final class Inspector: EventListener {
   public struct Options: Sendable {
     /// The port; 0, the default, lets the system choose a free one.
     public var port = 0
-    /// The maximum number of calls; 500 by default. The oldest are removed first, those that are pinned last.
+    /// The maximum number of calls; 500 by default. The oldest calls are removed first, pinned calls last.
     public var callLimit = 500
     /// The maximum number of bytes of all bodies and messages together; 64 MiB by default.
     public var byteLimit = 64 << 20
@@ -33,7 +33,7 @@ public final class Inspector: EventListener {
     /// The secrets that are replaced; ``Martlet/Redaction/standard`` by default. `.off` shows passwords and tokens.
     public var redaction = Redaction.standard
     /// Whether the page may send a call again, unchanged or edited, through the session that made it; false by default.
-    /// The session adds its credentials and cookies, so whoever has the page's URL can then act as the program's user.
+    /// The session adds its credentials and cookies, so anyone with the page's URL can then act as the program's user.
     /// Hidden values of the request are sent again unseen, but never to another origin.
     public var allowsResending = false
     /// The file in which calls are kept, to be shown again after a restart; nil, the default, for none. A call that has

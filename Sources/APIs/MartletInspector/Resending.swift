@@ -109,12 +109,12 @@ struct EditedRequest: Codable {
     return String(validating: redaction.redacted(bytes, type: request.fields.mediaType), as: UTF8.self)
   }
 
-  /// Returns the request with the changes of the page. Hidden values that were not changed are those of the original,
+  /// Returns the request with the changes of the page. Hidden values that were not changed are taken from the original,
   /// unless the request now goes to another origin.
   func applied(to original: HTTPRequest, _ redaction: Redaction) throws(Refusal) -> HTTPRequest {
     let shown = EditedRequest(original, redaction)
     var request = original.addingBodyFields()
-    request.body.fields = [:]  // Those that were removed must not be added again.
+    request.body.fields = [:]  // Fields that were removed must not be added again.
     guard let method = HTTPMethod(rawValue: method) else { throw Refusal(reason: "'\(method)' is no method") }
     request.method = method
     if url != shown.url { request.url = try changedURL(original, redaction) }

@@ -14,7 +14,7 @@ public import ServiceLifecycle
 /// try await group.run()
 /// ```
 ///
-/// A group shuts services down in reverse order: list this service before those that use its session.
+/// A group shuts services down in reverse order: list this service before the services that use its session.
 ///
 /// From the shutdown on, a new call fails with ``Martlet/HTTPError/Kind/shutDown``, and so does everything still in
 /// progress after ``drainTime``. If the task of ``run()`` is cancelled, it waits for nothing.

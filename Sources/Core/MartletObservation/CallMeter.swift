@@ -42,7 +42,7 @@ import Synchronization
 /// is the metric's current value.
 @_spi(Toolkit) public struct Measurement: Sendable {
   public let metric: CallMetric
-  /// The labels in order, without those that are empty.
+  /// The labels in order, without empty labels.
   public let labels: [MetricLabel]
   public let value: Double
 

@@ -201,8 +201,8 @@ extension HAR {
       comment = values.text(.comment)
     }
 
-    /// The bytes of the body: those of ``text``, or a form made from ``params`` if there is no text. nil without both,
-    /// or if the text is not valid base64.
+    /// The bytes of the body: from ``text``, or a form made from ``params`` if there is no text. nil without both, or
+    /// if the text is not valid base64.
     public var bytes: Data? { text == nil ? paramsBytes : textBytes }
 
     /// The bytes of ``text``; nil if there is none, or it is not valid base64.

@@ -54,7 +54,7 @@ public struct MetricsSnapshot: Sendable {
 
   /// One value of a metric.
   public struct Series: Sendable {
-    /// The labels, without those that are empty.
+    /// The labels, without empty labels.
     public var labels: [(name: String, value: String)]
     /// The value.
     public var value: Value

@@ -21,7 +21,7 @@ import Synchronization
 ///   before the end of the login and is challenged afterwards is sent again without another login. Cancelling a request
 ///   ends its wait, not the login.
 /// - A request that is challenged again after a login fails with ``Martlet/HTTPError/Kind/authenticationFailed``.
-/// - If the closure throws, the requests that wait fail with its error, and so do those that were sent before the
+/// - If the closure throws, the requests that wait fail with its error, and so do requests that were sent before the
 ///   failure and are challenged afterwards. Later requests try again.
 /// - A request whose body can be read only once (``Martlet/RequestBody``), and was read already, fails with
 ///   ``Martlet/HTTPError/Kind/bodyNotReplayable`` after the login.

@@ -10,8 +10,8 @@ extension WebSocket {
     case data(Data)
   }
 
-  /// Why a WebSocket was closed (RFC 6455 §7.4). Codes from 4000 to 4999 are free for applications, those from 3000 are
-  /// registered for libraries.
+  /// Why a WebSocket was closed (RFC 6455 §7.4). Codes from 4000 to 4999 are free for applications. Codes from 3000 to
+  /// 3999 are registered for libraries.
   public struct CloseCode: RawRepresentable, Sendable, Hashable {
     /// The number.
     public let rawValue: UInt16

@@ -52,7 +52,7 @@ public final class MobileServices: Sendable {
     /// requests overtake each other. Zero by default.
     public var latency: Duration
 
-    /// Makes settings; by default those of a service without users and pictures that requires CSRF tokens.
+    /// Makes settings; by default for a service without users and pictures that requires CSRF tokens.
     public init(
       users: [String: String] = [:], applicationID: String? = nil, protectsAgainstCSRF: Bool = true,
       tokenRefusal: HTTPStatus = .forbidden, destinations: [String: String] = ["backend": "/backend"],

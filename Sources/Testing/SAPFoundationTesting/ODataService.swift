@@ -14,7 +14,7 @@ import Synchronization
 ///   compares: 412 if `If-Match` has another one, and 428 without it if ``Settings/requiresTags`` is set.
 /// - `$top`, `$skip`, `$filter` with one `eq`, `$count` and `$inlinecount` work; other options of reading are ignored.
 ///   Sets are cut into pages with links.
-/// - Nested entities stay in their entity. `Set(1)/Items` are those of one.
+/// - Nested entities stay in their entity. `Set(1)/Items` are the entities nested in one entity.
 /// - A body that is not JSON creates a media entity; `Set(1)/$value` reads and replaces its bytes.
 /// - `CountOf(Set='Orders')` is a function, `Ship(ID=1)` an action that sets `Status`; V4 also has it bound, as
 ///   `Orders(1)/Shop.Ship`.
@@ -48,7 +48,7 @@ public final class ODataService: Sendable {
     /// The methods that a proxy in front of the service refuses with 405: only the tunnel, `X-HTTP-Method`, takes them.
     public var refusedMethods: Set<String>
 
-    /// Makes settings; by default those of an empty service.
+    /// Makes settings; by default for an empty service.
     public init(
       version: Version = .v2, root: String = "/odata", sets: [String: String] = [:], pageSize: Int = 100,
       requiresTags: Bool = false, refusedMethods: Set<String> = []

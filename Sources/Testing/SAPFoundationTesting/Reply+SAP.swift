@@ -8,8 +8,8 @@ extension Reply {
     .text("CSRF token validation failed", status: status).with("X-CSRF-Token", "Required")
   }
 
-  /// 403, because the user is blocked. The codes are not published; those that `SAPcpmsUserBlockedObserver` recognizes
-  /// are `TRAFFIC_BLOCKED`, `REG_BLOCKED` and `TRAFFIC_REG_BLOCKED`.
+  /// 403, because the user is blocked. The codes are not published; `SAPcpmsUserBlockedObserver` recognizes
+  /// `TRAFFIC_BLOCKED`, `REG_BLOCKED` and `TRAFFIC_REG_BLOCKED`.
   public static func blocked(_ code: String = "TRAFFIC_BLOCKED") -> Reply {
     .text("blocked", status: .forbidden).with("x-message-code", code)
   }

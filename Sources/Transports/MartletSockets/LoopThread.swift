@@ -39,7 +39,7 @@ final class LoopThread: Sendable {
   let resumed = ResumedJobs()
   /// Passes what a call's tasks ask for to the loop, unless the exchange has ended there.
   let command: @Sendable (Exchange.Command, Exchange) -> Void
-  /// The number of the transport among those that can give up idle connections.
+  /// The transport's number in `SpareDescriptors`, which can make it give up idle connections.
   private let idleConnections: Int
 
   /// - Throws: an error if the system has no thread or descriptor for it.

@@ -110,9 +110,9 @@ public struct SocketTransport: Transport {
   ///
   /// The limits of ``Martlet/ConnectionConfiguration`` apply: no more connections are opened than they allow, and none
   /// is closed to make room. If there are then more idle connections than
-  /// ``Martlet/ConnectionConfiguration/idleConnectionLimit``, those that have been idle longest are closed. Unused
-  /// connections are closed after ``Martlet/ConnectionConfiguration/idleLifetime``. If the task is cancelled, the
-  /// connections are still opened.
+  /// ``Martlet/ConnectionConfiguration/idleConnectionLimit``, the connections that have been idle longest are closed.
+  /// Unused connections are closed after ``Martlet/ConnectionConfiguration/idleLifetime``. If the task is cancelled,
+  /// the connections are still opened.
   ///
   /// ```swift
   /// let transport = SocketTransport()

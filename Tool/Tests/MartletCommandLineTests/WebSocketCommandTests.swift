@@ -81,7 +81,7 @@ struct WebSocketCommandTests {
         """)
   }
 
-  /// Control characters from U+0080 on, and those that change the direction of a terminal's text.
+  /// Control characters from U+0080 on, and characters that change the direction of a terminal's text.
   @Test func jsonHasNoCharactersThatControlATerminal() async throws {
     let server = try LoopbackServer { _ in .webSocket(Self.echo) }
     let result = try await TestRun()("ws", host(server), "--json", "--count", "1", input: "a\u{9B}31m\u{7F}\u{202E}b ü")

@@ -124,13 +124,13 @@ extension ClientProgram {
   static let reference = own(.libcurl, title: "C loop, epoll")
   static let references = [reference, own(.libcurlPoll, title: "C loop, poll")]
 
-  /// Those that are compared over WebSockets, the first with the others.
+  /// The clients that are compared over WebSockets, the first with the others.
   static let webSocket = [
     own(.echo, title: "C loop", without: [.webSocketCompression]), own(.martlet(.bare, .sockets), title: "Martlet"),
     python("websockets", without: []),
   ]
 
-  /// All that are compared. Those that are not installed are left out later.
+  /// All clients that are compared. Clients that are not installed are left out later.
   static let all = [
     references[0], references[1], own(.martlet(.bare, .sockets), title: "Martlet, bare"),
     own(.martlet(.default, .sockets), title: "Martlet, default"), asyncHTTPClient(threads: 1),

@@ -89,7 +89,7 @@ public final class ImageCache: Sendable {
     return entry.image
   }
 
-  /// Stores an image that a loader has made, in place of those of an earlier file of its request.
+  /// Stores an image that a loader has made, in place of images from an earlier file of its request.
   func store(_ image: LoadedImage, valid validity: Validity, for key: ImageKey) {
     contents.withLock { $0.set(image, validity, for: key) }
   }

@@ -5,8 +5,8 @@ struct ColorProfile: Hashable {
 
   /// The reason why the profile is not applied; nil if it may be.
   ///
-  /// Little CMS takes up to minutes for some profiles of a few hundred bytes: those with elements of any number of
-  /// stages (`mpet`, ICC.1 §10.18), which may all be at the same place. Browsers ignore such tags.
+  /// Little CMS takes up to minutes for some profiles of a few hundred bytes, whose elements have any number of stages
+  /// (`mpet`, ICC.1 §10.18). All stages may be at the same place. Browsers ignore such tags.
   var refusal: String? {
     guard content.count <= layout.profileLimit else {
       return "the color profile has more than \(layout.profileLimit) bytes"

@@ -149,10 +149,9 @@ extension ImageDecoder {
     /// With ``Options/fitting``, a JPEG is decoded at a half, a quarter or an eighth of its sides, and only those
     /// pixels count: photographs of 200 megapixels can be shown at 25. All other formats are decoded at full size.
     public var pixels: Int
-    /// The maximum number of pixels that a codec reads: those that the file declares, times the number of passes that
-    /// it has over them, which bounds the time. A scan of a part of a JPEG's components is a part of a pass. 1
-    /// gigapixel by default: a photograph of 200 megapixels in one pass, or one of 100 as a progressive JPEG with ten
-    /// scans.
+    /// The maximum number of pixels that a codec reads, which bounds its time: the pixels that the file declares, times
+    /// the number of passes over them. A scan of a part of a JPEG's components is a part of a pass. 1 gigapixel by
+    /// default: a photograph of 200 megapixels in one pass, or one of 100 as a progressive JPEG with ten scans.
     public var sourcePixels = 1_000_000_000
     /// The maximum number of bytes that a codec takes in addition to the bitmap, which it announces before it takes
     /// them. 400 MB by default.

@@ -100,7 +100,7 @@ extension JPEGFile {
       components.count == 1 ? .grey : components.count == 4 ? .invertedCMYK : .rgba
     }
 
-    /// Returns the pixels that a scan reads: those of the image, in proportion to the samples of its components
+    /// Returns the pixels that a scan reads: the pixels of the image, in proportion to the samples of its components
     /// (§B.2.3). The sides have 16 bits.
     func pixels(ofScan segment: Bytes) -> Int {
       let all = components.reduce(0) { $0 + $1.samples }

@@ -80,7 +80,7 @@ struct WebPFile: ImageFile {
 
 extension WebPBitstreamFeatures {
   fileprivate var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
-  /// Whether transparent pixels are errors in the file: those of a lossless image that declares no alpha. libwebp
+  /// Whether transparent pixels are errors in the file, because its image is lossless and declares no alpha. libwebp
   /// returns such pixels unchanged in RGBA, and its tools and browsers show opaque ones.
   fileprivate var needsOpaquePixels: Bool { has_alpha == 0 && isLossless }
   fileprivate var isLossless: Bool { format == 2 }

@@ -102,10 +102,10 @@ extension ImageLoader {
     }
   }
 
-  /// Waits for the response. A server that is late fails the request after the response timeout, and the callers that
-  /// joined the load share that result. A load without an event for twice that time is not waiting for a server: it may
-  /// be waiting for one of its callers in a task without the context of its call, so that nothing noticed the cycle.
-  /// Those that joined it then share another load.
+  /// Waits for the response. If the server is late, the request fails after the response timeout, and so do all callers
+  /// of the load. A load without an event for twice that time does not wait for a server. It may wait for one of its
+  /// own callers, if a task without the context of its call hides this cycle. The callers that joined the load then
+  /// leave it and share another one.
   private func response(to request: HTTPRequest, for load: Load) async throws -> (ResponseBody, HTTPResponse) {
     var request = request
     let watch = session.withOptions(request).options.responseTimeout.map { timeout in

@@ -131,7 +131,7 @@ extension ImageLoader {
     /// It also limits the files in memory, each of at most ``encodedBytesLimit``: for each origin, as many as this.
     public var concurrentLoadsPerOrigin: Int?
     /// The maximum number of images that are decoded and processed at a time, each on a separate thread; by default the
-    /// number of processors. When a load was cancelled or has timed out, the built-in decoders end soon. Those of
+    /// number of processors. When a load was cancelled or has timed out, the built-in decoders end soon. Decoders of
     /// additional formats, and processors, cannot be stopped: another thread takes their place, and there are at most
     /// twice as many in all.
     public var concurrentDecodes = ProcessInfo.processInfo.activeProcessorCount

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Loads images before they are needed, and cancels those that are no longer needed.
+/// Loads images before they are needed, and cancels the loads that are no longer needed.
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher(loader: loader)

@@ -130,9 +130,9 @@ struct LoadTable: Sendable {
     return (ended.flatMap { $0.waiters.values.map(\.result) }, ended.compactMap(\.task))
   }
 
-  /// Replaces a load that makes no progress before its response: the next caller begins another load, which those after
-  /// it join. Returns the results of the waiters that joined the old one, which the caller has to set to nil: the load
-  /// may be waiting for one of them.
+  /// Replaces a load that makes no progress before its response: the next caller begins another load, which later
+  /// callers join. Returns the results of the waiters that joined the old one, which the caller has to set to nil: the
+  /// load may be waiting for one of them.
   mutating func abandon(_ load: Number) -> [OneShot<LoadedImage?>] {
     guard let abandoned = loads[load], abandoned.phase == .requested else { return [] }
     numbers[abandoned.identity] = nil

@@ -57,7 +57,7 @@ struct RequestBase: Sendable {
     origin = Origin(url)
   }
 
-  /// Returns the URL with a path and with percent-encoded pairs, after those of the base.
+  /// Returns the URL with a path and with percent-encoded pairs, after the pairs of the base.
   func url(_ path: RequestPath, query pairs: [String]) -> URL? {
     var text = start + path.joined(to: self.path)
     if !pairs.isEmpty {

@@ -98,7 +98,7 @@ extension NetworkRequest: CustomStringConvertible, CustomReflectable {
 }
 
 extension NetworkRequest {
-  /// Sets a header, replacing those with the same name; nil removes them. A value with a control character makes the
+  /// Sets a header, replacing headers with the same name; nil removes them. A value with a control character makes the
   /// task fail.
   public func header(name: String, value: String?) -> NetworkRequest {
     with { request in
@@ -108,7 +108,7 @@ extension NetworkRequest {
     }
   }
 
-  /// Sets a header, replacing those with the same name; nil removes them.
+  /// Sets a header, replacing headers with the same name; nil removes them.
   public func header(_ name: FieldName, _ value: String?) -> NetworkRequest { with { $0.fields[name] = value } }
 
   /// Sets the body to a value as JSON. A value that cannot be encoded makes the task fail.

@@ -39,7 +39,7 @@ public final class SAPcpmsObserver: SAPURLSessionObserving {
   ///   - applicationID: the app's identifier in Mobile Services.
   ///   - deviceID: the device's identifier; ``SAPcpmsSettingsParameters/defaultDeviceID`` by default.
   ///   - applicationVersion: the app's version; none by default.
-  ///   - audience: the servers to which the fields are sent; by default those that the app addresses.
+  ///   - audience: the servers to which the fields are sent; by default the servers that the app addresses.
   ///   - versionField: the field of the version; `X-SMP-APPVERSION` by default.
   public init(
     applicationID: String, deviceID: String? = SAPcpmsSettingsParameters.defaultDeviceID,

@@ -15,15 +15,15 @@
 ///
 /// SAP publishes the initializers, `load`, and the URLs of app and user. The labels of the other methods and the URL of
 /// a device (`…/currentuser/devices/ID`) are not published. Loading the settings of a user or a device also asks for
-/// those of the levels above (`overwrite=true`).
+/// the settings of the levels above (`overwrite=true`).
 open class SAPcpmsSettings {
   /// Whose settings they are. (SAP's guide also names the cases after the initializer's URLs.)
   public enum SettingsTarget: Sendable, Hashable, CaseIterable {
-    /// Those of the app, which all users share.
+    /// The settings of the app, which all users share.
     case application
-    /// Those of the user who is signed in.
+    /// The settings of the user who is signed in.
     case user
-    /// Those of the user on this device.
+    /// The settings of the user on this device.
     case device
 
     /// ``application``.

@@ -36,7 +36,7 @@ extension SAPcpmsUserBlockedError: SAPError {
 /// first one. It is called again only after the same origin has sent a response that does not block. That may be a
 /// response to any request, including those of observers.
 ///
-/// The field's values are not published. By default they are those of the cases, and you can replace them.
+/// The field's values are not published. By default they are the raw values of the cases, and you can replace them.
 open class SAPcpmsUserBlockedObserver: SAPURLSessionObserver {
   /// The status of a response that blocks; 403 by default.
   public let blockedHTTPStatusCode: Int
@@ -48,7 +48,7 @@ open class SAPcpmsUserBlockedObserver: SAPURLSessionObserver {
   /// The origins that block the user and for which the handler was called.
   private let blocked = Locked(Set<Origin>())
 
-  /// The default values of the field: those of the cases.
+  /// The default values of the field: the raw values of the cases.
   public static let defaultErrors = Dictionary(
     uniqueKeysWithValues: SAPcpmsUserBlockedError.allCases.map { ($0.rawValue, $0) })
 

@@ -94,7 +94,7 @@ open class SAPcpmsUserRoles {
       return text
     }
 
-    /// The texts in a value: itself, or its elements. Those of SCIM may be objects with a `value` (RFC 7643 §2.4).
+    /// The texts in a value: itself, or its elements. SCIM's elements may be objects with a `value` (RFC 7643 §2.4).
     private static func texts(_ value: Any?) -> [String] {
       switch value {
       case let list as [Any]: list.flatMap { texts($0) }

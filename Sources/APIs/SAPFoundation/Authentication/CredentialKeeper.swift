@@ -20,7 +20,7 @@ extension CredentialHolder {
 /// If the observer leaves, a session holds this part until the next sign-out. Therefore it holds neither the observer
 /// nor the app's object that asks the user, which may hold the session; it holds the latter only while it is asking.
 protocol CredentialKeeper: AnyObject, Sendable {
-  /// Removes all credentials, in memory and in the store, and discards those that are being obtained.
+  /// Removes all credentials, in memory and in the store, and discards credentials that are being obtained.
   func removeCredentials()
 }
 

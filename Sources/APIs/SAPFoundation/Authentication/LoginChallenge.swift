@@ -84,11 +84,11 @@ final class LoginChallenge: Sendable {
 /// The logins of one observer.
 final class RunningLogins: CredentialKeeper {
   private struct State {
-    /// The number of running logins: one, and those that a sign-out has ended without waiting for them.
+    /// The number of running logins. A sign-out does not wait for the one that it ends, so several may run.
     var count = 0
     /// Ends a login; nil while none is running.
     var cancel: (@Sendable () -> Void)?
-    /// It holds the app's object. Calls that use it hold it.
+    /// It holds the app's object, and only the calls that use it keep it alive.
     weak var interceptor: LoginInterceptor?
   }
 

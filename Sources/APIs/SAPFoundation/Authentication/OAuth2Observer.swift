@@ -138,13 +138,13 @@ final class OAuth2KeptTokens: CredentialKeeper {
     var current: OAuth2Token?
     /// The last token read from or written to the store.
     var stored: OAuth2Token?
-    /// The number of running authentications: one, and those that a sign-out has ended without waiting for them.
+    /// The number of running authentications. A sign-out does not wait for the one that it ends, so several may run.
     var authentications = 0
     /// Ends an authentication; nil while none is running.
     var cancel: (@Sendable () -> Void)?
     /// The URL under which the store keeps the token.
     fileprivate var url: URL?
-    /// It holds the authenticator. The observer and its calls hold it.
+    /// The engine's source of tokens, which holds the authenticator. Only the observer and its calls keep it alive.
     fileprivate weak var source: TokenSource?
   }
 

@@ -94,7 +94,7 @@ public final class SAMLAuthenticator: SAMLAuthentication, Sendable {
   public func authenticate(
     cookies: [HTTPCookie], completionHandler: @escaping @Sendable ([HTTPCookie]?, (any Error)?) -> Void
   ) {
-    // In the caller's context: requests of the page must not wait for those that wait for the login.
+    // In the caller's context: requests of the page must not wait for the requests that wait for the login.
     Task {
       do { completionHandler(try await newCookies(with: cookies), nil) } catch { completionHandler(nil, error) }
     }

@@ -1,6 +1,6 @@
 @_spi(Toolkit) import MartletSemantics
 
-/// A JSON value (RFC 8259) whose numbers keep their digits. For comparisons by content there is ``JSONValue``.
+/// A JSON value (RFC 8259) whose numbers keep their digits. To compare values by content, use ``JSONValue``.
 @_spi(Toolkit) public enum ExactJSON: Sendable, Hashable {
   case null
   case bool(Bool)
@@ -10,12 +10,12 @@
   case array([ExactJSON])
   case object([String: ExactJSON])
 
-  /// Why a text is not a value.
+  /// The reason why a text cannot be read.
   public struct Fault: Error, Sendable, CustomStringConvertible {
     public let description: String
   }
 
-  /// The maximum depth of nesting that is read.
+  /// The maximum depth of nested arrays and objects.
   static let depthLimit = 100
 
   /// Reads a document (RFC 8259).
@@ -32,7 +32,7 @@
 }
 
 extension ExactJSON {
-  /// Reads a text whose grammar was checked.
+  /// Reads a text that is known to be valid JSON.
   private struct Reader {
     let bytes: [UInt8]
     var tokens: JSONTokens

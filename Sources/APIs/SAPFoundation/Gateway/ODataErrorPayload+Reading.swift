@@ -131,12 +131,12 @@ extension ODataErrorPayload.Severity {
 }
 
 extension [ODataErrorPayload.Detail] {
-  /// Returns the details without those that repeat the outer error or each other. The same message about another target
+  /// Returns the details without repetitions of the outer error or of each other. The same message about another target
   /// or property is another error.
   ///
   /// - Parameters:
-  ///   - message: that of the outer error; empty if it has none, which no detail repeats.
-  ///   - target: that of the outer error.
+  ///   - message: the outer error's message; empty if it has none, and then no detail repeats it.
+  ///   - target: the outer error's target.
   fileprivate func withoutRepetitions(of message: String, at target: String?) -> Self {
     var seen: Set<[String]> = []
     return filter { detail in

@@ -126,9 +126,9 @@ extension ODataErrorPayload.Body {
 }
 
 extension ResponseHead {
-  /// The messages that SAP Gateway sends in addition to a successful response, such as a warning. They are those of
-  /// `sap-message` (OData V2) or `sap-messages` (V4), with their details, in order. Empty if there is no such field, or
-  /// it cannot be read.
+  /// The messages that SAP Gateway sends in addition to a successful response, such as a warning. They come from the
+  /// field `sap-message` (OData V2) or `sap-messages` (V4), with their details, in order. Empty if there is no such
+  /// field, or it cannot be read.
   ///
   /// An error among them is also an ``ODataServiceError``.
   ///

@@ -2,7 +2,7 @@
 ///
 /// An `OperationQueue` takes longer to begin an operation than most callbacks take. Therefore one operation runs all
 /// callbacks that were added before it began. If a callback suspends the queue, the following ones wait. The operation
-/// cannot be cancelled: an app that cancels those of its queue still gets the results of its tasks.
+/// cannot be cancelled: an app that cancels the operations of its queue still gets the results of its tasks.
 final class CallbackQueue: Sendable {
   typealias Callback = @Sendable () -> Void
 

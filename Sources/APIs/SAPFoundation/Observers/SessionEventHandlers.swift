@@ -42,7 +42,7 @@ struct SessionEventHandler: @unchecked Sendable {
   /// A list of handlers that was read before may still have it.
   var isCurrent: Bool { !hasLeft.value }
 
-  /// Ends the calls, including those that are queued.
+  /// Ends the calls, including queued calls.
   func leave() { _ = hasLeft.replace(by: true) }
 
   /// The observers that accept what the system decides about a server. A class that is missing here is asked, and so is

@@ -117,7 +117,7 @@ final class CSRFTokenStoreAdapter: CSRFTokenStore, CredentialKeeper {
   }
 }
 
-/// Stores CSRF tokens. The URLs are those from which tokens are fetched (``CSRFTokenURLProviding``), not those of
+/// Stores CSRF tokens. Its URLs are the URLs from which tokens are fetched (``CSRFTokenURLProviding``), not the URLs of
 /// requests.
 ///
 /// Only one thread at a time calls it. Its errors do not fail any request: they are logged, and the observer continues
@@ -132,7 +132,7 @@ public protocol CSRFTokenStoring {
   /// Deletes the token for a URL.
   func deleteToken(for url: URL) throws
 
-  /// Deletes all tokens at a sign-out, including those that an earlier run of the program stored. Does nothing by
+  /// Deletes all tokens at a sign-out, including tokens that an earlier run of the program stored. Does nothing by
   /// default: the tokens of the observer's root URL and of the URLs that this run has used are deleted one by one
   /// anyway.
   func clear()

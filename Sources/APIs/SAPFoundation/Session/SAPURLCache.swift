@@ -14,8 +14,8 @@ import Synchronization
 ///
 /// On Linux a `URLCache` with a directory and a `diskCapacity` has the same effect, except that an unusable directory
 /// is only logged, not an error. All sessions with the same cache or the same directory share it, even in other
-/// processes. Sessions of the default configuration share one in the program's cache folder; those of the ephemeral one
-/// store responses in memory, each its own.
+/// processes. Sessions of the default configuration share one in the program's cache folder. Each session of the
+/// ephemeral configuration stores its responses in memory.
 ///
 /// Removing takes effect at once, in this run and the next, even for responses that are being received. Single
 /// responses are not returned, because a response's fields decide which request may use it.
@@ -84,7 +84,7 @@ public final class SAPURLCache: URLCache, @unchecked Sendable {
   }
 
   /// Does nothing: only responses of servers are stored. The shared cache stores the response for Foundation's sessions
-  /// and the app, not for those of this module.
+  /// and the app, not for the sessions of this module.
   public override func storeCachedResponse(_ cachedResponse: CachedURLResponse, for request: URLRequest) {
     replaced?.storeCachedResponse(cachedResponse, for: request)
   }
@@ -148,7 +148,7 @@ final class CacheRemoval: ImmediateInterceptor {
     return { [request] in await self.preparation(of: request, in: call) }
   }
 
-  /// Waits for removals, and repeats those that failed.
+  /// Waits for removals, and repeats the removals that failed.
   private func preparation(of request: HTTPRequest, in call: Call) async -> Preparation {
     await running.withLock { $0.line.last }?.wait()
     for removal in failed.withLock({ $0 }) {

@@ -18,8 +18,8 @@ extension SAPURLSession {
   /// began before: its tasks send nothing, and cookies that it sets are not stored. If it continues on a queue of its
   /// own, it must stop there itself.
   ///
-  /// Credentials that observers or the delegate gave for the session or permanently are removed. Those that the app
-  /// itself added to the configuration's `urlCredentialStorage` stay, because the whole program usually shares that
+  /// Credentials that observers or the delegate gave for the session or permanently are removed. Credentials that the
+  /// app itself added to the configuration's `urlCredentialStorage` stay, because the whole program usually shares that
   /// storage.
   public func clearCredentials() {
     signOut.set()

@@ -211,7 +211,7 @@ extension SAPURLSession {
   /// The registered observers in their order. This is a copy that later changes do not affect.
   public var observers: [any SAPURLSessionObserving] { state.withLock { $0.observers.compactMap(\.observer) } }
 
-  /// Adds an observer after those that are already registered.
+  /// Adds an observer after the registered observers.
   ///
   /// It takes part from now on, in running tasks too. Registering the same object twice has no effect except a warning
   /// in the log. (SAP's session ends the program.)

@@ -83,7 +83,7 @@ extension URLError {
   /// ``SAPURLSessionDownloadTask/cancel(byProducingResumeData:)`` get such data.
   var hasResumeData: Bool { code != .cancelled && userInfo[Self.resumeDataKey] != nil }
 
-  /// The codes of all kinds. `.unknown` is for those that no code describes.
+  /// The codes of all kinds. `.unknown` is for kinds that no code describes.
   static let codes: [HTTPError.Kind: URLError.Code] = [
     .invalidRequest: .badURL, .cancelled: .cancelled, .responseTimeout: .timedOut, .idleTimeout: .timedOut,
     .poolTimeout: .timedOut, .connectTimeout: .timedOut, .deadlineExceeded: .timedOut,

@@ -71,7 +71,7 @@ public final class SAPURLSessionWebSocketTask: SAPURLSessionTask, @unchecked Sen
     do { try await opened().send(.init(message)) } catch { throw HTTPError(wrapping: error).taskError }
   }
 
-  /// Sends a message, after those of earlier calls, and calls the handler with the error if it cannot be sent.
+  /// Sends a message, after the messages of earlier calls, and calls the handler with the error if it cannot be sent.
   @preconcurrency public func send(
     _ message: URLSessionWebSocketTask.Message, completionHandler: @escaping @Sendable ((any Error)?) -> Void
   ) {

@@ -32,8 +32,8 @@ final class IdentifiedTransport: ChallengingTransport {
     var removals = 0
     var lastNumber = 0
 
-    /// Keeps the answer for an origin. If there are many, those without a certificate are forgotten: their origins get
-    /// another challenge.
+    /// Keeps the answer for an origin. If there are many, answers without a certificate are forgotten: their origins
+    /// get another challenge.
     mutating func keep(_ identity: Identity?, for origin: Origin) {
       if identities.count >= Self.capacity { identities = identities.filter { $0.value != nil } }
       identities[origin] = .some(identity)

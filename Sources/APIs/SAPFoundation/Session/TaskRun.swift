@@ -165,7 +165,8 @@ struct TaskRun: Sendable {
     if result.isAwaited, session.eventHandlers.isEmpty { deliver() } else { session.callbacks.add(deliver) }
   }
 
-  /// Whether the app has the resume data of a failed download: from a handler, from the error, or those that it passed.
+  /// Whether the app has the resume data of a failed download: a handler or the error passes it on, or the app began
+  /// the download with this data.
   private func isContinuable(_ download: TaskState.Download, _ failure: (any Error)?) -> Bool {
     !download.handlers.isEmpty || (failure as? URLError)?.hasResumeData == true
       || download.resumption == (task as? SAPURLSessionDownloadTask)?.resumption

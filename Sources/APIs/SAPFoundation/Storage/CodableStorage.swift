@@ -135,7 +135,7 @@ public final class SQLiteDataStore: DataStoring, Sendable {
     values = try SQLiteKeyValueStore(at: file, onSetAside: onSetAside)
   }
 
-  /// Opens the file, which is damaged if it has values, but not those of all these keys.
+  /// Opens the file, which is damaged if it has values, but lacks the value of one of these keys.
   init(
     at file: URL, requiring keys: [String], onSetAside: @escaping @Sendable (SetAsideFile) -> Void
   ) throws(HTTPError) {

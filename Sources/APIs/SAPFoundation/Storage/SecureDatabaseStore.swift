@@ -101,7 +101,7 @@ public final class SecureDatabaseStore: Sendable {
     }
     if keys.isEmpty {
       let new = try makeKeys(for: passcode)
-      // Another process may have been faster: its keys are those of the file.
+      // Another process may have been faster: the file then has its keys.
       keys = try file.update(KeyedFile.names) { stored in
         if stored.isEmpty { stored = new }
         return stored

@@ -87,7 +87,8 @@ extension ODataBatch {
     return answers
   }
 
-  /// Gives the error of a change set even to those of its requests that the service did not answer: they were undone.
+  /// Gives the error of a change set to all its requests, even to requests without an answer of their own: they were
+  /// undone.
   private func spread(_ answers: inout ODataBatchAnswers, over set: some Collection<Entry>) {
     let failed = set.compactMap { try? answers[$0.id]?.get() }.first { $0.head.status.code >= 400 }
     guard let failed else { return }

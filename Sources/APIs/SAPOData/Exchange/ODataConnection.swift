@@ -78,7 +78,7 @@ struct ODataConnection: Sendable {
   }
 }
 
-/// What is written about requests.
+/// The settings for tracing requests.
 struct ODataTracing: Sendable {
   var isOn = false
   var hasBodies = false

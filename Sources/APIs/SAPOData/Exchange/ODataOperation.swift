@@ -6,7 +6,7 @@ struct ODataOperation: Sendable {
   var method: HTTPMethod
   var path: ODataPath
   var query: ODataQuery
-  /// Fields besides those of the version.
+  /// Fields in addition to the fields of the version.
   var ownFields: [(name: String, value: String)]
   /// The preferences of a change (RFC 7240), in V4 only.
   private var changePreferences: [String] = []
@@ -64,7 +64,7 @@ struct ODataOperation: Sendable {
       + parameters.map { encoding.encode($0.name) + "=" + encoding.encode($0.value.text(version)) }
   }
 
-  /// The preferences for the version. Those of a read are sent in V2, too: a service ignores what it does not know.
+  /// The preferences for the version. The preferences of a read are sent in V2, too: a service ignores unknown ones.
   private func preferences(_ version: ODataVersion) -> [String] {
     var all: [String] = []
     if query.tracksChanges { all.append("odata.track-changes") }

@@ -14,7 +14,7 @@ import Synchronization
 /// It has the initializers and the options of SAP's class. The proxy classes that SAP's tools generate (`DataService`,
 /// `EntityValue`) do not exist here: values are the caller's `Codable` types.
 ///
-/// - Options may be changed at any time; a call uses those of its beginning.
+/// - Options may be changed at any time; a call uses the options that were set when it began.
 /// - A refusal is an `ODataServiceError`, with three exceptions that have a remedy: see ``ODataError``. The session's
 ///   errors are passed on, among them `URLError.cancelled` when the Swift task was cancelled.
 /// - A service that protects changes by CSRF tokens needs a session with a `CSRFTokenObserver` for its root.

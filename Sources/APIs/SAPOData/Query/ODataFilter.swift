@@ -5,7 +5,7 @@
 /// let cheap = ODataQuery().filter(.price <= 20 && !ODataProperty("Name").contains("decaf"))
 /// ```
 public struct ODataProperty: Sendable {
-  /// The name; those of navigation properties before it are followed by a slash.
+  /// The name, preceded by the navigation properties that lead to it, each with a slash.
   public let path: String
 
   /// Makes a property.
@@ -15,7 +15,7 @@ public struct ODataProperty: Sendable {
   @TaskLocal private static var lambdaDepth: Int = 0
 }
 
-/// A condition for entities, made of properties and typed values: nobody has to quote or concatenate.
+/// A condition for entities, made of properties and typed values, so that no text has to be quoted or concatenated.
 ///
 /// `==`, `!=`, `<`, `<=`, `>` and `>=` compare a property with a value; `&&`, `||` and `!` combine conditions.
 public struct ODataFilter: Sendable {

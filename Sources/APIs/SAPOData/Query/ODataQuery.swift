@@ -1,6 +1,6 @@
 @_spi(Toolkit) import MartletSemantics
 
-/// What is read of an entity set or an entity. Each method returns a copy with one more option.
+/// The options for reading an entity set or an entity. Each method returns a copy with one more option.
 ///
 /// ```swift
 /// let query = ODataQuery()
@@ -35,12 +35,12 @@ public struct ODataQuery: Sendable {
     changed { $0.others.append((other ?? option, option, isCustom)) }
   }
 
-  /// Only the entities that fulfil the condition, beside those of earlier calls.
+  /// Only the entities that fulfil the condition and the conditions of earlier calls.
   public func filter(_ filter: ODataFilter) -> ODataQuery {
     changed { $0.condition = $0.condition.map { $0 && filter } ?? filter }
   }
 
-  /// In this order; after those of earlier calls.
+  /// In this order, after the orders of earlier calls.
   public func orderBy(_ orders: ODataOrder...) -> ODataQuery { changed { $0.orders += orders } }
   /// Only these properties: `Name`, `Address/City`.
   public func select(_ properties: String...) -> ODataQuery { changed { $0.properties += properties } }
@@ -98,7 +98,8 @@ public struct ODataQuery: Sendable {
     return options + others.map { version == .v2 ? $0.v2 : $0.v4 }
   }
 
-  /// The properties in V2's `$select`, which also has those of the expansions; empty if nothing is selected anywhere.
+  /// The properties in V2's `$select`, which also has the properties of the expansions; empty if nothing is selected
+  /// anywhere.
   private func selectionOfV2() throws(ODataError) -> [String] {
     var inner: [String] = []
     var isSelective = !properties.isEmpty

@@ -117,7 +117,7 @@ enum ODataTimeText {
     return seconds.isNaN ? 0 : min(max(seconds, Double(years.lowerBound) / 1000), Double(years.upperBound) / 1000)
   }
 
-  /// Returns the offset, clamped to those that are read.
+  /// Returns the offset, clamped to the range that is read.
   static func clampedOffset(_ offset: Int) -> Int { min(max(offset, offsets.lowerBound), offsets.upperBound) }
 
   /// The offsets from UTC that are read, in minutes: less than a day.

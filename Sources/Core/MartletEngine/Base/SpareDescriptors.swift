@@ -10,7 +10,8 @@ import Musl
 import Darwin
 #endif
 
-/// The file descriptors that the process can do without: those of idle connections, which may end at any time anyway.
+/// The file descriptors that the process can do without: the descriptors of idle connections, which may end at any time
+/// anyway.
 ///
 /// Code that makes a descriptor and gets `EMFILE` or `ENFILE` lets all transports of the process give up idle
 /// connections, and tries once more. So nothing fails while another part of the process only keeps descriptors for

@@ -14,7 +14,7 @@
 public struct HTTPSession: Sendable {
   fileprivate let core: Core
 
-  /// The session's configuration. The interceptors and listeners of its default options are in its lists of them.
+  /// The session's configuration. Its lists of interceptors and listeners include the ones in its default options.
   public var configuration: SessionConfiguration { core.configuration }
 
   /// The state that the copies of a session share.
@@ -48,8 +48,8 @@ public struct HTTPSession: Sendable {
   ///
   /// - Parameters:
   ///   - request: the request.
-  ///   - expecting: the statuses that are no error; by default those of ``RequestOptions/expecting``, which is nil at
-  ///     first: then every response is returned. The error of another status is of kind `.unexpectedResponse`.
+  ///   - expecting: the statuses that are no error; ``RequestOptions/expecting`` by default. If that is nil, as it is
+  ///     at first, every response is returned. The error of another status is of kind `.unexpectedResponse`.
   /// - Throws: ``HTTPError``. Its kind and its Boolean properties distinguish an unreachable server
   ///   (``HTTPError/isUnreachable``), an exceeded time limit (``HTTPError/isTimeout``), a cancelled task
   ///   (``HTTPError/isCancelled``), a body that is too large (`.bodyTooLarge`), and a response that is not HTTP
@@ -162,7 +162,7 @@ extension HTTPSession {
     return request
   }
 
-  /// Returns the request's options, with the session's values for those that it does not set.
+  /// Returns the request's options, with the session's values for options that the request does not set.
   func sharedOptions(of request: HTTPRequest) -> Shared<RequestOptions> {
     request.sharedOptions.inheriting(from: configuration.sharedOptions)
   }

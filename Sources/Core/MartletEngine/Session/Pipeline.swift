@@ -5,7 +5,7 @@ extension AttemptLoop {
   /// Makes the loop of a session. Interceptors prepare a request from first to last and review its outcome from last to
   /// first. Each transport calls the next one; the session's own transport, which uses the network, is the last.
   convenience init(to transport: any Transport, _ configuration: SessionConfiguration) {
-    var interceptors: [any Interceptor] = []  // They follow those of the session and of the request.
+    var interceptors: [any Interceptor] = []  // They follow the session's and the request's.
     if !configuration.fields.isEmpty || configuration.fields.refusal != nil {
       interceptors.append(
         configuration.baseURL.map { DefaultFieldsInterceptor(configuration.fields, for: [$0]) }

@@ -45,7 +45,7 @@ public struct AddressPolicy: Sendable, Hashable {
     return policy
   }()
 
-  /// Allows only the addresses of the public Internet: those of no ``AddressPolicy/Kind``.
+  /// Allows only the addresses of the public Internet, which have no ``AddressPolicy/Kind``.
   public static let publicAddresses = AddressPolicy(refusing: Set(AddressPolicy.Kind.allCases))
 
   /// Returns why the policy refuses an address; nil if it allows the address. Transports call it before they connect;

@@ -78,7 +78,7 @@ private struct ChallengeReader {
     }
   }
 
-  /// Adds the parameter at the beginning of the text to the last challenge, and those that follow its quoted value
+  /// Adds the parameter at the beginning of the text to the last challenge, and parameters that follow its quoted value
   /// without a comma.
   private mutating func addParameters(_ text: Substring) {
     var text = text

@@ -64,7 +64,7 @@
   /// Whether a token of this type requires a proof with each request: DPoP (RFC 9449), or MAC.
   public static func needsProof(_ type: String) -> Bool { ["dpop", "mac", "pop"].contains(ASCII.lowercased(type)) }
 
-  /// The types of tokens that are sent as `Bearer`: this one, and those with which Slack says for whom they are.
+  /// The types of tokens that are sent as `Bearer`: this one, and the types with which Slack says for whom a token is.
   private static let bearerTypes: Set<String> = ["bearer", "bot", "user"]
 
   /// The reason why the token cannot be used; nil if it can. A client must not use a token whose type it does not

@@ -36,9 +36,9 @@
     }
   }
 
-  /// The statuses of a 4xx that say nothing about credentials: those that are retried (408, 429), and those of a
-  /// proxy, a connection and a handshake that the request should not have used (RFC 9110 §15.5.8 and §15.5.20, RFC 8470
-  /// §5.2).
+  /// The 4xx statuses that say nothing about credentials. Requests are retried after two of them (408, 429). The others
+  /// concern a proxy, a connection or a handshake that the request should not have used (RFC 9110 §15.5.8 and §15.5.20,
+  /// RFC 8470 §5.2).
   private static let temporaryStatuses: Set<HTTPStatus> = [
     .requestTimeout, .tooManyRequests, .proxyAuthenticationRequired, .misdirectedRequest, .tooEarly,
   ]
@@ -54,10 +54,10 @@
     "invalid_client", "incorrect_client_credentials", "bad_client_secret", "invalid_client_id", "invalid client",
     "invalid client secret",
   ]
-  /// What Keycloak, Auth0 and UAA say of a client that has not proved who it is. With 400 and 403, these codes are
-  /// about the login.
+  /// The codes with which Keycloak, Auth0 and UAA refuse a client that has not proved its identity. With 400 and 403,
+  /// these codes are about the login.
   private static let clientCodesOf401: Set<String> = ["unauthorized_client", "access_denied", "unauthorized"]
-  /// The statuses of a refusal: 400 and 401 (RFC 6749 §5.2), and those that services use in their place.
+  /// The statuses of a refusal: 400 and 401 (RFC 6749 §5.2), and the statuses that services use in their place.
   private static let refusals: Set<HTTPStatus> = [
     .badRequest, .unauthorized, .forbidden, .gone, .unprocessableContent,
   ]

@@ -68,8 +68,8 @@ package enum StorageRule {
     return wantsStale || lifetime > 0 || hasValidator(response) || servesStale(control) ? nil : .staleAtOnce
   }
 
-  /// Returns the fields to store (§3.1): all except those of the connection, those that `Connection` lists, and those
-  /// of proxies.
+  /// Returns the fields to store (§3.1): all except the fields of the connection and of proxies, and the fields that
+  /// `Connection` lists.
   package static func storedFields(of fields: HTTPFields) -> HTTPFields {
     let listed = Set(fields.list(.connection).filter { Token.isValid($0) }.map { FieldName(unchecked: $0) })
     var kept = fields

@@ -4,7 +4,7 @@ import Synchronization
 public struct StoredResponse: Sendable, Hashable {
   private var content: Content
 
-  /// Status and fields, without those of the connection (RFC 9111 §3.1).
+  /// Status and fields, without the fields of the connection (RFC 9111 §3.1).
   public var head: ResponseHead {
     get { content.values.head }
     set { change { $0.head = newValue } }

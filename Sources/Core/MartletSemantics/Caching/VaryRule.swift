@@ -64,8 +64,8 @@ package enum VaryRule {
     return variant(of: stored.head, for: request, in: partition) == stored.variant
   }
 
-  /// Returns the index of the response to use: of those that match and satisfy a condition, the one with the latest
-  /// `Date` (§4.1), then the one received last.
+  /// Returns the index of the response to use: of the responses that match and satisfy a condition, the one with the
+  /// latest `Date` (§4.1), then the one received last.
   package static func select(
     for request: HTTPFields, among stored: [StoredCandidate], in partition: String = "",
     where isUsable: (StoredCandidate) -> Bool = { _ in true }

@@ -22,7 +22,7 @@ struct MediaTypeSyntax {
     return (ASCII.lowercased(Self.text(type)), ASCII.lowercased(Self.text(subtype)))
   }
 
-  /// Takes the parameters, without those that are invalid or have the name of an earlier one.
+  /// Takes the parameters. Leaves out a parameter that is invalid or has the name of an earlier one.
   mutating func takeParameters() -> FieldParameters {
     var parameters = FieldParameters()
     var names: Set<FieldName> = []

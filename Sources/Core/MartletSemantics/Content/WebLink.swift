@@ -16,8 +16,7 @@ public struct WebLink: Sendable, Hashable {
     self.parameters = parameters
   }
 
-  /// The relation types in lower case, such as `next` and `last`: those of the first `rel` (§3.3). Empty if there is
-  /// none.
+  /// The relation types of the first `rel` (§3.3) in lower case, such as `next` and `last`. Empty if there is none.
   public var relations: [String] {
     (parameters["rel"] ?? "").split(whereSeparator: \.isWhitespace).map { ASCII.lowercased($0) }
   }

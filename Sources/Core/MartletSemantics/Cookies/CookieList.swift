@@ -8,8 +8,8 @@
 
   // MARK: - Setting
 
-  /// Stores the cookies of one response, replaces those with the same identity, and removes excess cookies of their
-  /// domains. The cost is linear in the number of lines.
+  /// Stores the cookies of one response, replaces stored cookies with the same identity, and removes excess cookies of
+  /// their domains. The cost is linear in the number of lines.
   ///
   /// - Parameters:
   ///   - received: the cookies in order, or the reasons why a line contains none.
@@ -77,7 +77,7 @@
 
   // MARK: - Sending
 
-  /// Returns the cookies that are sent with a request, in their order, without those that exceed the limits.
+  /// Returns the cookies that are sent with a request, in their order and within the limits.
   public func cookies(for request: CookieRequest, in context: Cookie.Context, now: Date) -> [Cookie] {
     Self.limited(matches(for: request, in: context, now: now))
   }

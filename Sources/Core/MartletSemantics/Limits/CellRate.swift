@@ -9,7 +9,7 @@ public enum RateLimitDecision: Sendable, Hashable {
 
 /// The place of a request in a rate limit. A request that is cancelled before it is sent returns its place.
 ///
-/// Times are those of the store's clock, since any fixed moment.
+/// Times are read from the store's clock, and count from any fixed moment.
 public struct RateLimitPlace: Sendable, Hashable {
   /// When the rate allows the request.
   public var start: Duration
@@ -37,7 +37,7 @@ public struct RateLimitPlace: Sendable, Hashable {
 /// The generic cell rate algorithm (ITU-T I.371 §A). A rate limit then needs one number of state: the time at which the
 /// next request would arrive if all before it had been spaced evenly. Returned places are kept in addition.
 ///
-/// Times are those of any monotonic clock that starts at zero.
+/// Times are read from any monotonic clock that starts at zero.
 package struct CellRate: Sendable, Hashable {
   /// The theoretical arrival time of the next request.
   private var arrival = Duration.zero

@@ -7,7 +7,7 @@
 /// | open | are refused | half-open after the time |
 /// | half-open | as many as there are probes are sent, the rest is refused | closes when all probes have succeeded, opens when one fails |
 ///
-/// Times are those of any monotonic clock that starts at zero.
+/// Times are read from any monotonic clock that starts at zero.
 package struct CircuitMachine: Sendable {
   /// When it opens, and what closes it again.
   package struct Rule: Sendable, Hashable {

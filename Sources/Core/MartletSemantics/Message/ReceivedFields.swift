@@ -55,7 +55,7 @@ final class ReceivedFields: Sendable {
     return isContained
   }
 
-  /// The value of a field, with those of all its lines joined; nil if it is absent.
+  /// The value of a field, joined from all its lines; nil if it is absent.
   func value(of name: FieldName, separator: String) -> String? {
     var joined: String?
     forEach(name) { bytes, place in

@@ -127,7 +127,7 @@ struct MarkupRedactor {
   }
 
   /// Whether an element or attribute with this name is secret. As names of elements, `code` and `key` are too common:
-  /// those of errors, of objects in a bucket, of property lists, of HTML.
+  /// errors, objects in a bucket, property lists and HTML use them.
   private func hides(_ name: String, _ value: String) -> Bool {
     guard redaction.hides(name: name, value: value) else { return false }
     return !["code", "key"].contains(ASCII.lowercased(name)) || redaction.hidesExplicitly(name)

@@ -22,7 +22,7 @@ package enum Redirect: Sendable, Hashable {
   ///   - allowsInsecure: whether redirects and links from https to http may be followed; otherwise they are refused.
   ///   - staysOnOrigin: whether to stay on the origin: a redirect to another origin is then the final response, and a
   ///     link to one is refused.
-  ///   - kept: fields that are sent to another origin although their names are those of secrets.
+  ///   - kept: fields that are sent to another origin although their names mark them as secret.
   package init(allowsInsecure: Bool = false, staysOnOrigin: Bool = false, keeping kept: Set<FieldName> = []) {
     self.allowsInsecure = allowsInsecure
     self.staysOnOrigin = staysOnOrigin
@@ -125,7 +125,7 @@ package enum Redirect: Sendable, Hashable {
   /// Whether a field must not be sent to another origin (RFC 9110 §15.4, §17.16.3): credentials, `Cookie`, `Host`, and
   /// fields with the name of a secret, for example `X-Api-Key`.
   ///
-  /// - Parameter kept: fields that may be sent although their names are those of secrets.
+  /// - Parameter kept: fields that may be sent although their names mark them as secret.
   public static func belongsToOrigin(_ name: FieldName, unlessIn kept: Set<FieldName> = []) -> Bool {
     switch name {
     case .authorization, .proxyAuthorization, .cookie, .host: true

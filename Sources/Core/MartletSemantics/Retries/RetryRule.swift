@@ -128,8 +128,8 @@ package struct RetryRule: Sendable {
     return .replace(after: delay, reason: "\(cause.name): sent again on another connection")
   }
 
-  /// How many times a call may replace a request, those within its transport included. A client should not retry a
-  /// failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale connections.
+  /// How many times a call may replace a request, including replacements within its transport. A client should not
+  /// retry a failed automatic retry endlessly (RFC 9110 §9.2.2); a pool may contain several stale connections.
   package static let replacementLimit = 5
 
   private static func objection(to cause: Cause, _ request: Request) -> String? {

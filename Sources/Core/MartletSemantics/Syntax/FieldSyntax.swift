@@ -92,7 +92,7 @@ package enum QuotedString {
   }
 }
 
-/// A lossless text representation for field values whose bytes must be returned unchanged: those of cookies.
+/// A lossless text representation for the values of cookies, whose bytes must be returned unchanged.
 ///
 /// A server may put bytes into a cookie that are not UTF-8, and expects the same bytes back. In text, such a byte is
 /// represented by one of the last 128 code points of the last private plane of Unicode, U+10FF80 to U+10FFFF; the byte

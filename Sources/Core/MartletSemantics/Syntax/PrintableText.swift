@@ -3,8 +3,8 @@ extension String {
   /// does not control a terminal. Characters that change the direction of the text (U+202A to U+202E, U+2066 to U+2069)
   /// become U+FFFD, so that it cannot look like another text.
   @_spi(Toolkit) public var printable: String {
-    // The bytes of control characters, and the first byte of those from U+0080 on and of those that change the
-    // direction.
+    // A text without these bytes needs no changes: ASCII's control characters, the first byte of the control characters
+    // from U+0080 on (0xC2), and the first byte of the characters that change the direction (0xE2).
     var text = self
     guard text.withUTF8({ $0.contains { $0 < 32 || $0 == 127 || $0 == 0xC2 || $0 == 0xE2 } }) else { return self }
     let scalars = unicodeScalars.map { scalar -> Unicode.Scalar in

@@ -78,7 +78,7 @@ public struct Reply: Answer {
 }
 
 extension Reply {
-  /// A file, read while it is sent. The body of a file that is made when it is read, as those of `/proc` are, has no
+  /// A file, read while it is sent. The body of a file that is made when it is read, like the files of `/proc`, has no
   /// length: it is chunked.
   ///
   /// - Parameters:

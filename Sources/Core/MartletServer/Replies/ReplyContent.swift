@@ -73,8 +73,8 @@ final class OpenFile: Sendable {
   /// The modification time, since 1970.
   let modified: (seconds: Int64, nanoseconds: Int64)
   let inode: UInt64
-  /// Whether it is made when it is read, as those of `/proc` and `/sys` are: its size, 0 or that of a page, is not that
-  /// of its content.
+  /// Whether it is made when it is read, like the files of `/proc` and `/sys`: its size, 0 or that of a page, is not
+  /// the size of its content.
   let isMade: Bool
   private let descriptor: Int32
 

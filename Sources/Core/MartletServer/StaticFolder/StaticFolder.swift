@@ -14,8 +14,8 @@
 /// (§14) are supported. A path that ends with a slash means the `index.html` there; folders are not listed. Files
 /// outside the folder are never served, neither through `..`, however it is encoded, nor through symbolic links.
 ///
-/// A file that is made when it is read, as those of `/proc` are, is sent whole, with neither a length nor an `ETag`. It
-/// must not be stored.
+/// A file that is made when it is read, like the files of `/proc`, is sent whole, with neither a length nor an `ETag`.
+/// It must not be stored.
 public struct StaticFolder: Sendable {
   /// The freshness lifetime, as `Cache-Control: max-age`. One hour by default; nil sends no `Cache-Control`.
   public var maxAge: Duration? = .seconds(3600)

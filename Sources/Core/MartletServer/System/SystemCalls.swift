@@ -8,7 +8,7 @@ import Musl
 import Darwin
 #endif
 
-/// The system calls that differ between platforms, and those that several files use.
+/// The system calls that differ between platforms or are used in several files.
 @_spi(Toolkit) public enum SystemCalls {
   public static func makePipe() -> (read: Int32, write: Int32)? {
     var ends: [Int32] = [-1, -1]

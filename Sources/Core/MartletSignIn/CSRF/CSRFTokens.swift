@@ -32,7 +32,7 @@ final class CSRFTokens: Sendable {
     /// The number of the last fetch of any forgotten URL. It applies to every unknown URL: if a request began before
     /// that fetch, the token in its response may be outdated, and is not stored.
     private var forgottenFetch = 0
-    /// The number of fetches that have begun, and of those that have ended.
+    /// The number of fetches that have begun, and the number of fetches that have ended.
     var (begun, ended) = (0, 0)
 
     subscript(url: URL) -> Knowledge {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Writes usually run at the same time. Some servers end a token, or its session, with a write: then a write among
 /// others may be refused however often its token is renewed. Such a write runs alone: it waits in a line, in order of
-/// arrival, until the writes before it have ended, and those that begin later wait until it has ended.
+/// arrival, until the writes before it have ended, and writes that begin later wait until it has ended.
 final class WriteLines: Sendable {
   /// A write's place, from before it gets its token until its response is reviewed.
   final class Place: Sendable {

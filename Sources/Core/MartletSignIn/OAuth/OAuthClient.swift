@@ -41,7 +41,7 @@ public struct OAuthClient: Sendable {
   /// How the client authenticates itself.
   public let authentication: Authentication
   /// Parameters that the server requires in addition, such as `audience` (Auth0) or `resource` (RFC 8707). They are
-  /// sent with every request of a token or of a device's code; none by default. For those of the login page, see
+  /// sent with every request of a token or of a device's code; none by default. For parameters of the login page, see
   /// ``OAuthLogin/BrowserOptions/parameters``.
   ///
   /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.2).

@@ -119,7 +119,7 @@ extension OAuthLogin {
     /// it, the login fails. For `localhost`, the port is open on 127.0.0.1 and, if the machine has IPv6, on ::1.
     public var redirect = "http://127.0.0.1/callback"
     /// Parameters that the server requires in addition, such as `audience`, `resource` or `prompt`, in their order;
-    /// none by default. For those of token requests, see ``OAuthClient/parameters``.
+    /// none by default. For parameters of token requests, see ``OAuthClient/parameters``.
     ///
     /// A name that the request already has is an error of kind `.invalidRequest` (RFC 6749 §3.1).
     public var parameters: [(name: String, value: String)] = []

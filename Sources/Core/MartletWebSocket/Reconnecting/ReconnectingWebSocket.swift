@@ -57,7 +57,7 @@ private struct OpeningFailure: Error {
 /// The first use opens it. After a connection is lost, the next use opens another, but not before a delay since the
 /// loss is over; a waiting receiver counts as a use. Messages that arrived on the old connection are received first,
 /// even if `opened` has already run for the new one. If messages may have been lost in between, ask the server in
-/// `opened` to send them again, and drop those that the program already has.
+/// `opened` to send them again, and drop messages that the program already has.
 ///
 /// A message whose ``send(_:)`` threw an error may or may not have reached the server, and the same is true of the last
 /// messages before a loss. The program decides which of them to send again. While there is no connection, a send waits

@@ -39,7 +39,7 @@ class OrderedSubscription<Downstream: Subscriber>: Subscription, CustomStringCon
 
   /// Guards all properties, including those of subclasses.
   final let lock = Lock()
-  /// How many values are requested, without those that were delivered or are in line. Guarded by ``lock``.
+  /// The number of requested values that are neither delivered nor in line. Guarded by ``lock``.
   final var demand = Subscribers.Demand.none
   private var receiver: Receiver?
   private var stage = Stage.new

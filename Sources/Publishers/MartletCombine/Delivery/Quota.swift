@@ -1,8 +1,8 @@
 #if !canImport(Darwin)
 import Synchronization
 
-/// What a publisher of ready values may still deliver, in one atomic word. The request that raises it from none makes
-/// its thread the one that delivers, until it is used up; other requests only raise it.
+/// The number of values that a publisher of ready values may still deliver, in one atomic word. The thread whose
+/// request raises it from 0 delivers values until it is 0 again. Requests of other threads only raise it.
 struct Quota: ~Copyable, Sendable {
   private static let unlimited = Int.max
   private static let closed = -1

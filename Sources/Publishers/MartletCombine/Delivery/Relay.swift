@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
-/// A subscription with one upstream, of which it is the subscriber: for operators whose values come later or from
-/// another thread than those of upstream.
+/// A subscription with one upstream, of which it is the subscriber: for operators whose values come later than
+/// upstream's values, or from another thread.
 ///
 /// An operator that passes on one value for each value it receives keeps no count, because upstream obeys the demand.
 /// Other operators count the demand.

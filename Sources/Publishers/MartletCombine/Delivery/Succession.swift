@@ -85,7 +85,7 @@ extension Subscribers.Completion where Failure == any Error {
   }
 }
 
-/// What the upstreams of a succession call, each with its number.
+/// Receives the calls of a succession's upstreams, each with the upstream's number.
 private protocol SuccessionReceiver<Output>: AnyObject, CustomStringConvertible {
   associatedtype Output
   var combineIdentifier: CombineIdentifier { get }

@@ -55,8 +55,8 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
   private let refill: Subscribers.Demand
   private var whenFull: Publishers.BufferingStrategy<Downstream.Failure>?
   private var values = FIFO<Downstream.Input>()
-  /// What follows the values: the end of upstream; or a failure because the buffer was full, which follows those that
-  /// are requested next.
+  /// The completion to deliver. The end of upstream follows all stored values. The failure of a full buffer follows
+  /// only the stored values that the next request asks for.
   private var ending: Subscribers.Completion<Downstream.Failure>?
 
   init(
@@ -96,8 +96,8 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
     return isDelivered ? refill : .none
   }
 
-  /// The failure is stored before the cancellation, so that a request which that causes finds it. A request that came
-  /// while the error was made is served afterwards.
+  /// Stores the failure before it cancels upstream, because the cancellation may cause a request, which must find the
+  /// failure. A request that came while the error was made is served afterwards.
   private func overflow(_ error: Downstream.Failure) {
     lock.withLock { ending = .failure(error) }
     upstream.cancel()
@@ -118,7 +118,7 @@ private final class BufferRelay<Downstream: Subscriber>: Relay<Downstream.Input,
     if count > 0, refill > .none { upstream.request(.max(count)) }
   }
 
-  /// Delivers the stored values that are requested, and then what follows them.
+  /// Delivers the stored values that are requested, and the completion when its turn has come.
   ///
   /// - Returns: the number of values.
   private func deliverStored() -> Int {

@@ -9,7 +9,7 @@ class MergeSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream>
   private var children: [UpstreamSubscription] = []
   private var waiting = FIFO<(value: Downstream.Input, child: UpstreamSubscription)>()
   private var hasWaiting = false
-  /// The upstreams that have not finished, with those that are yet to come.
+  /// The number of upstreams that have not finished, including upstreams that are yet to come.
   private var unfinished: Int
 
   /// - Parameter upstreams: the number of upstreams; for `flatMap` one, which makes others.

@@ -31,7 +31,7 @@ extension Publishers {
     public func receive<S: Subscriber>(subscriber: S) where S.Input == Output, S.Failure == Failure {
       let subject = sharedSubject()
       subject.subscribe(subscriber, through: "Multicast") { [self] value, link in
-        // The publisher is kept as long as somebody can receive from it.
+        // The publisher is kept as long as a subscriber can receive from it.
         withExtendedLifetime(self) { link.emit(value) }
       }
     }

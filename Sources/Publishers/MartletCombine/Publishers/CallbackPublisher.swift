@@ -13,7 +13,7 @@ public import Combine
 
   /// Delivers to the subscriber, from any thread.
   // SAFETY: the subscription guards its properties with its lock. The subscriber receives values on the thread of the
-  // callback, as in Combine: who uses a publisher decides which objects may cross threads.
+  // callback, as in Combine: the publisher's user decides which objects may cross threads.
   public struct Receiver: @unchecked Sendable {
     fileprivate let subscription: any CallbackTarget<Output, Failure>
 

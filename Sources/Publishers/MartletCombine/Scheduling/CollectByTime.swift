@@ -137,7 +137,7 @@ extension Publisher {
   /// Collects the values of each interval, and delivers them as an array on the scheduler. An interval without values
   /// delivers nothing.
   ///
-  /// Unlimited values are requested upstream. Those that are not requested here are kept, and delivered with the next
+  /// Unlimited values are requested upstream. Values that are not requested here are kept, and delivered with the next
   /// request. The rest is delivered before it finishes, if it is requested; a failure drops it.
   ///
   /// - Parameters:

@@ -116,7 +116,7 @@ extension Publisher {
   /// Delivers at most one value in each interval. The first one is delivered immediately. At the end of an interval,
   /// the latest or the first of the values that arrived in it is delivered.
   ///
-  /// Unlimited values are requested upstream. Other values are dropped, including those that arrive while none is
+  /// Unlimited values are requested upstream. Other values are dropped, including values that arrive while none is
   /// requested. The completion is delivered together with the pending value, or immediately if there is none.
   ///
   /// - Parameters:

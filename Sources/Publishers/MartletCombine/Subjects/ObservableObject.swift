@@ -91,7 +91,7 @@ extension ObservableObjectPublisher {
     }
   }
 
-  /// The publisher of an object that does not show its properties, if somebody has asked for it.
+  /// The publisher of an object that does not show its properties, if it has been requested.
   static func findUnattached(for object: AnyObject) -> ObservableObjectPublisher? {
     guard hasUnattached.load(ordering: .relaxed) else { return nil }
     return unattached.withLock { $0.publisher(of: object) }

@@ -3,8 +3,7 @@
 ///
 /// Values of several threads are delivered in one order to all subscribers. A value that a subscriber sends while it
 /// receives one is delivered at once: the other subscribers receive it first.
-// SAFETY: the lock guards all properties. Which values may cross threads is decided by who uses the subject, as in
-// Combine.
+// SAFETY: the lock guards all properties. The subject's user decides which values may cross threads, as in Combine.
 final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   typealias Completion = Subscribers.Completion<Failure>
 
@@ -42,8 +41,8 @@ final class SubjectHub<Output, Failure: Error>: @unchecked Sendable {
   /// Members, and nil where one has left. Code that is not specialised handles plain references several times faster.
   private var members: [AnyObject?] = []
   private var left = 0
-  /// The subscriptions to attached publishers. Those that have ended are dropped when there are twice as many as were
-  /// left the last time.
+  /// The subscriptions to attached publishers. Ended ones are dropped when the list is twice as long as after the last
+  /// clean-up.
   private var upstreams: [any Subscription] = []
   private var nextCleanUp = 16
   private var requestsAll: Bool

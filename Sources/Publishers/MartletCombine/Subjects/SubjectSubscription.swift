@@ -3,7 +3,7 @@
 class SubjectSubscription<Downstream: Subscriber>: OrderedSubscription<Downstream> {
   typealias Hub = SubjectHub<Downstream.Input, Downstream.Failure>
 
-  /// Kept until the end: a subject works as long as somebody can receive from it. Guarded by the lock.
+  /// Kept until the end: a subject works as long as a subscriber can receive from it. Guarded by the lock.
   final private(set) var hub: Hub?
   private var member: Hub.Member?
 

@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
 /// The values of a publisher that may fail, for `for try await`. Each call of `next()` requests one value, and there is
-/// no buffer: of a subject's values, those that come between two calls are lost. To keep them, put
+/// no buffer: values that a subject sends between two calls are lost. To keep them, put
 /// `buffer(size:prefetch:whenFull:)` before `values`.
 public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence {
   /// A value.
@@ -26,7 +26,7 @@ public struct AsyncThrowingPublisher<P: Publisher>: AsyncSequence {
 }
 
 /// The values of a publisher that cannot fail, for `for await`. Each call of `next()` requests one value, and there is
-/// no buffer: of a subject's values, those that come between two calls are lost. To keep them, put
+/// no buffer: values that a subject sends between two calls are lost. To keep them, put
 /// `buffer(size:prefetch:whenFull:)` before `values`.
 public struct AsyncPublisher<P: Publisher>: AsyncSequence where P.Failure == Never {
   /// A value.

@@ -40,7 +40,7 @@ final class CacheLookups: Sendable {
     return try await caller.answer.wait()
   }
 
-  /// Looks a key up for these callers, then for those that have arrived in the meantime, until none is left.
+  /// Looks a key up for these callers, then for callers that have arrived in the meantime, until none is left.
   private func lookUp(_ key: CacheKey, for first: [Caller], _ lookUp: LookUp) async {
     var callers = first
     var limit: Duration? = limit

@@ -4,7 +4,7 @@ import MartletSemantics
 /// A process's memory of the server: the places of entries, small bodies that came with their heads, and, if enabled,
 /// the results of look-ups for a short time.
 ///
-/// Times are those of any clock that only goes forward.
+/// Times are read from any clock that only goes forward.
 struct CacheMemory: Sendable {
   /// An entry on the server.
   struct Place: Sendable {

@@ -1,7 +1,7 @@
 /// Decides when the client stops using a server for a while: after consecutive timeouts, consecutive lost connections,
 /// or a failed attempt to connect.
 ///
-/// Times are those of any clock that only goes forward.
+/// Times are read from any clock that only goes forward.
 struct RedisBreaker: Sendable {
   private let waitLimit: Duration
   private let rest: Duration

@@ -24,8 +24,8 @@ enum RedisOpening {
   }
 }
 
-/// The commands and answers before a connection can be used. A surplus answer would shift those of all later commands,
-/// so the server has to give exactly the answers of these commands.
+/// The commands and answers before a connection can be used. A surplus answer would shift the answers of all later
+/// commands, so the server has to give exactly the answers of these commands.
 private struct RedisSignIn {
   let configuration: RedisConfiguration
   let link: RedisLink

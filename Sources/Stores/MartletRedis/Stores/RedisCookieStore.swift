@@ -102,7 +102,7 @@ public final class RedisCookieStore: CookieStore {
     return max(0, count) + session.withLock { $0.cookies.values.reduce(0) { $0 + $1.count } }
   }
 
-  /// Returns all cookies by site, with those of the changes that this process has begun.
+  /// Returns all cookies by site, including cookies of changes that this process has begun.
   public func allCookies() async throws -> [String: [Cookie]] {
     await changes.waitForAll()
     let before = session.withLock { $0.cookies }
@@ -116,7 +116,7 @@ public final class RedisCookieStore: CookieStore {
     return all.filter { !$0.value.isEmpty }
   }
 
-  /// Removes the stored cookies, with those of the changes that this process has begun. Changes that other processes
+  /// Removes the stored cookies, including cookies of changes that this process has begun. Changes that other processes
   /// have begun are repeated without them.
   public func removeAll() async throws {
     // A change may be decided already, but not yet stored.

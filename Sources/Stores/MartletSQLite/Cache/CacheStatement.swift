@@ -107,8 +107,8 @@ enum CacheStatement: String, CaseIterable {
           SELECT old.body, old.id, old.length, 0 WHERE old.body IS NOT NULL;
       END;
       """,
-      // Checksums of bodies; those of heads are stored with the heads. The totals are stored twice, to detect damage.
-      // Older rows have no checksums.
+      // Checksums of bodies; checksums of heads are stored with the heads. The totals are stored twice, to detect
+      // damage. Older rows have no checksums.
       """
       ALTER TABLE entry ADD COLUMN bytes_sum INTEGER;
       ALTER TABLE chunk ADD COLUMN sum INTEGER;

@@ -227,7 +227,7 @@ struct CacheTable {
     try first(statement, values) { Int64(max(0, min($0.real(0), 0x1p60))) } ?? 0
   }
 
-  /// Deletes some of the due chunks, except those of pinned bodies.
+  /// Deletes some of the due chunks, except chunks of pinned bodies.
   func sweep(_ limit: Int64, now: Date, pins: BodyPins) throws {
     var rest = limit
     for body in try due(limit, now: now, pins: pins) where rest > 0 {

@@ -133,7 +133,7 @@ struct DatabaseFile: Sendable {
   func remove() { for companion in Self.companions { unlink(path + companion) } }
 
   /// Deletes the files of a store that were set aside as damaged or of a later version. Files of other programs, and
-  /// those that lost their application ID through damage, are kept.
+  /// files that lost their application ID through damage, are kept.
   func removeSetAside() {
     let name = URL(filePath: path).lastPathComponent
     let beginnings = [SetAsideFile.Reason.damaged, .newer].map { "\(name).\($0.rawValue)-" }

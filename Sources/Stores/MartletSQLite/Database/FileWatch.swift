@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Notices changes of a file, whoever made them: another connection of this process or another process.
+/// Notices changes of a file by another connection of this process or by another process.
 ///
 /// SQLite counts the commits that one connection has not made itself (`PRAGMA data_version`). So the watch has a
 /// connection of its own, which only reads. A look takes a few microseconds.

@@ -24,8 +24,8 @@ struct Schema {
 
   /// Migrates the file of a connection to this schema.
   ///
-  /// - Throws: ``Refusal`` if the file is foreign, of a later version, or its tables, indexes and triggers are not
-  ///   those that the steps create; ``SQLiteFailure``.
+  /// - Throws: ``Refusal`` if the file is foreign, of a later version, or its tables, indexes and triggers differ from
+  ///   what the steps create; ``SQLiteFailure``.
   func apply(to connection: DatabaseConnection) throws {
     if try state(of: connection) == nil { try connection.script(layout) }
     try configure(connection)

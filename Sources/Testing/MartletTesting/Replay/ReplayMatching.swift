@@ -12,7 +12,7 @@
 ///
 /// Requests are compared after redaction, so that redacted values match any value.
 public struct ReplayMatching: Sendable, Hashable {
-  /// Which query parameters are compared. Their order does not matter, except among those of one name.
+  /// Which query parameters are compared. Their order does not matter, except among parameters of the same name.
   public enum Query: Sendable, Hashable {
     /// All of them.
     case all
@@ -31,7 +31,7 @@ public struct ReplayMatching: Sendable, Hashable {
   public enum Body: Sendable, Hashable {
     /// For every request.
     case always
-    /// For those with an unsafe method (RFC 9110 §9.2.1): POST, PUT, PATCH, DELETE.
+    /// For requests with an unsafe method (RFC 9110 §9.2.1): POST, PUT, PATCH, DELETE.
     case ofUnsafeMethods
     /// For none.
     case ignored
@@ -45,7 +45,7 @@ public struct ReplayMatching: Sendable, Hashable {
   public var query = Query.all
   /// The fields that are compared; none by default.
   public var fields: Set<FieldName> = []
-  /// For which requests the body is compared; for those with an unsafe method by default.
+  /// For which requests the body is compared; by default for requests with an unsafe method.
   public var body = Body.ofUnsafeMethods
   /// Whether a request gets the last of its recorded responses again after all were used; true by default. If false,
   /// that is an error.

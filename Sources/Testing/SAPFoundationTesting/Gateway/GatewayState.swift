@@ -1,7 +1,7 @@
 @_spi(Toolkit) import MartletSemantics
 import MartletTesting
 
-/// The state of a gateway, and its replies: those of a service, with the faults of the request.
+/// The state of a gateway, and its replies: the replies of a service, with the faults of the request.
 struct GatewayState: Sendable {
   private typealias Fault = SAPGateway.Fault
 

@@ -32,7 +32,7 @@ public final class SAPGateway: Sendable {
     /// The faults of all requests; none by default.
     public var faults: Set<Fault>
 
-    /// Makes settings; by default those of a gateway with its users and without pictures.
+    /// Makes settings; by default for a gateway with its users and without pictures.
     public init(
       users: [String: String] = [
         "anna": "secret", "ben": "secret", "blocked": "secret", "locked": "secret", "wiped": "secret",

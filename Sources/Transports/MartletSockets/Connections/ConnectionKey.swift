@@ -11,8 +11,8 @@ struct ConnectionKey: PoolKey {
   var versions: Versions
   /// The number of the ``TLSIdentity`` that it is made with; 0 without TLS to the origin.
   let identity: Int
-  /// Whether its requests change the protocol; see ``PoolKey``. Over HTTP/2, a WebSocket is a stream among those of
-  /// other requests.
+  /// Whether its requests change the protocol; see ``PoolKey``. Over HTTP/2, a WebSocket is a stream beside the streams
+  /// of other requests.
   var isForUpgrades = false
   /// How networks treat its packets; nil to leave that to the system.
   var serviceClass: ServiceClass?
@@ -70,7 +70,7 @@ struct ConnectionKey: PoolKey {
   /// The host and port of the end, for messages.
   var peer: String { origin?.authority ?? host }
 
-  /// The host and port to which the socket is connected: those of the proxy, or of the origin if there is none.
+  /// The host and port to which the socket is connected: the proxy's, or the origin's if there is no proxy.
   var firstHop: (host: String, port: Int) {
     switch (end, route.server) {
     case (.proxy(let proxy), _), (.origin, let proxy?): (proxy.host, proxy.port)

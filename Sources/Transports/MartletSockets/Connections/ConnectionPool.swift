@@ -319,7 +319,7 @@ extension ConnectionPool {
     if expiryTimer.due > loop.now &+ usable { loop.set(expiryTimer, to: loop.now &+ usable) }
   }
 
-  /// Closes the idle connections of a key over HTTP/1, or only those that were already idle at a time.
+  /// Closes the idle HTTP/1 connections of a key, or only connections that were already idle at a time.
   func closeIdle(for key: ConnectionKey, idleBefore time: UInt64 = .max) {
     for case .open(let connection) in connections.values where connection.key == key && connection.isIdle {
       if connection.idleSince <= time { connection.close() }
@@ -341,8 +341,8 @@ extension ConnectionPool {
 // MARK: - Actions
 
 extension ConnectionPool {
-  /// Performs actions. Those that follow from them are queued, because many openings that fail at once would exhaust
-  /// the stack by recursion.
+  /// Performs actions. Further actions that follow from them are queued, because many openings that fail at once would
+  /// exhaust the stack by recursion.
   private func perform(_ actions: [Action]) {
     guard !isPerforming else { return pending += actions }
     if !actions.isEmpty { performInTurn(actions) }

@@ -11,7 +11,7 @@ final class HTTP1Driver: ConnectionDriver {
   // SAFETY: as for `TransportCore`.
   @exclusivity(unchecked) private var parser: HTTP1ResponseParser?
   @exclusivity(unchecked) private var state = HTTP1ConnectionState()
-  /// Whether the request has a body of which parts are still to be taken.
+  /// Whether parts of the request's body are still to be taken from its source.
   private var hasMoreBody = false
   /// The part of the request's body that is being sent, if it is long.
   private var chunk = UploadChunk()
@@ -79,7 +79,7 @@ extension HTTP1Driver {
       } else if !hasMore {
         break
       }
-      // Before the limit of the turn: the response may come in the next one, and has to find a whole request.
+      // Checked before the turn's limit: a response in the next turn must find that the whole request was sent.
       guard hasMoreBody else { break }
       // A source as fast as the network would keep the other connections waiting.
       guard turnLimit.allowsMore(after: sentCount) else { return connection.sendInNextTurn() }
@@ -196,8 +196,8 @@ extension HTTP1Driver {
     transfer?.receive(inBodyMemory: count)
     guard count > 0 else { return }
     parser?.skipBody(count)
-    // This may be the end. Bytes that follow are found before the next request is sent, so they are not taken for its
-    // response.
+    // Called even without further bytes, because the body may be complete. Surplus bytes are noticed here, before the
+    // next request is sent, so they are not mistaken for its response.
     receive(UnsafeRawBufferPointer(rebasing: bytes[count...]))
   }
 
@@ -242,8 +242,8 @@ extension HTTP1Driver {
 
   /// Makes the connection ready for the next request after a response, or closes it. A request that waits for the
   /// connection is sent at the end of the next turn: bytes that arrive until then were sent before it and cannot be its
-  /// response. Before that and before any later request, the connection checks once more for such bytes. Bytes still in
-  /// transit cannot be told from a response.
+  /// response. Before that and before any later request, the connection checks once more for such bytes. Bytes that are
+  /// still in transit then cannot be distinguished from a response.
   private func end(followedBy rest: UnsafeRawBufferPointer) {
     let keepsConnection = parser?.keepsConnection ?? false
     let action = state.receivedEnd(
@@ -264,7 +264,7 @@ extension HTTP1Driver {
     }
   }
 
-  /// Gives up the connection after a response. If another request waits, that takes a turn of the loop more.
+  /// Gives up the connection after a response. If another request waits, that takes one more turn of the loop.
   private func finishUse() {
     if next == .becomeIdle, connection.transport.pool.hasWaiters {
       next = .takeWaiter
@@ -301,7 +301,7 @@ extension HTTP1Driver {
     }
   }
 
-  /// Adds the system's reason.
+  /// Adds the system's description of the error.
   private static func describe(_ error: HTTP1Failure, _ end: InputEnd) -> HTTP1Failure {
     guard case .failed(let code) = end else { return error }
     return HTTP1Failure(error.kind, "\(error.message) (\(String(cString: strerror(code))))", phase: error.phase)
@@ -317,8 +317,8 @@ extension HTTP1Driver {
     if transfer === self.transfer { connection.isReading = true }
   }
 
-  /// Closes idle connections if a reused connection has received nothing for its request: those that were already idle
-  /// when the request began are probably dead too.
+  /// Closes idle connections if a reused connection has received nothing for its request. Connections that were already
+  /// idle when the request began are probably dead too.
   func checkLiveness(after transfer: LoopTransfer, patience: UInt64) {
     guard transfer === self.transfer, transfer.timing.reusedConnection, transfer.timing.firstByte == nil,
       let start = transfer.timing.requestStart, loop.now >= start &+ patience

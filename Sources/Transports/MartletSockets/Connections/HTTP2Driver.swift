@@ -18,7 +18,7 @@ final class HTTP2Driver: ConnectionDriver {
   private lazy var probeTimer = HeapTimer { [weak self] in self?.probeIsOverdue() }
 
   /// The requests and WebSockets on the connection. Each of them is in one of the collections, and has a place that the
-  /// pool counts. A place is free as soon as its user is in none of them, however the user ended.
+  /// pool counts. A place is free as soon as its user is in none of the collections, however the user ended.
   private struct Places {
     /// The requests by the numbers of their streams.
     var streams = NumberTable<HTTP2RequestStream>()

@@ -128,18 +128,19 @@ final class HTTP2Tunnel: HTTP2StreamHandler, UpgradeCarrier {
     driver.resume(id)
   }
 
-  /// Gives the server time once the user has left; not without end if it makes a little room again and again.
+  /// Gives the server time once the user has left. The time is bounded even if the server makes a little room again and
+  /// again.
   private func linger() {
     guard let released else { return }
     let time = driver.transport.options.lingeringTime
     driver.loop.set(timer, to: min(driver.loop.now &+ time, released &+ Self.lingeringLimit &* time))
   }
 
-  /// How many times the lingering time a stream that was left may last.
+  /// The maximum duration of an abandoned stream, as a multiple of the lingering time.
   private static let lingeringLimit: UInt64 = 30
 
-  /// Whether nothing is missing but the end of this direction, once all written bytes are on their way: the user has
-  /// left without an end of its own, and the server has ended its direction.
+  /// Whether only the end of this direction is missing once all written bytes are on their way: the user has left
+  /// without ending it, and the server has ended its own direction.
   private var mayReset: Bool { released != nil && hasInputEnded && upgrade.isLeaving.load(ordering: .relaxed) }
 
   private func endTookTooLong() {

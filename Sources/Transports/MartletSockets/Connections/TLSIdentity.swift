@@ -107,7 +107,7 @@ final class TLSIdentity: Sendable {
       }
     }
     if let made { return made }
-    // It runs detached: the others still wait for it if the first request is cancelled.
+    // It runs detached: if the first request is cancelled, the other requests still wait for it.
     if isFirst { Task.detached { await self.make() } }
     return try await result.wait()
   }

@@ -71,7 +71,7 @@ final class Exchange: Sendable {
     /// The maximum number of bytes of a body that is delivered in one piece, because its caller collects it; 0 if it
     /// does not collect it.
     var wholeBody: Int64
-    /// Whether the call has not been sent before.
+    /// Whether the call has sent no request before.
     var isFirstAttempt: Bool
     /// The kinds of events that the call's listeners receive.
     var events: Event.Kinds
@@ -128,7 +128,7 @@ final class Exchange: Sendable {
         while let chunk = try await body.source.next() {
           guard await upload.push(chunk, wake: { ask(.continueUpload) }) else { return body.source.cancel() }
         }
-        try Task.checkCancellation()  // A sequence that ended because its task was cancelled is no whole body.
+        try Task.checkCancellation()  // If a sequence ends because its task was cancelled, the body is incomplete.
         if upload.end(trailers: body.source.trailers) { ask(.continueUpload) }
       } catch {
         body.source.cancel()

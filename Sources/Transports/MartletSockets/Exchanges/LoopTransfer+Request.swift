@@ -2,7 +2,7 @@
 @_spi(Transports) import MartletEngine
 import MartletSemantics
 
-// The request's side of a transfer: what a connection sends of it, and how it is sent again.
+// The request's side of a transfer: which parts a connection sends, and how the request is sent again.
 
 /// The connections that could not serve a request.
 struct ConnectionFailures {
@@ -79,9 +79,9 @@ extension LoopTransfer {
   /// Whether the request may move to another connection after it was not sent on this one.
   var mayGoElsewhere: Bool { canBeginAgain && failures.unsent < Self.unsentLimit }
 
-  /// Whether it is also sent again at once after the server has reported that it did not process the request. That
-  /// happens once in a call: a server that refuses again gets the request after a pause, for which the loop has the
-  /// rules.
+  /// Whether the request is also sent again at once after the server has reported that it did not process it. That
+  /// happens once in a call: if the server refuses again, the retry rules of the call decide on the pause before the
+  /// next attempt.
   var mayBeReplaced: Bool {
     exchange.settings.isFirstAttempt && failures.refused == 0 && mayGoElsewhere
       && exchange.message.request.options.retryPolicy.replacesStaleConnections

@@ -47,8 +47,8 @@ extension LoopTransfer {
     transport.end(self, with: HTTPError(hasHead ? .idleTimeout : .responseTimeout, message, phase: phase))
   }
 
-  /// Adds the wait to the error of a lost connection: to a server, a body that waits for a 100 response may be an idle
-  /// connection.
+  /// Adds the wait for a 100 response to the error of a lost connection: the server may have closed the connection
+  /// because the waiting body made it look idle.
   func tellingWait(_ error: HTTPError) -> HTTPError {
     guard !hasHead, error.kind == .connectionLost, isAboutWait else { return error }
     var error = error
@@ -56,7 +56,8 @@ extension LoopTransfer {
     return error
   }
 
-  /// Whether the body waits for a 100 response, or has just stopped: the server's time may be as long as the wait.
+  /// Whether the body waits for a 100 response, or has stopped waiting recently: the server's own time limit may be as
+  /// long as the wait.
   private var isAboutWait: Bool {
     guard !isContinued, let time = exchange.settings.expectation, let start = timing.requestStart else { return false }
     return holdsBody || (transport.loop.now &- start) / 2 < time

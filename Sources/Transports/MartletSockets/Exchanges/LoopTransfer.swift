@@ -42,7 +42,8 @@ final class LoopTransfer: HeapTimer {
   @exclusivity(unchecked) private var undelivered = UndeliveredSignals()
   private var isDirty = false
 
-  /// Where those that keep it find it. Each of them writes its own index.
+  /// The positions under which the transport, the pool and the connection keep the transfer. Each of the three writes
+  /// only its own.
   struct Indices {
     /// Its index among the transport's transfers.
     var transfer = 0
@@ -385,7 +386,7 @@ extension LoopTransfer {
     guard let lines = undelivered.head else { return }
     undelivered.head = nil
     var metrics = metrics
-    metrics?.bytesReceived = 0  // The reader counts those that it gets.
+    metrics?.bytesReceived = 0  // The reader counts the bytes that it gets.
     undelivered.signals.append(.head(lines).measured(metrics))
   }
 

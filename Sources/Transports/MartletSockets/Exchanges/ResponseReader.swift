@@ -17,8 +17,8 @@ final class ResponseReader: EndAwareBody, FailableWait, DeadlineAware {
   var endsAtDeadline: Bool { true }
 
   private enum State {
-    /// The exchange is in progress. This case keeps the transport's thread alive; a response that was read to its end
-    /// does not.
+    /// The exchange is in progress. Only this case keeps the transport's thread alive: a response that was read to its
+    /// end does not need the thread.
     case running(any AnyObject & Sendable)
     /// The reader stopped: it gets a `CancellationError`, or an ``HTTPError`` with the phase if the request was not
     /// sent; never the end.

@@ -52,7 +52,7 @@ struct HTTP2Fields: Sendable, Hashable {
     lines.append(Line(start: start, nameCount: end - start, valueCount: value.count, isSecret: isSecret))
   }
 
-  /// Appends the fields of a message, except those that HTTP/2 forbids.
+  /// Appends the fields of a message, except fields that HTTP/2 forbids.
   ///
   /// - `Connection` and the fields that it names, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding` and `Upgrade`
   ///   belong to an HTTP/1 connection (RFC 9113 §8.2.2). `TE` may only be `trailers`.

@@ -76,8 +76,9 @@ final class EventLoop {
 
   /// Does the work of a queue and handles events, until ``stop()``.
   ///
-  /// Jobs are taken from the queue before the loop looks for events, and run after these were handled. So anything that
-  /// happened on a connection before a request was submitted is known when the request chooses its connection.
+  /// Jobs are taken from the queue before the loop looks for events, and run after these were handled. So when a
+  /// request chooses its connection, the loop knows everything that happened on the connections before the request was
+  /// submitted.
   ///
   /// - Parameters:
   ///   - ownership: lends the context while the thread sleeps; nil to lend nothing.
@@ -115,7 +116,7 @@ final class EventLoop {
     // From here on everything belongs to the thread that borrows it, including the time.
     ownership?.offer(context)
     let count = waitForEvents(upTo: timeout)
-    // What the events cause may submit work, which needs no wake-up: the next turn takes it.
+    // Handlers of the events may submit work. It needs no wake-up, because the next turn takes it.
     queue.awake()
     ownership?.takeBack()
     handleEvents(count)

@@ -13,8 +13,9 @@ enum Processors {
     return limits.reduce(allowed) { min($0, $1) }
   }
 
-  /// The folders with the quotas of a process's groups and of the groups around them (cgroups(7)): those of version 2,
-  /// and those of version 1 that limit processors. In a container, the groups around its own may be missing.
+  /// The folders with the quotas of a process's groups and of the groups around them (cgroups(7)): all groups of
+  /// version 2, and the groups of version 1 that limit processors. In a container, the groups around its own may be
+  /// missing.
   ///
   /// - Parameter groups: the content of `/proc/self/cgroup`.
   static func quotaFolders(of groups: String) -> [String] {

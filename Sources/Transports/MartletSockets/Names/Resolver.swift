@@ -9,11 +9,11 @@ import Synchronization
 ///
 /// | host | addresses |
 /// |---|---|
-/// | named in ``ResolveOverrides`` | those of the override |
+/// | named in ``ResolveOverrides`` | the override's addresses |
 /// | an address | itself |
 /// | `localhost`, `*.localhost` | `::1` and `127.0.0.1`, without DNS (RFC 6761 §6.3) |
 /// | `*.onion` | none: such names must not reach DNS (RFC 7686 §2) |
-/// | any other name | those that the look-up returns, shared and kept as ``LookUpTable`` says |
+/// | any other name | the results of the look-up, shared and kept as ``LookUpTable`` says |
 ///
 /// Errors are ``HTTPError/Kind/cannotResolveHost``.
 final class Resolver: Sendable {

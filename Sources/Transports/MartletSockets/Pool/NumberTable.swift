@@ -1,4 +1,4 @@
-/// Values by rising numbers, such as those of connections: a hash table whose hash is the number itself.
+/// Values by rising numbers, such as the numbers of connections: a hash table whose hash is the number itself.
 struct NumberTable<Value>: Sequence {
   fileprivate struct Slot {
     var number = 0

@@ -1,6 +1,6 @@
 import MartletEngine
 
-/// Identifies interchangeable connections: those with equal keys serve the same requests.
+/// Identifies interchangeable connections: connections with equal keys serve the same requests.
 protocol PoolKey: Hashable, Sendable {
   associatedtype Host: Hashable, Sendable
   /// The host for the limit per host; several keys may have the same one.
@@ -8,7 +8,7 @@ protocol PoolKey: Hashable, Sendable {
   /// Whether a connection may turn out to serve several requests at once. Until that is known, only one is opened.
   var mayMultiplex: Bool { get }
   /// Whether its connections are for requests that change the protocol. They stay in use as long as a WebSocket, so
-  /// they have a limit of their own, and take no place of other requests.
+  /// they have a limit of their own and do not count toward the host's limit for other requests.
   var isForUpgrades: Bool { get }
 }
 
@@ -97,7 +97,7 @@ struct PoolEntry<Key: PoolKey>: Sendable {
     return needed(for: overflows ? .max : requests) - opening.count
   }
 
-  /// Limits the expected requests to those that the opening connections can serve besides the waiters.
+  /// Limits the expected requests to the number that the opening connections can serve besides the waiters.
   mutating func expectWhatIsOpened() {
     let (served, overflows) = opening.count.multipliedReportingOverflow(by: capacity ?? 0)
     expected = max(0, min(expected, (overflows ? .max : served) - waiterCount))
@@ -145,7 +145,7 @@ struct WaiterPlace: Sendable {
 }
 
 /// The waiters of a key in their order. A waiter that was removed stays in the queue until its turn, and is then
-/// recognized by its ticket. Removed waiters never outnumber those that still wait by more than 16.
+/// recognized by its ticket. Removed waiters never outnumber the remaining ones by more than 16.
 struct WaiterQueue: Sendable {
   struct Place: Sendable {
     let waiter: Int

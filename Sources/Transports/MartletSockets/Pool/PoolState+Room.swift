@@ -168,14 +168,14 @@ extension PoolState {
     return state.useCount > 0 || now > since
   }
 
-  /// The connection that has been idle longest, of those under one limit or of all.
+  /// The connection that has been idle longest, among the connections under one limit or among all.
   private func longestIdle(of host: LimitedHost<Key.Host>?) -> Int? {
     guard idleCount > 0 else { return nil }
     var found: (connection: Int, since: UInt64)?
     for (connection, state) in connections {
       guard let since = state.idleSince, host == nil || entries[state.entry].key.limitedHost == host
       else { continue }
-      // If several became idle at the same time, the one opened first, whatever the order of the table.
+      // If several became idle at the same time, the one that was opened first: the table has no order.
       if let best = found, (since, connection) > (best.since, best.connection) { continue }
       found = (connection, since)
     }

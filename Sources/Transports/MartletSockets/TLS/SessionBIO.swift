@@ -1,7 +1,7 @@
 #if os(Linux)
 import COpenSSL
 
-/// The received bytes of a session: first the copied ones, then those that the owner lends for the time of a call.
+/// The received bytes of a session: first the copied bytes, then the bytes that the owner lends for the time of a call.
 struct ReceivedBytes {
   private var copied = SendBuffer()
   private var lent = UnsafeRawBufferPointer(start: nil, count: 0)

@@ -14,7 +14,7 @@ extension TLSSession {
   }
 
   /// The server's certificates in DER, its own first. They are available even if they were refused; a resumed session
-  /// has those of the first session.
+  /// has the certificates of the first session.
   var certificates: [Data] {
     trustFailure?.certificates ?? CertificateStack(raw: SSL_get_peer_cert_chain(ssl)).certificates.compactMap(\.data)
   }

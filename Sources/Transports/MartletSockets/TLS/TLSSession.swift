@@ -203,8 +203,7 @@ extension TLSSession {
     received.append(ciphertext)
   }
 
-  /// Calls the closure with received bytes available: bytes that it reads are not copied first, only those that it
-  /// leaves.
+  /// Calls the closure with received bytes available. Only the bytes that the closure leaves unread are copied.
   func withReceived<Result>(
     _ ciphertext: UnsafeRawBufferPointer, _ body: () throws(HTTPError) -> Result
   ) throws(HTTPError) -> Result {
@@ -330,7 +329,7 @@ extension TLSSession {
   }
 
   private func keep(_ ticket: ResumableSession) {
-    // A session is resumed without verification, so only those of trusted servers are kept.
+    // A session is resumed without verification, so only sessions of trusted servers are kept.
     if case .open = state, trustFailure == nil {
       context.resumable.store(ticket, for: resumptionKey)
     } else if case .handshaking = state, early.count < 4 {

@@ -143,7 +143,7 @@ struct CookieStorageTests {
   }
 
   /// Each storage stands for a process. The cookies of the second one belong to the user who has signed out in the
-  /// first one, also those that arrive afterwards.
+  /// first one, and so do cookies that arrive afterwards.
   @Test func aSignOutOfAnotherProcessLasts() throws {
     let backing = CodableStorage(store: MemoryDataStore())
     let (first, expiry) = (SAPHTTPCookieStorage(persistentStorage: backing), Date(timeIntervalSinceNow: 3600))

@@ -27,7 +27,7 @@ final class PythonTLSServer: Sendable {
     let client: String
     /// The connections with a successful handshake, including this one.
     let connections: Int
-    /// Those that are open.
+    /// The connections that are open.
     let open: Int
     /// The requests, including this one.
     let requests: Int

@@ -286,7 +286,7 @@ struct TokenSourceTests {
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
-    // One refresh for all twenty, or for those that were refused before it failed.
+    // One refresh for all twenty requests, or only for requests that were refused before it failed.
     #expect(errors.count { $0?.kind == .authenticationFailed && $0?.underlying is Down } >= 1)
     #expect(errors.allSatisfy { $0.map { !"\($0)".contains("r1") } ?? true })
     #expect(try await status(session) == .ok)

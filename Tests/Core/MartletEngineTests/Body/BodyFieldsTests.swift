@@ -53,8 +53,8 @@ struct BodyFieldsTests {
     #expect(transport.requests.map { $0.fields[values: .contentEncoding] } == [["gzip"], ["gzip"]])
   }
 
-  /// A form whose body an interceptor replaces. Returns the fields that the next interceptor receives, and those that
-  /// were sent.
+  /// A form whose body an interceptor replaces. Returns the fields that the next interceptor receives, and the fields
+  /// that were sent.
   private func sent(
     _ fields: HTTPFields = [:], replacing change: @escaping @Sendable (inout HTTPRequest) -> Void
   ) async throws -> (seen: HTTPFields, sent: HTTPFields) {

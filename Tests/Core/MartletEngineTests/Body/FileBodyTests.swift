@@ -35,7 +35,7 @@ struct FileBodyTests {
     #expect(try await bytes(of: open).isEmpty)
   }
 
-  /// A file of only a hole takes no space, as those that the system makes.
+  /// A file that is only a hole takes no space, like the files that the system makes.
   @Test func aFileWithoutSpaceOnTheDiskIsSentWhole() async throws {
     let file = try folder.write(Data(), to: "body")
     #expect(truncate(file.path, 500_000) == 0)

@@ -66,7 +66,7 @@ struct JoinThreadTests {
     #expect(zipped.values == Array(repeating: 0, count: count))
     #expect(latest.values.last == [count, -count])
     #expect(latest.values.allSatisfy { $0[0] > 0 && $0[1] < 0 } && latest.deepest == 1)
-    // A pair for each value, but for those that come before the other publisher's first.
+    // A pair for each value, except values before the other publisher's first one.
     let first = latest.values.first ?? []
     #expect(latest.values.count == 2 * count - first[0] + first[1] + 1)
   }

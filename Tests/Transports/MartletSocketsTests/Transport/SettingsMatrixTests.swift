@@ -178,15 +178,15 @@ struct SettingsMatrixTests {
   /// Give a new setting a row, or a place here.
   @Test func everySettingHasARow() {
     let others: Set<String> = [
-      // those that every test changes, and the one of codingsAreAskedForWhereBodiesAreDecoded
+      // which every test changes; codingsAreAskedForWhereBodiesAreDecoded changes the last one
       "tls", "versions", "decompresses",
       // which UpgradeTests changes
       "webSocketLimitPerHost",
       // which ServiceClassTests changes
       "serviceClass",
-      // those of dead connections, which NetworkDeathTests and SilentConnectionTests change
+      // for dead connections, which NetworkDeathTests and SilentConnectionTests change
       "silenceLimit", "probePatience", "probeTimeout", "acknowledgementTimeout",
-      // that of streams that are left, which HTTP2TunnelEndTests changes
+      // for abandoned streams, which HTTP2TunnelEndTests changes
       "lingeringTime",
       // which HandshakeTests changes
       "handshakeThreads",

@@ -5,7 +5,7 @@ import MartletTesting
 import TestServers
 import Testing
 
-/// Request bodies that Python parses, and those that curl sends.
+/// Request bodies that Python parses, and request bodies that curl sends.
 @Suite(.timeLimit(.minutes(5)))
 struct FormTests {
   private let session = HTTPSession.uncached()

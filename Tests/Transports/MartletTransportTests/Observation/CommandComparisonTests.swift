@@ -70,7 +70,7 @@ struct CommandComparisonTests {
     #expect(response.status == .ok && answers.count == 2 && answers[0] == answers[1])
   }
 
-  /// The request's fields without those that a session adds itself.
+  /// A session that adds no fields of its own to the request.
   private var session: HTTPSession {
     var configuration = SessionConfiguration()
     configuration.userAgent = nil

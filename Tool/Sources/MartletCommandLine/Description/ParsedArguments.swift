@@ -73,8 +73,8 @@ struct ArgumentParser {
 
   /// Parses the arguments after the program's name.
   ///
-  /// - Parameter defaults: returns the options that precede those of a command that makes a request; it is called only
-  ///   for such a command.
+  /// - Parameter defaults: returns the options that precede the given options of a command that makes a request; it is
+  ///   called only for such a command.
   static func parse(
     _ arguments: [String], defaults: () throws(UsageError) -> [String] = { [] }
   ) throws(UsageError) -> ParsedArguments {

@@ -21,8 +21,8 @@ struct PlainTextFormatter: BodyFormatter {
   mutating func finish() -> [UInt8] { visible?.finish() ?? [] }
 }
 
-/// Replaces control characters, except tabs and line ends, with pictures of them (U+2400 and following). Those from
-/// U+0080 on, and characters that change the direction of the text, become U+FFFD.
+/// Replaces control characters, except tabs and line ends, with pictures of them (U+2400 and following). Control
+/// characters from U+0080 on, and characters that change the direction of the text, become U+FFFD.
 struct VisibleText: Sendable {
   /// The beginning of a sequence that may have to be replaced.
   private var held: [UInt8] = []

@@ -13,7 +13,7 @@ struct Palette: Sendable {
     case bad = "1;31"
   }
 
-  /// The colors of the roles; messages about success and failure always have those of the terminal.
+  /// The colors of the roles; messages about success and failure always have the terminal's colors.
   enum Theme: String, Sendable, CaseIterable {
     case auto, fruity, monokai, solarized
 

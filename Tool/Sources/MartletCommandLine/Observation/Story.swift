@@ -47,7 +47,7 @@ final class Story: EventListener {
     write(lines, at: time)
   }
 
-  /// Writes all lines at once, so that those of several threads are not mixed.
+  /// Writes all lines at once, so that lines of several threads are not mixed.
   private func write(_ lines: [String], at time: Duration) {
     guard !lines.isEmpty else { return }
     let stamp = Quantity.text(time)

@@ -19,7 +19,7 @@ struct ToolEnvironment: Sendable {
   /// Draws images; nil in a program without them.
   var drawing: ImageDrawing?
 
-  /// Those of this process.
+  /// Returns the environment of this process.
   static func ofProcess() -> ToolEnvironment {
     ToolEnvironment(
       output: DescriptorOutput(STDOUT_FILENO), errors: DescriptorOutput(STDERR_FILENO), input: STDIN_FILENO,

@@ -25,7 +25,7 @@ struct JSONBody: Sendable {
   var text: String { root.isNull ? "{}" : root.text }
 }
 
-/// A value of JSON. What is not changed stays text.
+/// A value of JSON. Unchanged parts stay text.
 private indirect enum JSONItem: Sendable {
   case text(String)
   case object([Member])

@@ -15,7 +15,7 @@ struct CallCommand {
     .download, .output, .remoteName, .har, .replay, .timeline, .image, .writeOut, .csrf, .curl,
   ]
 
-  /// Options, each with those that it excludes.
+  /// Options, each with the options that it excludes.
   private static let exclusive: [(OptionName, [OptionName])] = [
     (.image, [.output, .download]), (.remoteName, [.output, .download, .image]),
   ]

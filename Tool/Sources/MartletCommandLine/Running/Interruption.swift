@@ -12,8 +12,8 @@ enum Interruption {
 
   private static let signals = [SIGINT, SIGTERM]
 
-  /// Blocks the signals in this thread and those that start later: then only ``running(_:)`` receives them. A thread
-  /// that received one at a bad moment would end the program.
+  /// Blocks the signals in this thread and in threads that start later: then only ``running(_:)`` receives them. A
+  /// thread that received one at a bad moment would end the program.
   static func holdSignals() {
     var set = sigset_t()
     sigemptyset(&set)

@@ -11,7 +11,7 @@ struct Forwarder: Sendable {
   private let origin: URL
   private let session: HTTPSession
 
-  /// The fields that concern only one connection (RFC 9110 §7.6.1), and those that the transport itself sets.
+  /// The fields that concern only one connection (RFC 9110 §7.6.1), and the fields that the transport sets itself.
   private static let ofConnections: Set<FieldName> = [
     .connection, "Keep-Alive", .proxyAuthenticate, .proxyAuthorization, "Proxy-Connection", .te, .trailer,
     .transferEncoding, .upgrade, .contentLength, .host, .expect, .acceptEncoding,
@@ -77,7 +77,7 @@ struct Forwarder: Sendable {
     return fields
   }
 
-  /// The fields that concern one connection, including those that `Connection` names.
+  /// The fields that concern one connection, including the fields that `Connection` names.
   private static func ofConnection(_ fields: HTTPFields) -> Set<FieldName> {
     let named = fields[values: .connection].flatMap { $0.split(separator: ",") }
       .compactMap { try? FieldName(String(ASCII.trimmed($0))) }

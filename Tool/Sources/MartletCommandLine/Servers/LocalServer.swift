@@ -52,7 +52,7 @@ struct LocalServer: Sendable {
 struct ServedHosts: Sendable {
   private let names: Set<String>
 
-  /// - Parameter names: names that are allowed besides those of this machine.
+  /// - Parameter names: names that are allowed besides this machine's names.
   init(_ names: [String]) { self.names = Set(names.map { ASCII.lowercased($0) }) }
 
   /// No browser sends a request without `Host`, which HTTP/1.0 allows.

@@ -76,10 +76,10 @@ private struct GivenText {
     information = UserInformation(of: url)
   }
 
-  /// Returns those of `--auth`, otherwise those of the URL; nil without them.
+  /// Returns the credentials of `--auth`, otherwise the URL's; nil without them.
   ///
-  /// The password of a name alone is that of `--netrc`. Otherwise it is asked for, or empty if the URL has the name, as
-  /// in curl and HTTPie.
+  /// For a name alone, the password comes from `--netrc`. Otherwise the user is asked for it, or it is empty if the URL
+  /// has the name, as in curl and HTTPie.
   func userAndPassword() throws -> (user: String, password: String)? {
     guard let text = arguments.value(.auth) else {
       guard let information else { return nil }
@@ -126,8 +126,8 @@ struct AWSKeys: Sendable, Codable, Hashable {
   private let key: String
   private let token: String?
 
-  /// Reads `aws:amz:REGION:SERVICE`, or takes both from a host such as `sqs.eu-central-1.amazonaws.com`. The keys are
-  /// those of `--auth`, of the URL, or of the environment.
+  /// Reads `aws:amz:REGION:SERVICE`, or takes both from a host such as `sqs.eu-central-1.amazonaws.com`. The keys come
+  /// from `--auth`, the URL or the environment.
   fileprivate init(
     _ specification: String, _ given: GivenText, for origin: Origin, _ environment: ToolEnvironment
   ) throws {

@@ -102,13 +102,13 @@ extension KeptState {
     return names
   }
 
-  /// The fields of the command line that the session keeps: all except those that concern only one request.
+  /// The fields of the command line that the session keeps: all except fields that concern only one request.
   private static func keptFields(of request: HTTPRequest, _ named: Set<FieldName>) -> [StoredSession.Field] {
     request.fields.filter { named.contains($0.name) && !isOfOneRequest($0.name) }
       .map { StoredSession.Field(name: $0.name.rawName, value: $0.value) }
   }
 
-  /// Sets the fields of the session in the request, except those that the command line names.
+  /// Sets the fields of the session in the request, except fields that the command line names.
   private static func setFields(
     _ fields: [StoredSession.Field], in request: inout HTTPRequest, except named: Set<FieldName>
   ) {

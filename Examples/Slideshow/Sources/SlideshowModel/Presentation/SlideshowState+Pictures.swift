@@ -1,6 +1,6 @@
 import MartletImages
 
-// The current picture, and those that are probably next.
+// The current picture, and the pictures that are probably next.
 extension SlideshowState {
   /// The request for the current picture. Only the result of this request is shown.
   package var wanted: PictureRequest? { currentSlide.map(request) }

@@ -9,7 +9,7 @@
   public struct Limits: Sendable, Hashable {
     /// The size at which a file is complete, in bytes.
     var fileSize: Int
-    /// The maximum number of files besides those of an upload. A new file removes the oldest one.
+    /// The maximum number of files, not counting the files of an upload. A new file removes the oldest one.
     var fileCount: Int
     /// The number of days after which the lines of a file are removed; 0 for never.
     var days: Int
@@ -85,7 +85,7 @@
   func removeExpired() {
     writer.call { _ in
       let (limits, uploading) = state.withLock { ($0.limits, $0.uploading) }
-      // Files without lines replace none with lines: those of programs that have met a full disk.
+      // A program that has met a full disk leaves files without lines. They must not replace files with lines.
       let others = files().filter { !uploading.contains($0) && !isEmpty($0) }
       let surplus = others.count - max(1, limits.fileCount)
       let complete = others.filter { isComplete($0) }

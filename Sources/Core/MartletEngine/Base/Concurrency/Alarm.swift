@@ -70,7 +70,7 @@ private final class AlarmTimer: Sendable {
     var sleeper: Task<Void, Never>?
     /// When it wakes; the maximum without one.
     var wakes = UInt64.max
-    /// Distinguishes the current sleeper from those that it replaced.
+    /// Distinguishes the current sleeper from the sleepers that it replaced.
     var sleeperNumber = 0
 
     /// Replaces the current sleep. The caller starts the task of the new one when it has left the lock.
@@ -120,7 +120,8 @@ private final class AlarmTimer: Sendable {
 
   private func fireDue(sleeper number: Int) {
     let (due, sleep) = state.withLock { state -> ([AlarmEntry], Sleep?) in
-      // If a sleeper was replaced too late to be cancelled, it leaves the alarms to the new one, which wakes earlier.
+      // If this sleeper was replaced too late to be cancelled, it leaves the alarms to the new one, which wakes
+      // earlier.
       guard state.sleeperNumber == number else { return ([], nil) }
       let now = nanoseconds(at: .now)
       var due: [AlarmEntry] = []

@@ -53,7 +53,8 @@ import Synchronization
     return isChanged
   }
 
-  /// Delivers the current value to the observers that do not have it yet. If another thread is delivering, it does so.
+  /// Delivers the current value to the observers that do not have it yet. If another thread is delivering, that thread
+  /// delivers this value, too.
   private func deliver() {
     var isFirst = true
     while true {

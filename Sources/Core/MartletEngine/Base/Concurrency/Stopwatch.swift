@@ -2,7 +2,7 @@
 
 /// Measures time since its creation, on a clock of any type.
 @_spi(Toolkit) public struct Stopwatch: Sendable {
-  /// The usual clock has its own case, because each call may start a stopwatch.
+  /// The usual clock has its own case for speed, because each call may start a stopwatch.
   private enum Start: Sendable {
     case continuous(ContinuousClock.Instant)
     case other(any ClockReading)

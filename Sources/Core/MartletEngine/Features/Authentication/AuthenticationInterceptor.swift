@@ -53,7 +53,7 @@
   }
 
   /// Asks the sources one after another until one of them authorizes the request. If the next one has to be awaited,
-  /// returns the rest, which awaits it and asks those after it.
+  /// returns the rest, which awaits it and asks the sources after it.
   private func askNext(
     of candidates: ArraySlice<Int>, to request: inout HTTPRequest, _ state: CallState, in call: Call
   ) -> Unfinished<Preparation>? {
@@ -75,7 +75,8 @@
     }
   }
 
-  /// Notes the first of the sources, which was asked, if it has authorized the request; otherwise asks the next one.
+  /// Continues after the first of the sources was asked: notes it if it has authorized the request, otherwise asks the
+  /// next one.
   private func finish(
     after candidates: ArraySlice<Int>, of request: inout HTTPRequest, _ before: CallState, in call: Call
   ) -> Unfinished<Preparation>? {

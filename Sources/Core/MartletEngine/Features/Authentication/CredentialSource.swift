@@ -22,9 +22,9 @@ public import MartletSemantics
 /// ```
 ///
 /// **Order.** Sources are called in the order of ``SessionConfiguration/credentials``. The first one whose
-/// ``authorize(_:in:)`` sets `Authorization` authorizes the attempt. After a 401, that source's
-/// ``authenticate(after:in:)`` is called first, then those of the others, until one of them returns true; then the
-/// request is sent again. If none does, the caller gets the 401.
+/// ``authorize(_:in:)`` sets `Authorization` authorizes the attempt. After a 401, ``authenticate(after:in:)`` of that
+/// source is called first, then of the other sources, until one returns true. The request is then sent again. If none
+/// returns true, the caller gets the 401.
 ///
 /// **Users in URLs.** The user information of a URL, `http://user:password@host/`, precedes the sources for its origin.
 /// It is sent after a challenge. Until then, only a ``PasswordSource`` for the same user is asked; fixed passwords and
@@ -65,8 +65,7 @@ public protocol CredentialSource: Sendable {
   /// - Parameters:
   ///   - rejection: the 401 and its challenges.
   ///   - call: the call that the attempt belongs to.
-  /// - Returns: whether ``CredentialSource/authorize(_:in:)`` now returns other credentials than those that were
-  ///   rejected.
+  /// - Returns: whether ``CredentialSource/authorize(_:in:)`` now returns other credentials than the rejected ones.
   /// - Throws: as ``CredentialSource/authorize(_:in:)``.
   func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool
 

@@ -21,8 +21,8 @@ import Synchronization
 /// identity with `Authentication-Info` (RFC 7616 §3.5) and the proof is wrong, the call fails with
 /// ``HTTPError/Kind/authenticationFailed``.
 ///
-/// If the URL names a user (`http://anna@host/`), a fixed password or a `.netrc` file answers only for that user, and
-/// no password is sent without a challenge that differs from the URL's own. The closure may return any credential.
+/// If the URL names a user (`http://anna@host/`), a fixed password or a `.netrc` file answers only for that user.
+/// Without a challenge, a password that differs from the URL's own is not sent. The closure may return any credential.
 ///
 /// Basic sends the password itself, so it is only as secret as the connection: use a scope of https origins, or allow
 /// only ``PasswordScheme/digest``.
@@ -119,12 +119,12 @@ public final class PasswordSource: CredentialSource {
   /// Makes a source with the credentials of a ``Netrc``.
   ///
   /// - Parameters:
-  ///   - netrc: the credentials; `try .file()` reads the user's own file.
-  ///     Of several logins of a host, the URL's user decides, otherwise the first counts.
+  ///   - netrc: the credentials; `try .file()` reads the user's own file. If a host has several logins, the URL's user
+  ///     selects one; without a user, the first is used.
   ///   - scope: the origins to which they may be sent; by default all origins whose host has an entry. An entry
   ///     `default` is for every host, so limit the scope if there is one.
-  ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic no password
-  ///     itself is ever sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
+  ///   - schemes: the only schemes by which they may be sent; Basic and Digest by default. Without Basic the password
+  ///     itself is never sent. If no allowed scheme can answer the server's challenges, the caller gets the 401.
   ///   - offer: when they are sent for the first time; after a challenge by default.
   public convenience init(
     _ netrc: Netrc, for scope: CredentialScope = .any, schemes: Set<PasswordScheme> = [.basic, .digest],
@@ -208,7 +208,8 @@ public final class PasswordSource: CredentialSource {
       space: space, failureCount: progress.failures, sendsPassword: challenge.scheme == .basic,
       refused: refused.credential)
     let answer = try await lookup.credential(for: question, in: call)
-    // Also if another source has answered since: two sources would send their passwords in turn.
+    // A refused password is not sent again, even if another source has answered since: otherwise two sources would send
+    // their passwords in turn.
     guard let answer, progress.refused[space]?.contains(answer.credential) != true else { return false }
     return adopt(challenge, answer, rejection, &progress, generation)
   }
@@ -325,7 +326,7 @@ private struct PasswordProgress: Sendable {
   ///
   /// A stale nonce does not mean that the password is wrong (RFC 7616 §3.3). If the request answered an earlier
   /// challenge, neither does a new nonce or scheme, because not every server sends `stale`. A challenge of another
-  /// realm is that of another protection space, which has not seen a Digest answer yet (RFC 9110 §11.5); Basic would
+  /// realm belongs to another protection space, which has not seen a Digest answer yet (RFC 9110 §11.5); Basic would
   /// send it the same bytes again. A call renews three times at most.
   mutating func refusal(by challenge: PasswordChallenge, in rejection: Rejection) -> Refusal {
     guard let used, used.authorization == rejection.request.fields[.authorization] else { return .none }

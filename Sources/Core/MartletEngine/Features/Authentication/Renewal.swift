@@ -114,8 +114,8 @@ import Synchronization
 /// The state machine of a ``Renewal``, without locks and tasks: callers use the value, wait for the running renewal, or
 /// start one.
 ///
-/// If an old value is refused while a newer one is available, there is no renewal. A `Handle` is what callers wait for:
-/// the work of a renewal.
+/// If an old value is refused while a newer one is available, there is no renewal. Callers wait for a `Handle`: the
+/// work of a renewal.
 package struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
 

@@ -21,9 +21,9 @@
 ///   help.
 /// - **The closure throws.** Until the token expires, requests are still sent with it. Afterwards, or after a 401, all
 ///   waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and the error as ``HTTPError/underlying``; the
-///   next request tries again. If an ``HTTPError`` means that a server could not be
-///   reached, it keeps its kind, so that it is not mistaken for a sign-out. A stored response may then answer the
-///   request if its cache policy and ``RequestOptions/partition`` allow that; otherwise its ``RetryPolicy`` applies.
+///   next request tries again. An ``HTTPError`` that means that a server could not be reached keeps its kind, so that
+///   it is not mistaken for a sign-out. A stored response may then answer the request if its cache policy and
+///   ``RequestOptions/partition`` allow that; otherwise its ``RetryPolicy`` applies.
 /// - **The closure returns nil.** There is no token: requests are sent without one, and the caller handles a 401.
 /// - **Cancellation.** Cancelling a request ends its wait, but never the renewal: the server may have invalidated the
 ///   old refresh token already. The new token is kept for the next request.

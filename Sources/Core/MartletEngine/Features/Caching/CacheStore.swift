@@ -38,7 +38,7 @@ public protocol CacheStore: Sendable {
   /// If the variant changes, the entry replaces the one with that variant. If there is no such entry, nothing happens.
   func update(_ entry: CacheEntry) async throws
 
-  /// Removes entries. Those that are being written are not affected.
+  /// Removes entries. Entries that are being written are not affected.
   func remove(_ selection: CacheSelection) async throws
 
   /// Returns how much is stored.

@@ -58,7 +58,7 @@ struct PartOfBody {
   private let before: (any BodySource)?
   private let after: (any BodySource)?
 
-  /// Opens the bytes of an entry that are stored with those of a response.
+  /// Opens the bytes of an entry that are stored with the bytes of a response.
   ///
   /// - Throws: the store's error, or an error if the store no longer has the entry.
   init?(

@@ -54,7 +54,7 @@ public final class HTTPCache: Sendable {
   /// Returns how much is stored. Throws the store's errors.
   public func usage() async throws -> HTTPCache.Usage { try await store.usage() }
 
-  /// Removes all responses; those that are being received are not stored either. Throws the store's errors.
+  /// Removes all responses. Responses that are being received are not stored either. Throws the store's errors.
   public func removeAll() async throws { try await remove(.all) }
 
   /// Removes the responses of a URL, in all partitions. Throws the store's errors.

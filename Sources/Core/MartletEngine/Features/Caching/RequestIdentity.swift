@@ -1,6 +1,7 @@
 @_spi(Toolkit) public import MartletSemantics
 
-/// Identifies requests that can share one response: those with the same target and the same values of certain fields.
+/// Identifies requests that can share one response: requests with the same target and the same values of certain
+/// fields.
 @_spi(Toolkit) public struct RequestIdentity: Sendable, Hashable {
   /// The key of the response in a cache.
   public let key: CacheKey

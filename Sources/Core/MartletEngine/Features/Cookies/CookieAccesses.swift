@@ -34,7 +34,7 @@ struct CookieAccesses {
     last = line
   }
 
-  /// Adds the time of the last line to those of its cookies.
+  /// Adds the time of the last line to the times of its cookies.
   private mutating func noteLast() {
     guard let last = last.take() else { return }
     _ = note(last.cookies, of: last.key, at: last.sent)
@@ -111,7 +111,7 @@ struct SentCookies {
   ///
   /// - Parameters:
   ///   - known: all cookies of the site.
-  ///   - chosen: those that are sent.
+  ///   - chosen: the cookies that are sent.
   init?(_ chosen: [Cookie], of known: [Cookie], at key: String, line: CookieLine, for lookup: CookieLookup) {
     let ends = chosen.reduce(CookieAccesses.dueDate(of: chosen)) { min($0, $1.expires ?? .distantFuture) }
     let request = lookup.request

@@ -22,9 +22,9 @@ import Synchronization
 /// The jar follows draft 22 of RFC 6265bis and the newest draft of its successor, *layered cookies*. Only https counts
 /// as secure. A cookie that is paired with a CSRF token is not replaced by a response that belongs to another server
 /// session: see ``MartletSignIn/CSRFInterceptor``. A request gets at most 150 cookies, in a line of at most 8,190
-/// bytes, because servers refuse more: longer paths first, then older cookies first, without those that do not fit; an
-/// ``Event/note(_:)`` counts them. A response sets at most 50. `Set-Cookie` in informational responses and in trailers
-/// is ignored, which the RFC allows.
+/// bytes, because servers refuse more. Longer paths come first, then older cookies. Cookies that do not fit are left
+/// out, and an ``Event/note(_:)`` counts them. A response sets at most 50. `Set-Cookie` in informational responses and
+/// in trailers is ignored, which the RFC allows.
 public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
@@ -94,7 +94,7 @@ public final class CookieJar: Sendable {
     try await store(lines, for: url, in: context) { _, _ in { _ in false } }.compactMap(\.refusal)
   }
 
-  /// Stores cookies, except those that belong to another server session than the cookies in the list. Returns the
+  /// Stores cookies, except cookies that belong to another server session than the cookies in the list. Returns the
   /// stored cookie for each line, or the reason why none was stored.
   ///
   /// - Parameters:
@@ -191,9 +191,9 @@ public final class CookieJar: Sendable {
 
   /// The cookies for a request.
   private struct Chosen {
-    /// Those that are sent.
+    /// The cookies that are sent.
     var sent: [Cookie] = []
-    /// The number of those that exceed the limits of a request.
+    /// The number of cookies that exceed the limits of a request.
     var omitted = 0
     /// Whether the times of access are due to be written.
     var isDue = false

@@ -32,7 +32,7 @@ public struct DefaultFieldsInterceptor: Interceptor {
   /// Makes an interceptor.
   ///
   /// - Parameters:
-  ///   - fields: the fields. Those with the same name are added together, or not at all if the request has one.
+  ///   - fields: the fields. Fields with the same name are added together, or not at all if the request has one.
   ///   - urls: URLs whose origins (scheme, host and port) get the fields. Only http and https URLs count.
   ///   - subdomains: whether subdomains get them too; they do not by default.
   public init(_ fields: HTTPFields, for urls: [URL], subdomains: Subdomains = .excluded) {

@@ -6,7 +6,7 @@ public import MartletSemantics
   case partial(PartialFile)
   case special(SpecialFile)
 
-  /// - Parameters: those of ``PartialFile/init(for:label:access:phase:)``. With the access `.ownerOnly`, devices and
+  /// - Parameters: as for ``PartialFile/init(for:label:access:phase:)``. With the access `.ownerOnly`, devices and
   ///   pipes are refused: others may read them.
   public init(
     for url: URL, label: String? = nil, access: PartialFile.Access = .standard, phase: HTTPError.Phase?

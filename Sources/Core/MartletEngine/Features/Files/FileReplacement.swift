@@ -131,8 +131,8 @@ enum FileAttributes {
     fchmod(descriptor, Self.permissions(permissions, isSameGroup: isSameGroup))
   }
 
-  /// The permissions of the new file. Another group gets those of everybody: the group's were meant for the replaced
-  /// file's.
+  /// The permissions of the new file. Another group gets only the permissions of everybody: the group's permissions
+  /// were meant for the replaced file's group.
   static func permissions(_ old: mode_t, isSameGroup: Bool) -> mode_t {
     isSameGroup ? old : old & 0o707 | (old & 0o007) << 3
   }

@@ -21,9 +21,9 @@ import Darwin
 
   /// The permissions of a file.
   public enum Access: Sendable {
-    /// Those of the replaced file, with its owner, group and extended attributes, as far as this process may set them.
-    /// Without one, read and write for everybody, minus the process's `umask`. A symbolic link stands for the file that
-    /// it leads to, and so does each name of a file that has several.
+    /// The permissions of the replaced file, with its owner, group and extended attributes, as far as this process may
+    /// set them. If no file is replaced, read and write for everybody, minus the process's `umask`. A symbolic link
+    /// stands for the file that it leads to, and so does each name of a file that has several.
     case standard
     /// Read and write for the owner. A link is replaced, not followed, so that a secret is not written where it leads.
     case ownerOnly

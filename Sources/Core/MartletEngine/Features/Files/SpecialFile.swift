@@ -54,7 +54,7 @@ import Darwin
       phase: .receiving)
   }
 
-  /// Waits for a reader, who then sees the end: of a pipe when the last reference is released.
+  /// Waits for a reader, which then sees the end: the end of a pipe when the last reference is released.
   func complete() async throws { _ = try await descriptor() }
 
   /// Returns the descriptor as soon as the pipe has a reader.

@@ -52,7 +52,7 @@ struct ConcurrencyTransport: TransportLayer {
   }
 }
 
-/// The requests in progress to each origin, and those that wait.
+/// The requests in progress to each origin, and the waiting requests.
 final class OriginSlots: Sendable {
   private struct Entry {
     var active = 0

@@ -10,11 +10,11 @@ import Synchronization
 ///
 /// The delay is learned from the origin's own answers: by default the time within which nine in ten arrive. It starts
 /// when the other limits have let the request pass: the wait for them says nothing about the origin, and a second
-/// request would not shorten it. Only requests with a safe method are sent twice (RFC 9110 §9.2.1), and those with
-/// ``RequestOptions/isIdempotent``: of two simultaneous PUTs, the second may be refused because the first has
-/// succeeded. A request whose body can be read only once is never sent twice. The slower of the two is cancelled. If
-/// the second request is refused (a status of 400 or above), the call still waits for the first. A budget limits second
-/// requests to a share of all requests, so that an overloaded origin does not get much more load.
+/// request would not shorten it. Only requests with a safe method (RFC 9110 §9.2.1) or with
+/// ``RequestOptions/isIdempotent`` are sent twice: of two simultaneous PUTs, the second may be refused because the
+/// first has succeeded. A request whose body can be read only once is never sent twice. The slower of the two is
+/// cancelled. If the second request is refused (a status of 400 or above), the call still waits for the first. A budget
+/// limits second requests to a share of all requests, so that an overloaded origin does not get much more load.
 ///
 /// Listeners get ``Event/limit(_:)``, and ``HTTPResponse/history`` contains the slower request.
 public struct Hedging: Sendable, Hashable {
@@ -365,7 +365,7 @@ private final class HeldEvents: EventListener {
 
   /// Reports the held events and all later ones.
   ///
-  /// - Parameter withRequest: whether to report the events of the request too, or only those of its response.
+  /// - Parameter withRequest: whether to report the events of the request too, or only the events of its response.
   func release(withRequest: Bool) {
     // Until all are reported, later ones are held too, so that they stay in order.
     while true {

@@ -30,7 +30,7 @@ extension RetryPolicy {
 struct RetryInterceptor: ImmediateInterceptor {
   private struct Sent {
     var retries = 0
-    /// Those within the transport included.
+    /// The replacements so far, including replacements within the transport.
     var replacements = 0
 
     mutating func add(_ error: HTTPError) {

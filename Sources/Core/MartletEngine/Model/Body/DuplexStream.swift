@@ -16,7 +16,7 @@
   ///   after ``close()``.
   func read(missing: Int) async throws -> Data?
 
-  /// Sends bytes after those of earlier calls. It waits while too many bytes are unsent.
+  /// Sends bytes after the bytes of earlier calls. It waits while too many bytes are unsent.
   ///
   /// - Throws: ``HTTPError`` of kind `connectionLost` if the peer takes no more, or after ``finish()``;
   ///   `CancellationError` after ``close()``. Bytes of earlier calls may be lost too.
@@ -25,7 +25,7 @@
   /// Ends this direction after all bytes that were written. The peer may still send.
   func finish()
 
-  /// Closes the connection, or the stream of HTTP/2. Unsent bytes are lost, but not those of a stream after
+  /// Closes the connection, or the stream of HTTP/2. Unsent bytes are lost, except the bytes of a stream after
   /// ``finish()``.
   func close()
 

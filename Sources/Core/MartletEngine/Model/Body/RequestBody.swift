@@ -12,7 +12,7 @@ public import MartletSemantics
 /// | ``compressed(_:)`` | known if the body is small | if the body can |
 ///
 /// A body that can be sent again is sent again in redirects that keep the method, in retries, and after challenges. The
-/// request is sent with the body's ``fields``, except those that it sets itself.
+/// request is sent with the body's ``fields``, except fields that the request sets itself.
 public struct RequestBody: Sendable {
   package enum Storage: Sendable {
     case data(Data)
@@ -63,9 +63,9 @@ public struct RequestBody: Sendable {
   /// Returns a body that is read from a file while it is sent. If the file cannot be read, sending the request fails
   /// with an error of kind ``HTTPError/Kind/file``.
   ///
-  /// A file that has content although its size is 0, such as those of `/proc`, is sent with the length that it has when
-  /// it is opened, or chunked if it is longer than 128 KiB. A file that grows while it is sent is sent up to its first
-  /// size; one whose size is too small although it does not grow is an error. Only regular files are read: use
+  /// A file that has content although its size is 0, such as a file of `/proc`, is sent with the length that it has
+  /// when it is opened, or chunked if it is longer than 128 KiB. A file that grows while it is sent is sent up to its
+  /// first size; one whose size is too small although it does not grow is an error. Only regular files are read: use
   /// ``singleUse(length:_:)`` for pipes and devices.
   public static func file(_ url: URL) -> RequestBody { RequestBody(.file(url), length: nil) }
 

@@ -17,7 +17,7 @@ public final class Call: Work {
   private let whole: Call?
   /// Measures the time since the request was sent; nil if the call is no part of another one.
   let sendingClock: SendingClock?
-  /// The calls for which the code runs that made this call.
+  /// The context in which this call was made: the calls for which that code runs.
   private let parentContext: ParentContext
   private let reporter: EventReporter
   /// nil without a deadline, and after the end of the call.
@@ -62,8 +62,8 @@ public final class Call: Work {
     attempt.store(whole.currentAttempt, ordering: .relaxed)
   }
 
-  /// Returns this call with other listeners, for one of two requests that may be sent for it at the same time. Its
-  /// properties, its values, its deadline and its end are those of this call.
+  /// Returns this call with other listeners, for one of two requests that may be sent for it at the same time. It
+  /// shares this call's properties, values, deadline and end.
   ///
   /// - Parameters:
   ///   - listener: the listener; nil for none.
@@ -216,8 +216,8 @@ extension Call {
   /// Takes the next number, for a sign-out: calls with a smaller one began before it.
   static func takeNextPosition() -> UInt64 { lastID.add(1, ordering: .sequentiallyConsistent).newValue }
 
-  /// The maximum time that the call waits for work that may be waiting for the call itself without a visible sign: a
-  /// multiple of the response timeout.
+  /// The maximum time that the call waits for work that may itself be waiting for the call, although no context shows
+  /// it: a multiple of the response timeout.
   @_spi(Toolkit) public func waitLimit(factor: Int = 1) -> WaitLimit? {
     guard let responseTimeout, let clock = runner?.clock else { return nil }
     return WaitLimit(responseTimeout.bounded * factor, on: clock)

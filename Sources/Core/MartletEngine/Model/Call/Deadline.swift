@@ -146,7 +146,7 @@ extension Deadline {
   static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
 }
 
-/// A transport around another one. It waits for that one only, or until the deadline.
+/// A transport around another one. It waits only for that transport, or until the deadline.
 protocol TransportLayer: Transport, DeadlineAware {
   var base: any Transport { get }
 }
@@ -155,7 +155,7 @@ extension TransportLayer {
   var endsAtDeadline: Bool { Deadline.ends(base) }
 }
 
-/// A body's source around another one. It waits for that one only.
+/// A body's source around another one. It waits only for that source.
 protocol BodyLayer: EndAwareBody, DeadlineAware {
   var base: any BodySource { get }
 }

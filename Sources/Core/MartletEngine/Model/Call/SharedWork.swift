@@ -47,7 +47,7 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
     return try await running.result(in: call.context, within: running.limit(for: call))
   }
 
-  /// Whether the current code runs as part of this object's work: send its requests as they are.
+  /// Whether the current code runs as part of this object's work. If so, send its requests as they are.
   public var isCurrent: Bool { isDoing(.current) }
 
   /// Whether work of this object is part of the context.
@@ -131,7 +131,8 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
       return state.waiters
     }
     for waiter in waiters.values {
-      // Here and not when the caller's task runs: this call may begin to wait for the caller before that.
+      // The wait ends here and not in the caller's task: before that task runs, this call may begin to wait for the
+      // caller.
       waiter.wait.end()
       waiter.answer.answer(result.map(Optional.some))
     }
@@ -179,7 +180,8 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
     return try await waiter.wait()
   }
 
-  /// Whether a call began after the work did. The work may then have begun it in a task that does not show that.
+  /// Whether a call began after the work did. The work may then have made the call, in a task without the work's
+  /// context.
   package func mayHaveBegun(_ call: Call) -> Bool { call.id > lastCall }
 
   /// The maximum time that a call waits for this work; nil, for no limit, if the call began before the work did.

@@ -29,7 +29,7 @@ import Synchronization
   }
 }
 
-/// The sign-outs that a store of several processes has recorded for a group of partitions. Each of them changes the
+/// The sign-outs that a store of several processes has recorded for a group of partitions. Each sign-out changes the
 /// value, and so does a new file in place of the old one.
 @_spi(Stores) public struct SharedSignOuts: Sendable, Hashable {
   /// Changed when all cookies are removed.
@@ -39,13 +39,14 @@ import Synchronization
 
   public init(ofAll: Int64 = 0, ofGroup: Int64 = 0) { (self.ofAll, self.ofGroup) = (ofAll, ofGroup) }
 
-  /// The number of groups. A sign-out of one partition also refuses the cookies that others of its group are about to
-  /// receive in other processes, so there are many; but their number is bounded, and does not tell the partition.
+  /// The number of groups. A sign-out of one partition also refuses the cookies that other partitions of its group are
+  /// about to receive in other processes, so there are many groups. Their number is bounded, and a group does not
+  /// reveal its partitions.
   package static let groupCount = 256
 }
 
-/// When work for a user began, in the order of calls and sign-outs. Whatever stores something of the user needs it, and
-/// refuses it after a sign-out.
+/// When work for a user began, in the order of calls and sign-outs. Code that stores data of the user needs this value,
+/// and stores nothing after a sign-out.
 @_spi(Credentials) public struct Beginning: Sendable {
   /// ``Call/id``, or ``Call/lastPosition`` when work outside a call began.
   public let position: UInt64

@@ -93,7 +93,8 @@ import Synchronization
   /// Starts a thread, which takes one piece after another: handing each over from task to task would take a fifth of
   /// the time of decoding thumbnails.
   ///
-  /// It is the thread of a serial queue: those of a concurrent queue belong to the pool that Swift's tasks use.
+  /// It is the thread of a serial queue, because a concurrent queue takes its threads from the pool that Swift's tasks
+  /// use.
   private func start(_ piece: Piece) {
     DispatchQueue(label: name).async { [self] in
       var piece = piece

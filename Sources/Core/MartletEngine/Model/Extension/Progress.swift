@@ -11,7 +11,7 @@ extension Event {
 
     /// The direction.
     public var direction: Direction
-    /// The bytes so far: those of this attempt and, in a download that is resumed, those of earlier responses.
+    /// The bytes so far: the bytes of this attempt and, in a resumed download, of earlier responses.
     public var completed: Int64
     /// The bytes of the whole body, or of the whole file that is downloaded; nil if that is not known.
     public var total: Int64?

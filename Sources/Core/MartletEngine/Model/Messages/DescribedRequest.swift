@@ -44,6 +44,6 @@ struct DescribedRequest {
 }
 
 extension HTTPRequest {
-  /// Returns the request with its body's fields, except those that it sets itself.
+  /// Returns the request with its body's fields, except fields that the request sets itself.
   @_spi(Toolkit) public func addingBodyFields() -> HTTPRequest { DescribedRequest(self).request }
 }

@@ -88,7 +88,8 @@ public struct RequestOptions: Sendable {
   ///
   /// See ``HTTPSession/resumableDownload(for:to:resuming:)`` for which downloads can be resumed.
   @Option public var downloadResumptions: Int = 0
-  /// Decides on each redirect before it is followed. nil, the default, follows those that ``redirectPolicy`` allows.
+  /// Decides on each redirect before it is followed. nil, the default, follows the redirects that ``redirectPolicy``
+  /// allows.
   ///
   /// It gets the next request, the redirect's response and the call. It returns the request to send, or nil to return
   /// the redirect's response to the caller. An error that it throws ends the call.
@@ -211,7 +212,7 @@ extension Shared<RequestOptions> {
   /// Options of which none is set.
   static let standard = Shared(RequestOptions())
 
-  /// Returns the options of a request, with the session's values for those that are not set.
+  /// Returns the options of a request, with the session's values for options that are not set.
   func inheriting(from defaults: Shared<RequestOptions>) -> Shared<RequestOptions> {
     if defaults.isSame(as: .standard) || defaults.isSame(as: self) { return self }
     if isSame(as: .standard) { return defaults }

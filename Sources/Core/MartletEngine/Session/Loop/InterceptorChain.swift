@@ -25,7 +25,7 @@ struct InterceptorChain: Sendable {
     }
   }
 
-  /// The interceptors that prepare and those that review, each in order.
+  /// The interceptors of each stage, in the order in which they run.
   private let preparing: [Member]
   private let reviewing: [Member]
 
@@ -35,7 +35,8 @@ struct InterceptorChain: Sendable {
     reviewing = members.reversed().filter { $0.stages.contains(.review) }
   }
 
-  /// The rest of a stage of the interceptor at a position, which has to be awaited before the next one is called.
+  /// The part of a stage that the interceptor at a position could not finish at once. It has to be awaited before the
+  /// next interceptor is called.
   struct Pending<Value> {
     let chain: InterceptorChain
     let position: Int
@@ -108,7 +109,7 @@ struct InterceptorChain: Sendable {
     let request: HTTPRequest
     let delay: Duration
     let reason: String
-    /// The error of the attempt before; nil if it had a response.
+    /// The error of the attempt that is repeated; nil if it had a response.
     let failure: HTTPError?
   }
 
@@ -134,8 +135,8 @@ struct InterceptorChain: Sendable {
 }
 
 extension Outcome {
-  /// Replaces the outcome, and cancels the old body if the new one cannot read from it: its bytes are in memory. Any
-  /// other new body may be the old one, or wrap it in a type of the caller's.
+  /// Replaces the outcome. Cancels the old body if the new one is in memory, and therefore cannot read from the old
+  /// one. Any other new body may be the old one, or wrap it in a type of the caller's.
   fileprivate mutating func replace(with response: HTTPResponse) {
     if response.body.source is DataSource, case .success(let replaced) = self { replaced.body.cancel() }
     self = .success(response)

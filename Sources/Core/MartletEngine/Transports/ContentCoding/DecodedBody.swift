@@ -11,7 +11,7 @@ final class DecodedBody: BodyLayer {
   private let state: Mutex<State>
   private let wording: Wording
 
-  /// The names in error messages, and who takes notes.
+  /// The names in error messages, and the receiver of notes.
   struct Wording: Sendable {
     /// The coding.
     let coding: String

@@ -25,8 +25,8 @@ public struct ConnectionConfiguration: Sendable {
   /// ``HTTPError/Kind/poolTimeout``. nil, the default, means that only ``RequestOptions/responseTimeout`` limits it.
   /// `URLSessionTransport` does not support it.
   public var poolTimeout: Duration?
-  /// The maximum number of connections to one host, without those of WebSockets; further requests wait in a queue.
-  /// Values below 1 count as 1; nil means no limit. 64 by default.
+  /// The maximum number of connections to one host, not counting WebSockets; further requests wait in a queue. Values
+  /// below 1 count as 1; nil means no limit. 64 by default.
   public var connectionLimitPerHost: Int? = 64
   /// The maximum number of WebSockets to one host that have a connection of their own; further ones wait in a queue.
   /// Values below 1 count as 1; nil means no limit. 200 by default.
@@ -36,8 +36,8 @@ public struct ConnectionConfiguration: Sendable {
   /// that the server allows on a connection, and further ones get connections of their own. `URLSessionTransport`
   /// opens no WebSockets.
   public var webSocketLimitPerHost: Int? = 200
-  /// The maximum number of connections in all, with those of WebSockets; further requests wait in a queue. Values below
-  /// 1 count as 1; nil, the default, means no limit.
+  /// The maximum number of connections in all, including WebSockets; further requests wait in a queue. Values below 1
+  /// count as 1; nil, the default, means no limit.
   public var connectionLimit: Int?
   /// The maximum number of idle connections that are kept open for reuse. 128 by default.
   public var idleConnectionLimit = 128

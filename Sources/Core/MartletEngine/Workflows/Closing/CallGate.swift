@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// Lets calls begin until the shutdown, and tracks those in progress.
+/// Lets calls begin until the shutdown, and tracks the calls in progress.
 final class CallGate: Interceptor, EventListener {
   private enum Phase {
     case open
@@ -62,7 +62,7 @@ final class CallGate: Interceptor, EventListener {
     }
   }
 
-  /// Stops new calls, except those that a call in progress needs, and asks upgraded connections to end.
+  /// Stops new calls, except calls that a call in progress needs, and asks upgraded connections to end.
   func drain() {
     change { if $0.phase == .open { $0.phase = .draining } }
     for work in state.withLock(\.ongoing).values { work.leave?() }

@@ -1,6 +1,6 @@
 @_spi(Toolkit) import MartletSemantics
 
-/// A session that a program can close: it begins no more calls, gives those in progress some time to end, and then
+/// A session that a program can close: it begins no more calls, gives the calls in progress some time to end, and then
 /// closes its connections.
 ///
 /// ```swift

@@ -24,7 +24,7 @@ extension HTTPSession {
   /// - Parameters:
   ///   - request: the request.
   ///   - destination: the URL of the file.
-  ///   - expecting: the statuses that are no error; by default those of ``RequestOptions/expecting``, or 2xx. A
+  ///   - expecting: the statuses that are no error; by default ``RequestOptions/expecting``, or 2xx if that is nil. A
   ///     response with another status than 2xx is returned with its body unread, and the destination is not changed.
   /// - Throws: ``HTTPError``, of kind `.unexpectedResponse` if the status is not expected, and of kind `.file` if the
   ///   destination cannot be written.

@@ -266,11 +266,15 @@ extension SocketTransport {
       let thread = try thread.get()
       try Task.checkCancellation()
       let recipient = try proxy?.authorize(request)
-      let isWritten = !destination.key.mayMultiplex || thread.servers.choosingHTTP1.contains(destination.origin)
+      let choosesHTTP1 = thread.servers.choosingHTTP1.contains(destination.origin)
       let head = try HTTP1RequestHead(
-        request, to: destination.origin, through: recipient ?? .origin, body: body, isWritten: isWritten)
-      let message = Exchange.Message(
-        request: request, head: head, http2Head: try http2Head(of: request, to: destination, head))
+        request, to: destination.origin, through: recipient ?? .origin, body: body,
+        isWritten: !destination.key.mayMultiplex || choosesHTTP1)
+      let mayUseHTTP2 = mayUseHTTP2(request, to: destination)
+      let http2Head =
+        mayUseHTTP2 && !choosesHTTP1
+        ? try HTTP2RequestHead(request, origin: destination.origin, framing: head.framing) : nil
+      let message = Exchange.Message(request: request, head: head, mayUseHTTP2: mayUseHTTP2, http2Head: http2Head)
       let exchange = Exchange(
         message, body: body, to: destination, settings: settings(of: request, head, in: call), send: thread.command)
       // Before the request is sent, so that the connection is closed if the request ends otherwise.
@@ -307,12 +311,9 @@ extension SocketTransport {
     return Exchange.Destination(to: origin, key: key, identity: identity)
   }
 
-  private func http2Head(
-    of request: HTTPRequest, to destination: Exchange.Destination, _ head: HTTP1RequestHead
-  ) throws(HTTPError) -> HTTP2RequestHead? {
-    let mayShare = request.opensWebSocket && parts.configuration.versions == .automatic && destination.origin.isSecure
-    guard destination.key.mayMultiplex || mayShare else { return nil }
-    return try HTTP2RequestHead(request, origin: destination.origin, framing: head.framing)
+  private func mayUseHTTP2(_ request: HTTPRequest, to destination: Exchange.Destination) -> Bool {
+    destination.key.mayMultiplex
+      || request.opensWebSocket && parts.configuration.versions == .automatic && destination.origin.isSecure
   }
 
   private func settings(of request: HTTPRequest, _ head: HTTP1RequestHead, in call: Call) -> Exchange.Settings {

@@ -78,7 +78,11 @@ extension HTTP2Driver {
   }
 
   private func submit(_ transfer: LoopTransfer) {
-    guard let head = transfer.exchange.message.http2Head else {
+    let head: HTTP2RequestHead?
+    do throws(HTTPError) {
+      head = try transfer.exchange.message.headForHTTP2(to: transfer.exchange.origin)
+    } catch { return reject(transfer, error) }
+    guard let head else {
       let message = "\(connection.peer): the request was not prepared for HTTP/2"
       return reject(transfer, HTTPError(.other, message, phase: .sending))
     }

@@ -12,7 +12,7 @@ extension TransportCore {
     let exchange = transfer.exchange
     let origin = exchange.origin
     let key = usableKey(exchange.destination.key, of: origin)
-    guard key.versions == .http1, exchange.message.http2Head != nil, !transfer.failures.requireNewConnection,
+    guard key.versions == .http1, exchange.message.mayUseHTTP2, !transfer.failures.requireNewConnection,
       !transfer.failures.isCrowdedOut, !servers.refusingHTTP2WebSockets.contains(origin),
       !servers.requiringHTTP1.contains(origin),
       !servers.choosingHTTP1.contains(origin)

@@ -50,8 +50,16 @@ final class Exchange: Sendable {
     /// The head for HTTP/1.1. It is not written if the server is likely to choose HTTP/2; otherwise the connection
     /// writes it when needed.
     let head: HTTP1RequestHead
-    /// The head for HTTP/2; nil if the connection cannot speak HTTP/2.
+    /// Whether the request may be sent over HTTP/2.
+    let mayUseHTTP2: Bool
+    /// The head for HTTP/2. It is not made if the server is likely to choose HTTP/1.1; see ``headForHTTP2(to:)``.
     let http2Head: HTTP2RequestHead?
+
+    /// Returns the head for HTTP/2, made now if it was not made before; nil if the request may not use HTTP/2.
+    func headForHTTP2(to origin: Origin) throws(HTTPError) -> HTTP2RequestHead? {
+      if let http2Head { return http2Head }
+      return mayUseHTTP2 ? try HTTP2RequestHead(request, origin: origin, framing: head.framing) : nil
+    }
   }
 
   /// The limits of a request, and what its call needs. Times are in nanoseconds; nil is no limit.

@@ -162,7 +162,7 @@ extension WrittenHead {
       method: parts.first.flatMap { HTTPMethod(rawValue: String($0)) } ?? .get,
       target: parts.count > 1 ? String(parts[1]) : "",
       version: parts.last.flatMap { HTTPVersion(rawValue: String($0)) } ?? .http1_1,
-      fields: HTTPFields(lines: fields.suffix(4) == [13, 10, 13, 10] ? fields.dropLast(2) : fields))
+      fields: HTTPFields(lines: fields.suffix(4).elementsEqual([13, 10, 13, 10]) ? fields.dropLast(2) : fields))
   }
 }
 

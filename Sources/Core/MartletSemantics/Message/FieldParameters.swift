@@ -9,7 +9,7 @@
 public struct FieldParameters: Sendable, Hashable {
   private var parameters: [Parameter] = []
 
-  private struct Parameter: Sendable, Hashable {
+  fileprivate struct Parameter: Sendable, Hashable {
     var name: FieldName
     var value: String
   }
@@ -66,8 +66,16 @@ public struct FieldParameters: Sendable, Hashable {
 
 extension FieldParameters: Sequence {
   /// The parameters in order, each as a name and a value without quotes.
-  public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
-    parameters.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
+  public func makeIterator() -> Iterator { Iterator(parameters) }
+
+  /// The parameters in order, each as a name and a value without quotes.
+  public struct Iterator: IteratorProtocol, Sendable {
+    private var parameters: IndexingIterator<[Parameter]>
+
+    fileprivate init(_ parameters: [Parameter]) { self.parameters = parameters.makeIterator() }
+
+    /// Returns the next parameter; nil after the last one.
+    public mutating func next() -> (name: FieldName, value: String)? { parameters.next().map { ($0.name, $0.value) } }
   }
 
   /// The number of parameters.

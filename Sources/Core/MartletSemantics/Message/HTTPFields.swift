@@ -180,8 +180,19 @@ public struct HTTPFields: Sendable {
 
 extension HTTPFields: Sequence {
   /// The lines in order, each as a name and a value.
-  public func makeIterator() -> some IteratorProtocol<(name: FieldName, value: String)> {
-    lines.lazy.map { (name: $0.name, value: $0.value) }.makeIterator()
+  public func makeIterator() -> Iterator { Iterator(lines) }
+
+  /// The lines in order, each as a name and a value.
+  ///
+  /// The type is not opaque: other modules would have to look it up while the program runs, which takes longer than the
+  /// lines.
+  public struct Iterator: IteratorProtocol, Sendable {
+    private var lines: IndexingIterator<[Line]>
+
+    fileprivate init(_ lines: [Line]) { self.lines = lines.makeIterator() }
+
+    /// Returns the next line; nil after the last one.
+    public mutating func next() -> (name: FieldName, value: String)? { lines.next().map { ($0.name, $0.value) } }
   }
 
   /// The number of lines.

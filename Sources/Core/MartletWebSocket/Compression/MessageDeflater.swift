@@ -35,7 +35,8 @@ final class MessageDeflater {
       run(part, flush: rest.isEmpty ? Z_SYNC_FLUSH : Z_NO_FLUSH, into: &output)
     } while !rest.isEmpty
     guard isLast else { return output }
-    if output.suffix(4) == [0, 0, 0xFF, 0xFF] { output.removeLast(4) }
+    // `==` would choose the `suffix` of sequences, which walks the whole message.
+    if output.suffix(4).elementsEqual([0, 0, 0xFF, 0xFF]) { output.removeLast(4) }
     if output.isEmpty { output = [0] }  // §7.2.3.6: an empty block
     if resets { deflateReset(stream) }
     return output

@@ -84,7 +84,7 @@ struct ChunkPoolTests {
     #expect(try take(2) == [5, 0])
   }
 
-  @Test(arguments: [(ChunkPool.Size.usual, 16), (.large, 4)])
+  @Test(arguments: [(ChunkPool.Size.usual, 16), (.large, 8)])
   func moreChunksThanTheLimitAreNotKept(size: ChunkPool.Size, limit: Int) throws {
     let many = try (0..<limit + 3).map { _ in try bytes(size.count, 1, of: size) }
     withExtendedLifetime(many) {}

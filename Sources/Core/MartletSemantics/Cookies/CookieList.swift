@@ -192,12 +192,13 @@ extension Cookie {
   public struct Limits: Sendable, Hashable {
     /// The maximum number of cookies of one domain: 180 by default, as in browsers. The standard requires at least 50.
     public var perDomain: Int { didSet { perDomain = max(1, perDomain) } }
-    /// The maximum number of all cookies, in all partitions: 3000 by default, which is the minimum that the standard
-    /// requires of a user agent. A service with many users in one jar needs more.
+    /// The maximum number of all cookies, in all partitions: 3300 by default. When there are more, an eleventh of them
+    /// is removed at once, as in Chrome: 3000 are left, which is the minimum that the standard requires of a user
+    /// agent. A service with many users in one jar needs more.
     public var total: Int { didSet { total = max(1, total) } }
 
     /// Makes limits.
-    public init(perDomain: Int = 180, total: Int = 3000) {
+    public init(perDomain: Int = 180, total: Int = 3300) {
       self.perDomain = max(1, perDomain)
       self.total = max(1, total)
     }
@@ -206,30 +207,17 @@ extension Cookie {
 
 extension Cookie.Limits {
   /// Returns the cookies to remove if there are too many, by site: all that have expired, and then the least recently
-  /// used.
+  /// used. An eleventh is removed at once, because finding them takes a look at all.
   package func excess(in sites: [String: [Cookie]], now: Date) -> [String: Set<Cookie.Identity>] {
-    var removed: [(site: String, cookie: Cookie)] = []
-    var oldest: (site: String, cookie: Cookie)?
-    var count = 0
+    var (removed, rest): ([(site: String, cookie: Cookie)], [(site: String, cookie: Cookie)]) = ([], [])
     for (site, cookies) in sites {
-      count += cookies.count
       for cookie in cookies {
-        if cookie.isExpired(at: now) {
-          removed.append((site, cookie))
-        } else if oldest.map({ cookie.isLessUsed(than: $0.cookie) }) ?? true {
-          oldest = (site, cookie)
-        }
+        if cookie.isExpired(at: now) { removed.append((site, cookie)) } else { rest.append((site, cookie)) }
       }
     }
-    let surplus = count - removed.count - total
-    // Usually there is one, so that sorting is not necessary.
-    if surplus == 1, let oldest {
-      removed.append(oldest)
-    } else if surplus > 1 {
-      let rest = sites.flatMap { site, cookies in
-        cookies.lazy.filter { !$0.isExpired(at: now) }.map { (site: site, cookie: $0) }
-      }
-      removed += rest.sorted { $0.cookie.isLessUsed(than: $1.cookie) }.prefix(surplus)
+    if rest.count > total {
+      rest.sort { $0.cookie.isLessUsed(than: $1.cookie) }
+      removed += rest.prefix(rest.count - total + total / 11)
     }
     return Dictionary(grouping: removed, by: \.site).mapValues { Set($0.map(\.cookie.identity)) }
   }

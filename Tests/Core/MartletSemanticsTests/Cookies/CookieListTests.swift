@@ -84,6 +84,17 @@ struct CookieListTests {
     #expect(victims(1) == ["1", "2", "3", "expired"])
   }
 
+  @Test
+  func anEleventhOfTheCookiesIsRemovedAtOnce() {
+    let cookies = (0..<34).map { Self.cookie("n\($0)", domain: "a", used: Double($0)) }
+    func victims(_ total: Int) -> Int {
+      Cookie.Limits(total: total).excess(in: ["a": cookies], now: Self.start).values.joined().count
+    }
+    #expect(victims(34) == 0)
+    #expect(victims(33) == 4, "30 of 34 are left")
+    #expect(victims(10) == 24, "10 are left")
+  }
+
   /// At most 150 cookies and 8,190 bytes with `Cookie: ` are sent; the order decides, and what does not fit is left
   /// out.
   @Test(arguments: [
@@ -108,7 +119,7 @@ struct CookieListTests {
   @Test
   func limitsAreAtLeastOne() {
     #expect(Cookie.Limits(perDomain: 0, total: -1) == Cookie.Limits(perDomain: 1, total: 1))
-    #expect(Cookie.Limits() == Cookie.Limits(perDomain: 180, total: 3000))
+    #expect(Cookie.Limits() == Cookie.Limits(perDomain: 180, total: 3300))
   }
 
   @Test

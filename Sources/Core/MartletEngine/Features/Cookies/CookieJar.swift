@@ -44,7 +44,7 @@ public final class CookieJar: Sendable {
   /// - Parameters:
   ///   - store: where the cookies are stored; by default in memory, and not shared with other jars.
   ///   - publicSuffixes: the domains for which cookies are refused; by default the list of the system.
-  ///   - limits: the maximum numbers of cookies; by default 180 of a domain and 3000 in total, in all partitions.
+  ///   - limits: the maximum numbers of cookies; by default 180 of a domain and 3300 in total, in all partitions.
   ///   - now: returns the current time; by default that of the system.
   public init(
     store: any CookieStore = MemoryCookieStore(), publicSuffixes: PublicSuffixes = .system,

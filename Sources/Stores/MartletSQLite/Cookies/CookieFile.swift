@@ -93,18 +93,44 @@ final class CookieFile: Sendable {
     let transient = keepsSessionCookies ? [] : copied(site).filter(\.isSession)
     var left = transient
     defer { endChange { $0.update(site) { $0 = Self.joined($0.filter { !$0.isSession }, left) } } }
-    let (result, session) = try database.blockingWrite { connection in
+    let written = try database.blockingWrite(committed: adopt) { connection in
       let table = CookieTable(connection)
-      let stored = try table.cookies(in: site)
+      let version = database.isCurrent(watch) ? try connection.dataVersion() : nil
+      // A current copy saves reading the rows: no other process can change them within this transaction. Beside session
+      // cookies, the copy may lack a row that one of them replaces.
+      let stored = version == nil || !transient.isEmpty ? try table.cookies(in: site) : copied(site)
       var cookies = Self.joined(stored, transient)
       let result = change(&cookies, try table.signOuts()[group])
       try table.replace(stored, by: keepsSessionCookies ? cookies : cookies.filter { !$0.isSession }, in: site)
       let session = keepsSessionCookies ? [] : cookies.filter(\.isSession)
       if session != transient { copy.withLock { $0.isChanging = true } }
-      return (result, session)
+      return Written(result: result, site: site, cookies: cookies, session: session, version: version)
     }
-    left = session
-    return result
+    left = written.session
+    return written.result
+  }
+
+  /// A change of the cookies of a site, in the file.
+  private struct Written<Result> {
+    let result: Result
+    let site: String
+    /// All cookies of the site.
+    let cookies: [Cookie]
+    /// Those that are not in the file.
+    let session: [Cookie]
+    /// The version of the connection before, if the copy was current; nil otherwise.
+    let version: Int64?
+  }
+
+  /// Applies a change of this store to the copy. Reading the whole file again would take longer with every cookie.
+  private func adopt<Result>(_ connection: DatabaseConnection, _ written: Written<Result>) {
+    guard let version = written.version else { return }
+    database.adopt(in: watch, unless: { (try? connection.dataVersion()) != version }) {
+      copy.withLock { copy in
+        _ = copy.cookies.update(written.site) { $0 = written.cookies }
+        copy.isChanging = false
+      }
+    }
   }
 
   /// Removes all cookies. Called on the queue of writes.

@@ -139,6 +139,10 @@ struct CookieTable {
 
   /// Writes the differences.
   func replace(_ before: [Cookie], by after: [Cookie], in site: String) throws {
+    // Usually one cookie of many has changed, and comparing two takes less time than hashing one.
+    var (before, after) = (before[...], after[...])
+    while let first = before.first, first == after.first { (before, after) = (before.dropFirst(), after.dropFirst()) }
+    while let last = before.last, last == after.last { (before, after) = (before.dropLast(), after.dropLast()) }
     let (old, new) = (Set(before), Set(after))
     if !Set(before.map(\.identity)).isSubset(of: after.map(\.identity)) { connection.eraseAfterCommit() }
     for cookie in old.subtracting(new) {

@@ -147,10 +147,22 @@ struct Database: Sendable {
     } catch { throw Self.wrap(error, opener.file) }
   }
 
+  /// Whether the file has not changed since the last read through this watch. Within a transaction that writes, the
+  /// answer holds until the commit.
+  func isCurrent(_ watch: FileWatch) -> Bool { watch.isCurrent(opener) }
+
+  /// Takes the changes so far as known to the watch; see ``FileWatch/adopt(_:unless:_:)``.
+  func adopt(in watch: FileWatch, unless isChanged: () -> Bool, _ work: () -> Void) {
+    watch.adopt(opener, unless: isChanged, work)
+  }
+
   /// Writes synchronously on the caller's thread, for callers that cannot suspend. Otherwise like
   /// ``write(waiting:_:)``.
+  ///
+  /// - Parameter committed: called after the commit, with the connection that has made it.
   func blockingWrite<R>(
-    waiting patience: LockPatience? = nil, _ work: (DatabaseConnection) throws -> R
+    waiting patience: LockPatience? = nil, committed: (DatabaseConnection, R) -> Void = { _, _ in },
+    _ work: (DatabaseConnection) throws -> R
   ) throws(HTTPError) -> R {
     do {
       var failures = FailureCount()
@@ -158,6 +170,7 @@ struct Database: Sendable {
       while true {
         do {
           let result = try opener.transaction(on: connection, patience, work)
+          committed(connection, result)
           writers.give(back: connection)
           return result
         } catch {

@@ -109,6 +109,36 @@ struct SQLiteCookieStoreTests {
     }
   }
 
+  /// A store takes its own changes from memory: changes of others that come before, between and after them are not lost.
+  @Test(arguments: [SQLiteCookieStore.SessionCookies.transient, .persistent])
+  func ownChangesAndThoseOfOthersAreAllSeen(sessionCookies: SQLiteCookieStore.SessionCookies) async throws {
+    let (first, second) = (try open(sessionCookies), try open(sessionCookies))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (own, store) in [first, second].enumerated() {
+        group.addTask {
+          for number in 0..<200 {
+            let site = "site\(number % 7).example"
+            try await store.update(site) { cookies in
+              cookies.removeAll { $0.name == "s\(own)" }
+              cookies += [cookie("s\(own)", "\(number)"), cookie("n\(own)-\(number)")]
+            }
+            let seen = try await store.cookies(in: site)
+            #expect(seen.contains { $0.name == "s\(own)" && $0.value == "\(number)" }, "an own change is not seen")
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+
+    let fresh = try await open(sessionCookies).allCookies().mapValues(Set.init)
+    #expect(fresh.values.reduce(0) { $0 + $1.count } == 400 + 14)
+    for store in [first, second] {
+      let copy = try await store.allCookies().mapValues(Set.init)
+      #expect(copy == fresh)
+      #expect(try await store.count() == 414)
+    }
+  }
+
   @Test func processesShareCookiesWithAtomicChanges() async throws {
     let file = folder.file("cookies.sqlite")
     let store = try open()

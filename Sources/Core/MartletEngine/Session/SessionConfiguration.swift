@@ -47,6 +47,9 @@ public struct SessionConfiguration: Sendable {
   public var userAgent: String? = "Martlet"
   /// The cache of responses; nil for none. By default a cache in memory of at most 32 MiB, made with the configuration.
   /// Several sessions may share a cache; see ``HTTPCache``.
+  ///
+  /// Requests of a GET that are identical and start together wait for the first one's head. If that forbids storing the
+  /// response, they are sent then: the first time they take two round trips, and later ones of that URL do not wait.
   public var cache: HTTPCache?
   /// Limits for each origin: on simultaneous requests and on requests per period, with a circuit breaker, and with
   /// hedging (a second request when the first is slow). None by default.

@@ -127,7 +127,7 @@ final class CookieFile: Sendable {
     guard let version = written.version else { return }
     database.adopt(in: watch, unless: { (try? connection.dataVersion()) != version }) {
       copy.withLock { copy in
-        _ = copy.cookies.update(written.site) { $0 = written.cookies }
+        copy.cookies.update(written.site) { $0 = written.cookies }
         copy.isChanging = false
       }
     }

@@ -4,7 +4,7 @@ import PackageDescription
 // A foreign package, with one program for each product of Martlet. It tests what an optimised build by a user compiles
 // and links, which no build of Martlet itself does.
 let programs = [
-  ("martlet", "Martlet"), ("extending", "Martlet"), ("observation", "MartletObservation"),
+  ("martlet", "Martlet"), ("observation", "MartletObservation"),
   ("inspector", "MartletInspector"),
   ("sign-in", "MartletSignIn"),
   ("web-socket", "MartletWebSocket"), ("sockets", "MartletSockets"), ("urlsession", "MartletURLSession"),
@@ -21,5 +21,10 @@ let package = Package(
   dependencies: [.package(name: "Martlet", path: "../..")],
   targets: programs.map { program, product in
     .executableTarget(name: program, dependencies: [.product(name: product, package: "Martlet")])
-  }
+  } + [
+    // An author of extensions, who also uses SPIs.
+    .executableTarget(
+      name: "extending",
+      dependencies: ["Martlet", "MartletEngine"].map { .product(name: $0, package: "Martlet") })
+  ]
 )

@@ -84,7 +84,7 @@ public final class LoginInterceptor: Interceptor {
   }
 
   public func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-    call[states].login = logins.current.number
+    call[states].login = logins.number
     call[states].failures = failures.withLock { $0.count }
     return .send(request)
   }

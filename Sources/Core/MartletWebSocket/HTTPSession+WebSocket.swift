@@ -34,7 +34,7 @@ extension HTTPSession {
     _ = try? await body.collect(upTo: 0)  // It is empty, and ends the transport's part.
     guard let (agreement, call) = handshake.agreement,
       let channel = channel(
-        of: response, agreement, ratioLimit: withOptions(request).options.decompressionRatioLimit, options, in: call)
+        of: response, agreement, ratioLimit: resolving(request).options.decompressionRatioLimit, options, in: call)
     else { throw HTTPError(.invalidRequest, "the session's transport cannot open a WebSocket: use sockets") }
     channel.start()
     // A closed WebSocket keeps no connection, and no call, whose listeners may hold the WebSocket.

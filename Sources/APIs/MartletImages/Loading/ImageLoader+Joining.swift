@@ -13,7 +13,7 @@ extension ImageLoader {
     let mayUseMemory: Bool
 
     init(_ request: ImageRequest, in loader: ImageLoader) {
-      let http = loader.session.withOptions(request.http)
+      let http = loader.session.resolving(request.http)
       let own = http.options.cachePolicy
       let policy = own == .useProtocolCachePolicy ? loader.configuration.cachePolicy : own
       let local = LocalImage(request.http.url)?.cacheKey(partition: http.options.partition)

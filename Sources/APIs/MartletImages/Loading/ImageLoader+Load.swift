@@ -108,7 +108,7 @@ extension ImageLoader {
   /// leave it and share another one.
   private func response(to request: HTTPRequest, for load: Load) async throws -> (ResponseBody, HTTPResponse) {
     var request = request
-    let watch = session.withOptions(request).options.responseTimeout.map { timeout in
+    let watch = session.resolving(request).options.responseTimeout.map { timeout in
       LoadWatch(limit: timeout.bounded * 2, on: configuration.clock) { [self] in
         for waiter in state.withLock({ $0.loads.abandon(load.number) }) { waiter.answer(.success(nil)) }
       }
@@ -148,7 +148,7 @@ extension ImageLoader {
   /// Removes stored responses that are not images, so that the next load sends a request instead of getting them again.
   private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
     for url in Set([requested, answered]) {
-      try? await session.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
+      try? await session.configuration.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
     }
   }
 }

@@ -224,7 +224,7 @@ extension ImageLoader {
   public func removePartition(_ partition: String) async throws {
     endLoads { $0.request.key.partition == partition }
     configuration.cache?.removePartition(partition)
-    try await session.cache?.removePartition(partition)
+    try await session.configuration.cache?.removePartition(partition)
   }
 
   /// Removes everything: images in memory, responses in the session's cache, remembered failures. Running loads fail as
@@ -234,7 +234,7 @@ extension ImageLoader {
   public func removeAll() async throws {
     endLoads { _ in true }
     configuration.cache?.removeAll()
-    try await session.cache?.removeAll()
+    try await session.configuration.cache?.removeAll()
   }
 
   private func endLoads(where matches: (LoadTable.Identity) -> Bool) {

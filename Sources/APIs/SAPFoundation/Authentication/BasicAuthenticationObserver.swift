@@ -123,12 +123,10 @@ private final class BasicCredentials: Sendable {
 
   /// Deletes a refused credential, unless it was replaced in the meantime.
   private func delete(_ refused: BasicCredential, _ entry: Entry) {
-    let isStored = store.access { store in
-      guard (try? store.credential(for: entry.url)) == refused else { return false }
-      try? store.delete(for: entry.url)
-      return true
+    store.access { store in
+      if (try? store.credential(for: entry.url)) == refused { try? store.delete(for: entry.url) }
     }
-    if isStored { entry.renewal.use(nil) }
+    entry.renewal.remove { $0.value == refused }
   }
 
   func gave(_ credential: URLCredential) -> Bool { given.withLock { $0.contains(BasicCredential(credential)) } }

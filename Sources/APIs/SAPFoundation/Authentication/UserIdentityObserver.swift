@@ -98,9 +98,9 @@ private final class UserIdentities: Interceptor {
     else { return .accept }
     let number = call[IdentifiedTransport.certificateInUse]?.number
     guard !call[hasRenewed] else {
-      if let number, entry.renewal.current.number == number {
+      if let number, entry.renewal.number == number {
         store.access { try? $0.delete(for: entry.url) }
-        entry.renewal.use(nil)
+        entry.renewal.remove { $0.number == number }
       }
       return .accept
     }

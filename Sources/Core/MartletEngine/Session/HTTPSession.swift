@@ -70,7 +70,7 @@ public struct HTTPSession: Sendable {
 
   @inline(__always)  // Its own frame would be one more in every waiting call.
   private func collect(_ request: HTTPRequest, _ use: Call.Use) async throws(HTTPError) -> (Data, HTTPResponse) {
-    let request = withOptions(request)
+    let request = resolving(request)
     let limit = Self.collectLimit(of: request)
     let call = makeCall(for: request, until: deadline(request.options), use)
     var response: HTTPResponse
@@ -121,7 +121,7 @@ public struct HTTPSession: Sendable {
   private func bytes(
     for request: HTTPRequest, _ use: Call.Use
   ) async throws(HTTPError) -> (ResponseBody, HTTPResponse) {
-    let request = withOptions(request)
+    let request = resolving(request)
     let response = try await respond(
       to: request, limit: request.options.bodyLimit, until: deadline(request.options), use)
     return (response.body, response)
@@ -153,10 +153,10 @@ public struct HTTPSession: Sendable {
 }
 
 extension HTTPSession {
-  /// Returns the request as this session sends it: with a resolved URL, and with the session's values for options that
-  /// it does not set.
+  /// Returns the request as this session sends it: with its URL resolved against ``SessionConfiguration/baseURL`` and
+  /// normalized, and with the session's values for options that it does not set. The verbs do that themselves.
   @inline(never)  // Its variables would take space in the frames of the verbs.
-  @_spi(Toolkit) public func withOptions(_ request: HTTPRequest) -> HTTPRequest {
+  public func resolving(_ request: HTTPRequest) -> HTTPRequest {
     var request = resolved(request)
     request.sharedOptions = sharedOptions(of: request)
     return request
@@ -191,9 +191,6 @@ extension HTTPSession {
     guard RequestIdentity.allowsSharing(of: request) else { return nil }
     return RequestIdentity(request.cacheKey(in: sharedOptions(of: request).value.partition), all: request.fields)
   }
-
-  /// The session's cache.
-  @_spi(Toolkit) public var cache: HTTPCache? { configuration.cache }
 
   /// The maximum number of bytes of a body that is collected.
   private static func collectLimit(of request: HTTPRequest) -> Int64 {

@@ -2,11 +2,16 @@
 // The handshake itself is in MartletWebSocket.
 
 extension FieldName {
-  @_spi(Transports) public static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
-  @_spi(Transports) public static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
-  @_spi(Transports) public static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
-  @_spi(Transports) public static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
-  @_spi(Transports) public static let secWebSocketVersion: FieldName = "Sec-WebSocket-Version"
+  /// `Sec-WebSocket-Accept` (RFC 6455 §11.3.3).
+  public static let secWebSocketAccept: FieldName = "Sec-WebSocket-Accept"
+  /// `Sec-WebSocket-Extensions` (RFC 6455 §11.3.2).
+  public static let secWebSocketExtensions: FieldName = "Sec-WebSocket-Extensions"
+  /// `Sec-WebSocket-Key` (RFC 6455 §11.3.1).
+  public static let secWebSocketKey: FieldName = "Sec-WebSocket-Key"
+  /// `Sec-WebSocket-Protocol` (RFC 6455 §11.3.4).
+  public static let secWebSocketProtocol: FieldName = "Sec-WebSocket-Protocol"
+  /// `Sec-WebSocket-Version` (RFC 6455 §11.3.5).
+  public static let secWebSocketVersion: FieldName = "Sec-WebSocket-Version"
 }
 
 extension HTTPFields {

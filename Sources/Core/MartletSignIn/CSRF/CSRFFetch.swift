@@ -83,7 +83,7 @@ extension HTTPSession {
   /// Whether a response with a CSRF token belongs to the same server session as the cookies in the jar; true if the
   /// request does not use cookies.
   func holdsSession(of response: HTTPResponse, to request: HTTPRequest) async -> Bool {
-    let request = withOptions(request)
+    let request = resolving(request)
     guard let jar = configuration.cookies, request.options.handlesCookies else { return true }
     var context = request.options.cookieContext
     context.method = request.method

@@ -1,6 +1,7 @@
 import Martlet
 
-// A stranger's transport, store, source of credentials and API, on the public API alone.
+// A stranger's transport, store, source of credentials and API, on the public API alone; then a store and a source that
+// also use SPIs.
 
 guard let address = URL(string: "https://library.example/books") else { fatalError("not a URL") }
 let library = Library(at: address, over: Shelf(books: ["1": "Birds"]), KeyRing(), Notebook())
@@ -13,3 +14,8 @@ do {
 } catch Library.Failure.unknownBook(let name) {
   print("\(second.title), read \(second.visits + 1) times; there is no book \(name)")
 }
+
+let renewing = Library(at: address, over: Shelf(books: ["1": "Birds"]), RenewedKeyRing(), Drawer())
+_ = try await renewing.book("1")
+let again = try await renewing.book("1")
+precondition(again.visits == 1)

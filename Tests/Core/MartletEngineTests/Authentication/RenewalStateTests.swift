@@ -4,72 +4,117 @@ import Testing
 struct RenewalStateTests {
   private typealias State = RenewalState<String, Int>
 
-  private func text(_ decision: State.Decision) -> String {
+  private func text(_ decision: State.Decision?) -> String {
     switch decision {
-    case .use(let version): "use \(version.value)"
     case .wait(let work): "wait for \(work)"
     case .start(_, _, let old): "start from \(old ?? "nothing")"
+    case nil: "look again"
     }
   }
 
-  private func renewal(_ decision: State.Decision) -> Int {
+  private func renewal(_ decision: State.Decision?) -> Int {
     if case .start(_, let renewal, _) = decision { renewal } else { -1 }
   }
 
-  @Test func aUsableValueIsUsed() {
-    var state = State("a")
-    #expect(text(state.value(where: { _ in true }, 1)) == "use a")
+  private func text(_ ending: State.Ending) -> String {
+    switch ending {
+    case .finished(let version): version?.value ?? "nothing"
+    case .discarded: "discarded"
+    }
   }
 
   @Test func theFirstCallerStartsARenewalAndTheOthersWait() {
     var state = State(nil)
-    let first = state.value(where: { _ in true }, 1)
+    let first = state.renew(unlessNewerThan: nil, 1)
     #expect(text(first) == "start from nothing")
-    #expect(text(state.value(where: { _ in true }, 2)) == "wait for 1")
-    #expect(text(state.replacement(where: { _ in true }, 3)) == "wait for 1")
+    #expect(text(state.renew(unlessNewerThan: nil, 2)) == "wait for 1")
 
-    #expect(state.finish(renewal: renewal(first), with: "b")?.value == "b")
-    #expect(text(state.value(where: { _ in true }, 4)) == "use b")
+    #expect(text(state.finish(renewal: renewal(first), with: "b")) == "b")
+    #expect(state.usable?.value == "b")
+    #expect(text(state.renew(unlessNewerThan: nil, 3)) == "look again")
   }
 
-  @Test func aRefusalOfAnOldValueReturnsTheNewerOne() {
+  @Test func noValueIsUsableWhileARenewalRuns() {
     var state = State("a")
-    let first = state.replacement(where: { $0.number == 0 }, 1)
-    #expect(text(first) == "start from a")
+    let seen = state.usable
+    #expect(text(state.renew(unlessNewerThan: seen, 1)) == "start from a")
+
+    #expect(state.usable == nil)
+    #expect(state.number == seen?.number)
+    #expect(text(state.renew(unlessNewerThan: seen, 2)) == "wait for 1")
+  }
+
+  @Test func onlyTheCurrentValueCanBeRefused() throws {
+    var state = State("a")
+    let old = try #require(state.usable)
+    #expect(state.refuse(old))
+    #expect(state.usable == nil)
+    let first = state.renew(unlessNewerThan: nil, 1)
+    #expect(!state.refuse(old), "a renewal runs")
     _ = state.finish(renewal: renewal(first), with: "b")
 
-    #expect(text(state.replacement(where: { $0.number == 0 }, 2)) == "use b")
-    #expect(text(state.replacement(where: { $0.value == "b" }, 3)) == "start from b")
+    #expect(!state.refuse(old))
+    #expect(state.usable?.value == "b")
   }
 
-  @Test func aRenewalWithoutAResultIsFollowedByAnother() {
+  @Test func aRefusedValueStaysRefusedIfItsRenewalFails() throws {
     var state = State("a")
-    let first = state.replacement(where: { _ in true }, 1)
-    #expect(state.finish(renewal: renewal(first), with: nil) == nil)
+    #expect(state.refuse(try #require(state.usable)))
+    let first = state.renew(unlessNewerThan: nil, 1)
+    #expect(text(state.finish(renewal: renewal(first), with: nil)) == "nothing")
 
     // The refused value is not used again, but the next renewal starts from it.
-    #expect(text(state.value(where: { _ in true }, 2)) == "start from a")
+    #expect(state.usable == nil)
+    #expect(text(state.renew(unlessNewerThan: nil, 2)) == "start from a")
   }
 
   @Test func replacingTheValueEndsTheWaitAndDiscardsTheRenewal() {
     var state = State("a")
-    let first = state.replacement(where: { _ in true }, 1)
+    let first = state.renew(unlessNewerThan: state.usable, 1)
     let (ended, version) = state.use("outside")
     #expect(ended == 1)
     #expect(version?.value == "outside")
 
-    #expect(state.finish(renewal: renewal(first), with: "late") == nil)
-    #expect(text(state.value(where: { _ in true }, 2)) == "use outside")
+    #expect(text(state.finish(renewal: renewal(first), with: "late")) == "discarded")
+    #expect(state.usable?.value == "outside")
   }
 
   @Test func aDiscardedRenewalDoesNotEndTheNextOne() {
     var state = State("a")
-    let first = state.replacement(where: { _ in true }, 1)
+    let first = state.renew(unlessNewerThan: state.usable, 1)
     _ = state.use(nil)
-    let second = state.value(where: { _ in true }, 2)
+    let second = state.renew(unlessNewerThan: nil, 2)
     #expect(text(second) == "start from nothing")
 
-    #expect(state.finish(renewal: renewal(first), with: "late") == nil)
-    #expect(state.finish(renewal: renewal(second), with: "right")?.value == "right")
+    #expect(text(state.finish(renewal: renewal(first), with: "late")) == "discarded")
+    #expect(text(state.finish(renewal: renewal(second), with: "right")) == "right")
+  }
+
+  @Test func onlyTheCurrentIdleValueIsRemoved() throws {
+    var state = State("a")
+    let old = try #require(state.idle)
+    _ = state.use("b")
+    state.remove(old)
+    #expect(state.usable?.value == "b")
+    let current = try #require(state.idle)
+    let first = state.renew(unlessNewerThan: current, 1)
+    state.remove(current)
+    _ = state.finish(renewal: renewal(first), with: nil)
+    #expect(state.usable?.value == "b", "a renewal ran")
+
+    state.remove(current)
+    #expect(state.number == nil)
+  }
+
+  @Test func numbersGrow() {
+    var state = State(nil)
+    #expect(state.number == nil)
+    var numbers: [Int] = []
+    for value in ["a", "b", "c"] {
+      numbers.append(state.use(value).version?.number ?? -1)
+      _ = state.finish(renewal: renewal(state.renew(unlessNewerThan: state.usable, 1)), with: value)
+      numbers.append(state.number ?? -1)
+    }
+    #expect(numbers == numbers.sorted() && Set(numbers).count == 6)
   }
 }

@@ -81,7 +81,7 @@ struct PreparedCall: Sendable {
   /// before it names the options of the command line that it does not express.
   func curlCommand(for arguments: ParsedArguments) async throws -> String {
     var request = request
-    let options = session.withOptions(request).options
+    let options = session.resolving(request).options
     request.options.keepsDotSegments = options.keepsDotSegments
     request.options.redirectPolicy = options.redirectPolicy
     request.options.deadline = options.deadline

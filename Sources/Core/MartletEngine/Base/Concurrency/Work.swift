@@ -94,10 +94,13 @@ private enum WaitGraph {
 
 /// The maximum time that a caller waits for work that may be waiting for the caller.
 @_spi(Toolkit) public struct WaitLimit: Sendable {
-  package let duration: Duration
-  package let clock: any Clock<Duration>
+  /// The time.
+  public let duration: Duration
+  /// Measures the time.
+  public let clock: any Clock<Duration>
 
-  package init(_ duration: Duration, on clock: any Clock<Duration>) {
+  /// Makes a limit.
+  public init(_ duration: Duration, on clock: any Clock<Duration>) {
     self.duration = duration
     self.clock = clock
   }

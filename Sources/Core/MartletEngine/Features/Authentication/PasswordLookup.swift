@@ -100,7 +100,7 @@ final class AskedPasswords: Sendable {
 
     /// Whether the closure is running for the space, or may begin to run: if the space were forgotten, the next call
     /// would run it a second time.
-    var isInUse: Bool { callCount > 0 || renewal.current.running != nil }
+    var isInUse: Bool { callCount > 0 || renewal.running != nil }
   }
 
   private let ask: PasswordSource.Asking

@@ -3,16 +3,44 @@ import Synchronization
 
 /// A value that many calls use and one task at a time renews, such as an access token.
 ///
-/// A renewal runs in its own task, and goes on even if all its waiters are cancelled: a server that issues a new token
-/// may have invalidated the old one, so the result must not be lost. It is kept for the next caller.
+/// Each renewed value has a number. A call keeps the number of the value that it has sent, and names it if the server
+/// refuses the value: ``value(insteadOf:by:renew:)`` then renews the value once for all calls that name the same number,
+/// and gives calls with an older number the newer value. How often one call tries is a rule of the caller: keep it in a
+/// ``CallLocal``, because a server may refuse every value.
+///
+/// ```swift
+/// let keys = Renewal<String>(nil, of: "the key")
+///
+/// func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
+///   guard let key = try await keys.value(where: { _ in true }, by: call, renew: fetchKey).version else { return request }
+///   call[number] = key.number
+///   var request = request
+///   request.fields[.authorization] = "Key \(key.value)"
+///   return request
+/// }
+/// ```
+///
+/// | promise | who relies on it |
+/// | --- | --- |
+/// | One renewal runs at a time. The closure of the call that started it runs; other calls wait for its result. | all |
+/// | It runs in its own task, and goes on if all its waiters are cancelled: a server that issues a new token may have invalidated the old one. | token sources |
+/// | While a renewal runs, callers wait for it, even if the last value is usable. | SAP's passwords and certificates, authenticators of tasks |
+/// | A refused value is not used again, even if its renewal fails. The next renewal gets it as the last value. | token sources |
+/// | A value may be a failure: `Renewal<Result<…>>` keeps it, with a number, until it is refused. | authenticators of tasks |
+/// | The number is nil before the first value, and grows with each one. `Renewal<Void>` counts logins by it. | logins |
+/// | A call never waits for a renewal that waits for the call; see ``CallContext``. It then continues without the value. | all |
+/// | After ``use(_:)``, ``forget()`` and a removal, the result of a renewal that was running is discarded. | sign-outs |
+///
+/// The conditions may be called several times. They run outside of its lock, and may use the same object.
 @_spi(Credentials) public final class Renewal<Value: Sendable>: Sendable {
   public typealias Version = RenewedValue<Value>
-  /// Makes a new value. It gets the last one; nil if there was none.
+  /// Makes a new value. It gets the last one; nil if there was none. It returns nil if there is no value.
   public typealias Renew = @Sendable (Value?) async throws -> Value?
   private typealias State = RenewalState<Value, RunningWork<Version?>>
 
   /// The result of a request for the value.
   public enum Answer: Sendable {
+    /// A value with its number.
     case version(Version)
     /// There is no value.
     case none
@@ -20,8 +48,10 @@ import Synchronization
     /// caller continues without the value.
     case skipped
 
+    /// Whether the caller did not wait.
     public var isSkipped: Bool { if case .skipped = self { true } else { false } }
 
+    /// The value with its number; nil if there is none, or if the caller did not wait.
     public var version: Version? { if case .version(let version) = self { version } else { nil } }
   }
 
@@ -31,37 +61,62 @@ import Synchronization
   private let name: String
   private let state: Mutex<State>
 
-  /// - Parameter name: what calls wait for, in their notes: `the access token`.
+  /// Makes a renewal. Its owner keeps it as a property.
+  ///
+  /// - Parameters:
+  ///   - value: the first value; nil if it has to be obtained.
+  ///   - name: what calls wait for, in their notes: `the access token`.
   public init(_ value: Value?, of name: String) {
     self.name = name
     state = Mutex(State(value))
   }
 
-  /// The number of the current value, and the running renewal; each is nil if there is none.
-  public var current: (number: Int?, running: RunningWork<Version?>?) {
-    state.withLock { ($0.number, $0.runningWork) }
-  }
+  /// The number of the current value, even if it was refused; nil if there is none. It may change at once.
+  public var number: Int? { state.withLock { $0.number } }
+
+  /// The running renewal; nil if there is none.
+  var running: RunningWork<Version?>? { state.withLock { $0.runningWork } }
 
   /// Returns the value if it can be used at once; nil if it has to be renewed or awaited.
-  func usable(where isUsable: (Version) -> Bool) -> Version? { state.withLock { $0.usable(where: isUsable) } }
+  func usable(where isUsable: (Version) -> Bool) -> Version? {
+    guard let usable = state.withLock({ $0.usable }), isUsable(usable) else { return nil }
+    return usable
+  }
 
   /// Returns the value if it meets the condition, a new one otherwise.
+  ///
+  /// - Throws: the error of the renewal, to all that wait for it; a `CancellationError` to a cancelled caller.
   public func value(
     where isUsable: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
-    let decision = state.withLock { $0.value(where: isUsable, RunningWork(owner: id)) }
-    return try await result(of: decision, call, renew)
+    while true {
+      let seen = state.withLock { $0.usable }
+      if let seen, isUsable(seen) { return .version(seen) }
+      let work = RunningWork<Version?>(owner: id)
+      guard let decision = state.withLock({ $0.renew(unlessNewerThan: seen, work) }) else { continue }
+      return try await result(of: decision, call, renew)
+    }
   }
 
   /// Returns a value other than the refused one.
   ///
   /// A limited wait may last longer than in ``value(where:by:renew:)``: the request cannot succeed without the value,
   /// and a user may be signing in.
+  ///
+  /// - Parameter wasRefused: whether the server refused this value. Usually it compares the number.
+  /// - Throws: the error of the renewal, to all that wait for it; a `CancellationError` to a cancelled caller.
   public func value(
     insteadOf wasRefused: (Version) -> Bool, by call: Call, renew: @escaping Renew
   ) async throws -> Answer {
-    let decision = state.withLock { $0.replacement(where: wasRefused, RunningWork(owner: id)) }
-    return try await result(of: decision, call, factor: Self.waitAfterRefusal, renew)
+    while true {
+      if let seen = state.withLock({ $0.usable }) {
+        guard wasRefused(seen) else { return .version(seen) }
+        guard state.withLock({ $0.refuse(seen) }) else { continue }
+      }
+      let work = RunningWork<Version?>(owner: id)
+      guard let decision = state.withLock({ $0.renew(unlessNewerThan: nil, work) }) else { continue }
+      return try await result(of: decision, call, factor: Self.waitAfterRefusal, renew)
+    }
   }
 
   /// Replaces the value. The result of a running renewal is discarded, and its waiters get this value.
@@ -77,13 +132,19 @@ import Synchronization
     ended?.finish(.failure(HTTPError.signedOut))
   }
 
+  /// Removes the value if it meets the condition and no renewal runs. A newer value, and one that is being obtained,
+  /// are left alone.
+  public func remove(where isRemoved: (Version) -> Bool) {
+    guard let seen = state.withLock({ $0.idle }), isRemoved(seen) else { return }
+    state.withLock { $0.remove(seen) }
+  }
+
   /// - Parameter factor: how many response timeouts the wait may last if the renewal may wait for the call.
   private func result(
     of decision: State.Decision, _ call: Call, factor: Int = 1, _ renew: @escaping Renew
   ) async throws -> Answer {
     let running: RunningWork<Version?>
     switch decision {
-    case .use(let version): return .version(version)
     case .wait(let work):
       running = work
       call.emit(.note("waits for \(name), which another call has requested"))
@@ -100,14 +161,18 @@ import Synchronization
   private func run(_ renewal: Int, _ work: RunningWork<Version?>, from old: Value?, _ renew: Renew) async {
     let result: Result<Value?, any Error>
     do { result = .success(try await renew(old)) } catch { result = .failure(error) }
-    let version = state.withLock { $0.finish(renewal: renewal, with: (try? result.get()) ?? nil) }
-    work.finish(result.map { _ in version })
+    switch state.withLock({ $0.finish(renewal: renewal, with: (try? result.get()) ?? nil) }) {
+    case .finished(let version): work.finish(result.map { _ in version })
+    case .discarded: break  // The code that discarded it ends the waits, with the value that counts.
+    }
   }
 }
 
-/// A value of a ``Renewal`` and its number. Newer values have higher numbers.
+/// A value of a ``Renewal`` and its number.
 @_spi(Credentials) public struct RenewedValue<Value: Sendable>: Sendable {
+  /// The value.
   public let value: Value
+  /// Newer values have higher numbers. There may be gaps.
   public let number: Int
 }
 
@@ -120,16 +185,24 @@ package struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
   package typealias Version = RenewedValue<Value>
 
   package enum Decision: Sendable {
-    case use(Version)
     /// Wait for the running renewal.
     case wait(Handle)
     /// Start a renewal and wait for it. `from` is the last value; nil if there was none.
     case start(Handle, renewal: Int, from: Value?)
   }
 
+  /// The end of a renewal.
+  package enum Ending: Sendable {
+    /// It counts. The version is nil if there is no value.
+    case finished(Version?)
+    /// ``RenewalState/use(_:)`` has ended it before.
+    case discarded
+  }
+
   private var latest: Version?
   private var isRefused = false
   private var running: (renewal: Int, work: Handle)?
+  /// The last number of a renewal or of a version: both are counted together, so a version may skip numbers.
   private var lastNumber = 0
 
   /// The work of the running renewal; nil if none runs.
@@ -140,41 +213,43 @@ package struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
 
   package init(_ value: Value?) { latest = value.map { Version(value: $0, number: 0) } }
 
-  /// Decides how a caller gets a value that meets the condition.
+  /// The value while no renewal runs; nil if there is none, or one runs.
+  package var idle: Version? { running == nil ? latest : nil }
+
+  /// The value if it was not refused and no renewal runs.
+  package var usable: Version? { isRefused ? nil : idle }
+
+  /// Decides how a caller gets a new value.
   ///
-  /// - Parameter work: the work of the renewal if one has to be started.
-  package mutating func value(where isUsable: (Version) -> Bool, _ work: @autoclosure () -> Handle) -> Decision {
-    usable(where: isUsable).map(Decision.use) ?? waitOrStart(work)
+  /// - Parameters:
+  ///   - seen: the value that the caller found usable and cannot use; nil if there was none.
+  ///   - work: the work of the renewal if one has to be started.
+  /// - Returns: nil if there is another usable value in the meantime: the caller looks again.
+  package mutating func renew(unlessNewerThan seen: Version?, _ work: Handle) -> Decision? {
+    if let usable, usable.number != seen?.number { return nil }
+    if let running { return .wait(running.work) }
+    lastNumber += 1
+    running = (renewal: lastNumber, work: work)
+    return .start(work, renewal: lastNumber, from: latest?.value)
   }
 
-  /// Returns the value if it can be used at once.
-  func usable(where isUsable: (Version) -> Bool) -> Version? {
-    guard running == nil, !isRefused, let latest, isUsable(latest) else { return nil }
-    return latest
+  /// Notes that a value was refused. Returns false if it is not the current one any more, or if a renewal runs.
+  package mutating func refuse(_ version: Version) -> Bool {
+    guard let idle, idle.number == version.number else { return false }
+    isRefused = true
+    return true
   }
 
-  /// Decides how a caller gets a value other than the refused one, which meets the condition.
-  ///
-  /// - Parameter work: the work of the renewal if one has to be started.
-  package mutating func replacement(
-    where wasRefused: (Version) -> Bool, _ work: @autoclosure () -> Handle
-  ) -> Decision {
-    if running == nil, let latest {
-      if wasRefused(latest) { isRefused = true }
-      if !isRefused { return .use(latest) }
-    }
-    return waitOrStart(work)
-  }
+  /// Removes a value, unless there is a newer one, or a renewal runs.
+  package mutating func remove(_ version: Version) { if idle?.number == version.number { latest = nil } }
 
   /// Ends a renewal.
   ///
   /// - Parameter value: its result; nil if there is none.
-  /// - Returns: the new version; nil if there is none, or if the result is discarded because ``use(_:)`` has replaced
-  ///   it.
-  package mutating func finish(renewal: Int, with value: Value?) -> Version? {
-    guard running?.renewal == renewal else { return nil }
+  package mutating func finish(renewal: Int, with value: Value?) -> Ending {
+    guard running?.renewal == renewal else { return .discarded }
     running = nil
-    return value.map { set($0) }
+    return .finished(value.map { set($0) })
   }
 
   /// Replaces the value, and discards the result of the running renewal.
@@ -193,13 +268,5 @@ package struct RenewalState<Value: Sendable, Handle: Sendable>: Sendable {
     latest = version
     isRefused = false
     return version
-  }
-
-  private mutating func waitOrStart(_ work: () -> Handle) -> Decision {
-    if let running { return .wait(running.work) }
-    lastNumber += 1
-    let new = (renewal: lastNumber, work: work())
-    running = new
-    return .start(new.work, renewal: new.renewal, from: latest?.value)
   }
 }

@@ -138,8 +138,8 @@ public final class TokenSource: CredentialSource {
 
   /// Returns the request with a token that may have to be renewed first.
   private func authorized(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-    let (number, running) = renewal.current
-    if let running, Self.obtainsToken(request, for: running, in: call) { return request }
+    let number = renewal.number
+    if let running = renewal.running, Self.obtainsToken(request, for: running, in: call) { return request }
     let date = now()
     let outcome: Renewal<Received>.Answer
     do { outcome = try await renewal.value(where: { isUsable($0, at: date) }, by: call, renew: renew) } catch {
@@ -171,7 +171,7 @@ public final class TokenSource: CredentialSource {
   public func authenticate(after rejection: Rejection, in call: Call) async throws -> Bool {
     let state = call[states]
     guard refresh != nil, !state.hasRenewed, Self.newTokenMayHelp(after: rejection.challenges) else { return false }
-    if let running = renewal.current.running, Self.obtainsToken(rejection.request, for: running, in: call) {
+    if let running = renewal.running, Self.obtainsToken(rejection.request, for: running, in: call) {
       return false
     }
     call[states].hasRenewed = true

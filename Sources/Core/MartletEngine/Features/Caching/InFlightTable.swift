@@ -1,7 +1,7 @@
 import MartletSemantics
 import Synchronization
 
-/// The requests of a cache that are in transaction.
+/// The requests of a cache that are in progress, by their keys.
 ///
 /// One of several identical requests is sent, and the others wait for its response (RFC 9111 §4, "collapsed").
 /// ``RequestIdentity`` defines which requests are identical; `Vary` is applied when the response is stored. Keys whose

@@ -29,8 +29,10 @@ public final class CookieJar: Sendable {
   let backing: any CookieStore
   private let immediate: (any ImmediateCookieStore)?
   let shared: (any SharedCookieStore)?
-  @_spi(Stores) public let publicSuffixes: PublicSuffixes
-  @_spi(Stores) public let limits: Cookie.Limits
+  /// The domains under which anyone can register names: cookies cannot be set for them.
+  public let publicSuffixes: PublicSuffixes
+  /// The maximum numbers of cookies.
+  public let limits: Cookie.Limits
   let now: @Sendable () -> Date
   let memory: CookieMemory
   /// Set by ``removeAll()`` of the jar without a partition.
@@ -233,8 +235,9 @@ public final class CookieJar: Sendable {
     return site(of: one.host) == site(of: two.host)
   }
 
-  /// Returns the site of a host. Every request needs it, so results are cached.
-  @_spi(Stores) public func site(of host: String) -> String {
+  /// Returns the site of a host: its registrable domain, or the host itself if it has none. A ``CookieStore`` gets the
+  /// cookies of the host under this name. Every request needs it, so results are kept.
+  public func site(of host: String) -> String {
     memory.sites.value(for: host) { publicSuffixes.site(of: host) }
   }
 

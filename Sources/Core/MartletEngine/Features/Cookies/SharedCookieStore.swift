@@ -6,6 +6,8 @@ public import MartletSemantics
 /// ``CookieStore/removeAll()`` changes ``SharedSignOuts/ofAll`` in the step that removes the cookies.
 @_spi(Stores) public protocol SharedCookieStore: CookieStore {
   /// Returns the sign-outs so far.
+  ///
+  /// - Parameter group: a number below ``SharedSignOuts/groupCount``. A partition always has the same one.
   func signOuts(of group: Int) async throws -> SharedSignOuts
 
   /// Records the sign-out of a partition in the group. Changes that began before are then complete.

@@ -46,12 +46,18 @@
 }
 
 extension DuplexStream {
+  /// Returns the next bytes, for a reader that does not know how many it needs.
   @_spi(Transports) public func read() async throws -> Data? { try await read(missing: 0) }
 
-  /// Most sessions are never shut down.
-  package func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}
+  /// Does nothing: most sessions are never shut down.
+  @_spi(Transports) public func whenShuttingDown(_ action: @escaping @Sendable () -> Void) {}
 
-  package func leave() { close() }
+  /// Closes the connection.
+  @_spi(Transports) public func leave() { close() }
 
-  package var isShared: Bool { false }
+  /// False.
+  @_spi(Transports) public var isShared: Bool { false }
+
+  /// None.
+  @_spi(Transports) public var executor: (any TaskExecutor)? { nil }
 }

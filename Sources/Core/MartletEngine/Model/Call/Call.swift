@@ -9,8 +9,10 @@ public final class Call: Work {
   let runner: (any CallRunner)?
   /// The purpose of the request: ``RequestOptions/label``; nil if that is not set.
   public let label: String?
-  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call.
-  @_spi(Toolkit) public let askedURL: URL?
+  /// The URL of the caller's request, before redirects and without user information; nil if a test made the call. An
+  /// interceptor that adds a secret compares its origin with that of the attempt: after a redirect to another origin,
+  /// the secret must not be sent.
+  public let askedURL: URL?
   /// The purpose of the call, and what the caller does with the response.
   package let use: Use
   /// The call that this one is a part of; see ``part(reportingTo:measuredBy:)``.
@@ -80,13 +82,13 @@ public final class Call: Work {
   public var remainingTime: Duration? { activeDeadline?.remaining }
 
   /// The deadline; nil without one, and after the call's end.
-  package var activeDeadline: Deadline? { hasDeadline ? root.deadline.withLock { $0 } : nil }
+  @_spi(Transports) public var activeDeadline: Deadline? { hasDeadline ? root.deadline.withLock { $0 } : nil }
 
   /// Awaits work that may not end at the call's deadline by itself, and throws `.deadlineExceeded` if it does not end
   /// in time. Without a deadline it is simply awaited.
   ///
   /// - Parameter discard: gets a value that arrives too late; it is dropped by default.
-  package func withinDeadline<Value: Sendable>(
+  @_spi(Transports) public func withinDeadline<Value: Sendable>(
     discarding discard: @escaping @Sendable (Value) -> Void = { _ in },
     _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -113,16 +115,18 @@ public final class Call: Work {
     if reporter.isOpen { reporter.report(event(), of: self) }
   }
 
-  /// Ends the call and reports its end. Nothing waits for the call afterwards.
-  package func end(_ error: HTTPError?) {
+  /// Ends the call and reports its end. Nothing waits for the call afterwards. The user of a connection that a call has
+  /// opened calls it; see ``HTTPSession/upgrade(for:)``. Every other call ends by itself.
+  @_spi(Transports) public func end(_ error: HTTPError?) {
     if let whole { return whole.end(error) }
     endActions.run()
     releaseDeadline()
     emit(.finished(error))
   }
 
-  /// Runs an action at the end of the call, at once if it has ended. It should be quick.
-  @_spi(Toolkit) public func atEnd(_ action: @escaping @Sendable () -> Void) {
+  /// Runs an action once at the end of the call, however it ends; at once if it has ended. A call ends with its body, or
+  /// with the connection that it has opened. The action should be quick: the end of the call waits for it.
+  public func atEnd(_ action: @escaping @Sendable () -> Void) {
     root.endActions.add(action)
   }
 

@@ -67,7 +67,7 @@ import Synchronization
 
   /// Adds a wait, which fails if it is not removed in time. After the deadline it fails at once, and the result is
   /// false.
-  package func add(_ wait: any FailableWait) -> Bool {
+  @_spi(Toolkit) public func add(_ wait: any FailableWait) -> Bool {
     guard waits.add(wait) else { return false }
     alarm.withLock { alarm in
       if alarm == nil { alarm = Alarm(at: limit, on: stopwatch) { [waits] in waits.expire() } }
@@ -76,7 +76,7 @@ import Synchronization
   }
 
   /// Removes a wait that has ended.
-  package func remove(_ wait: any FailableWait) { waits.remove(wait) }
+  @_spi(Toolkit) public func remove(_ wait: any FailableWait) { waits.remove(wait) }
 
   /// The waits that the deadline ends. The alarm refers to this object and not to the deadline, whose release cancels
   /// the alarm.
@@ -125,12 +125,13 @@ import Synchronization
 }
 
 /// A wait that an error can end.
-package protocol FailableWait: AnyObject, Sendable {
+@_spi(Toolkit) public protocol FailableWait: AnyObject, Sendable {
+  /// Ends the wait; does nothing if it has ended.
   func fail(_ error: HTTPError)
 }
 
 extension OneShot: FailableWait {
-  package func fail(_ error: HTTPError) { answer(.failure(error)) }
+  @_spi(Toolkit) public func fail(_ error: HTTPError) { answer(.failure(error)) }
 }
 
 /// A transport, a store or a body's source that can be awaited in the task of a call with a deadline. It either does

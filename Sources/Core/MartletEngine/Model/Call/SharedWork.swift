@@ -9,7 +9,7 @@ import Synchronization
 ///   private let tokens = SharedWork<URL, String>()
 ///
 ///   func prepare(_ request: HTTPRequest, in call: Call) async throws -> Preparation {
-///     let token = try await tokens.value(for: tokenURL) { try await fetchToken(call.session) }
+///     let token = try await tokens.value(for: tokenURL, by: call) { try await fetchToken(call.session) }
 ///     var request = request
 ///     request.fields["X-Token"] = token        // nil for the requests of `fetchToken` themselves
 ///     return .send(request)
@@ -37,9 +37,9 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
     return try await join(key, in: .current, work).result(in: .current)
   }
 
-  /// Returns the result like ``value(for:_:)``, for a call. If the work itself may have begun the call, the wait is
-  /// limited: it also returns nil after that time.
-  @_spi(Toolkit) public func value(
+  /// Returns the result like ``value(for:_:)``, for a call. If the work itself may have begun the call, for example in a
+  /// detached task, the wait is limited to ``RequestOptions/responseTimeout``: it also returns nil after that time.
+  public func value(
     for key: Key, by call: Call, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value? {
     try Task.checkCancellation()

@@ -42,7 +42,7 @@ import Synchronization
   /// The number of groups. A sign-out of one partition also refuses the cookies that other partitions of its group are
   /// about to receive in other processes, so there are many groups. Their number is bounded, and a group does not
   /// reveal its partitions.
-  package static let groupCount = 256
+  public static let groupCount = 256
 }
 
 /// When work for a user began, in the order of calls and sign-outs. Code that stores data of the user needs this value,

@@ -344,16 +344,19 @@ extension HTTPError {
 /// The underlying error of a permanent ``HTTPError/Kind/cannotResolveHost``: the name does not exist, or cannot exist.
 /// Without this error, the name servers may just be unreachable.
 @_spi(Transports) public struct UnknownHostName: Error {
-  package init() {}
+  /// Makes the cause.
+  public init() {}
 }
 
 /// The underlying error of a failed connection or look-up if the machine has no network.
 @_spi(Toolkit) public struct NetworkIsDown: Error {
-  package init() {}
+  /// Makes the cause.
+  public init() {}
 }
 
 /// The underlying error of an ``HTTPError/Kind/invalidRequest`` whose URL has no scheme or another one than http and
 /// https.
 @_spi(Toolkit) public struct UnsupportedScheme: Error {
-  package init() {}
+  /// Makes the cause.
+  public init() {}
 }

@@ -152,7 +152,7 @@ struct Download {
     _ request: HTTPRequest, of session: HTTPSession, to destination: DownloadDestination, keeping remainder: Remainder,
     verifying digest: FileDigest? = nil
   ) throws(HTTPError) {
-    var request = session.withOptions(request)
+    var request = session.resolving(request)
     expecting = request.options.expecting ?? .successful
     request.options.expecting = .any  // Resuming may yield a 206 or 416.
     deadline = session.deadline(request.options)

@@ -25,7 +25,7 @@ struct WrongGuessTests {
     let origin = try #require(Origin(url))
     try transport.thread.get().servers.choosingHTTP1.insert(origin)
 
-    let body: RequestBody = method == .put ? RequestBody(Data(count: 100_000)) : .empty
+    let body: RequestBody = method == .put ? .data(Data(count: 100_000)) : .empty
     let (data, response) = try await HTTPSession(transport: transport)
       .data(for: HTTPRequest(method, url, fields: ["x-test": "a"], body: body))
 

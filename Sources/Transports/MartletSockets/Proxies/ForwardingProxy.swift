@@ -1,5 +1,5 @@
 #if os(Linux)
-import MartletEngine
+@_spi(Transports) import MartletEngine
 @_spi(Credentials) import MartletSemantics
 
 /// The authentication of one request to a proxy that forwards it, with the absolute URL as its target (RFC 9112

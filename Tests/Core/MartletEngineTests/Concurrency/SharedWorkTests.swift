@@ -1,5 +1,5 @@
 import CallDoubles
-import MartletEngine
+@_spi(Transports) import MartletEngine
 import MartletTesting
 import Synchronization
 import Testing

@@ -1,5 +1,5 @@
 import CallDoubles
-import MartletEngine
+@_spi(Transports) import MartletEngine
 @testable import MartletSignIn
 @_spi(Toolkit) import MartletTesting
 import Synchronization

@@ -10,7 +10,7 @@ final class Locked<Value>: Sendable {
 
   init(_ value: Value) { mutex = Mutex(Content(value: value)) }
 
-  /// The value. Read a closure so: `withLock { $0 }` passes it as `inout` through a generic function, which wraps it
+  /// The value. Read a closure with this property: `withLock { $0 }` passes it as `inout` through a generic function, which wraps it
   /// twice more at each call, until the stack does not suffice to call it.
   var value: Value { mutex.withLock { Content(value: $0.value) }.value }
 

@@ -18,7 +18,7 @@ protocol UpgradeCarrier: AnyObject {
   var answeringSocket: LayeredSocket? { get }
   /// Whether bytes have arrived since some were sent.
   var hasAnswer: Bool { get }
-  /// Notes that a wait for an answer was in vain.
+  /// Notes that a wait ended without an answer.
   func noteSilence()
 }
 

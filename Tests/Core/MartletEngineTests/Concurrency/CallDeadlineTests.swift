@@ -153,7 +153,7 @@ struct CallDeadlineTests {
     configuration.interceptors = [
       TestInterceptor(review: { outcome, _ in
         let body = try outcome.get().body
-        bodies.append(Deadline.ends(body.source))
+        bodies.append(Deadline.isKept(by: body.source))
         return .accept
       })
     ]

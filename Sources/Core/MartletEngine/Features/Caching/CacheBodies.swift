@@ -49,8 +49,8 @@ final class StoringBody: FinishableBody, DeadlineAware {
     id = entry.id
     self.transaction = transaction
     let decide = transaction.request.options.storageDecision
-    storesAtOnce = decide == nil && Deadline.ends(transaction.cache.store)
-    endsAtDeadline = storesAtOnce && Deadline.ends(body.source)
+    storesAtOnce = decide == nil && Deadline.isKept(by: transaction.cache.store)
+    endsAtDeadline = storesAtOnce && Deadline.isKept(by: body.source)
     let writer = decide.map { DecidingWriter(entry, for: transaction, around: writer, $0) } ?? writer
     state = Mutex(State(writer: writer))
   }
@@ -246,7 +246,7 @@ final class StoredBody: BodySource, DeadlineAware {
     }
   }
 
-  var endsAtDeadline: Bool { Deadline.ends(base) }
+  var endsAtDeadline: Bool { Deadline.isKept(by: base) }
 
   /// Returns the whole body if it was read when it was opened and the reader has taken none of it.
   func takeReceived() -> Data? {

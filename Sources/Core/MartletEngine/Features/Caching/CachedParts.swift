@@ -164,5 +164,5 @@ private final class JoinedBody: BodySource, DeadlineAware {
 
   func cancel() { for piece in pieces { piece.cancel() } }
   var trailers: HTTPFields { last.trailers }
-  var endsAtDeadline: Bool { pieces.allSatisfy { Deadline.ends($0) } }
+  var endsAtDeadline: Bool { pieces.allSatisfy { Deadline.isKept(by: $0) } }
 }

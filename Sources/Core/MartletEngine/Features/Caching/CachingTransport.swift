@@ -8,7 +8,7 @@ struct CachingTransport: Transport, DeadlineAware {
   let base: any Transport
   let cache: HTTPCache
   let clock: any Clock<Duration>
-  var endsAtDeadline: Bool { Deadline.ends(cache.store) && Deadline.ends(base) }
+  var endsAtDeadline: Bool { Deadline.isKept(by: cache.store) && Deadline.isKept(by: base) }
 
   /// Looks up the stored responses until one of them answers the request, or the request has to be sent.
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
@@ -210,7 +210,7 @@ struct CachingTransport: Transport, DeadlineAware {
   ///
   /// - Parameters:
   ///   - sent: the request.
-  ///   - transaction: the request as its caller made it, which has started.
+  ///   - transaction: the transaction of the caller's request, which has started.
   private func fetch(_ sent: OriginRequest, for transaction: CacheTransaction) async throws -> HTTPResponse {
     transaction.report(.sending(sent))
     let requestTime = cache.now()

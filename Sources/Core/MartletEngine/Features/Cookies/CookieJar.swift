@@ -146,7 +146,7 @@ public final class CookieJar: Sendable {
   // MARK: - Requests
 
   /// Whether the store never waits.
-  var endsAtDeadline: Bool { Deadline.ends(backing) }
+  var endsAtDeadline: Bool { Deadline.isKept(by: backing) }
 
   /// Returns the cookies that are sent with a request to the URL, in their order.
   public func cookies(for url: URL, in context: Cookie.Context = .init()) async throws -> [Cookie] {

@@ -7,7 +7,7 @@
 struct CookieTransport: Transport, DeadlineAware {
   let base: any Transport
   let jar: CookieJar
-  var endsAtDeadline: Bool { jar.endsAtDeadline && Deadline.ends(base) }
+  var endsAtDeadline: Bool { jar.endsAtDeadline && Deadline.isKept(by: base) }
 
   func send(_ request: HTTPRequest, in call: Call) async throws -> HTTPResponse {
     guard request.options.handlesCookies else { return try await base.send(request, in: call) }

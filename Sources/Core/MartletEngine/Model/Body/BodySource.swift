@@ -111,7 +111,7 @@ final class FileSource: BodySource {
     }
     var (length, rest, first) = (Optional(status.size), status.size, Data?.none)
     if status.size == 0 || !status.hasBlocks {
-      // A file that is made when it is read has the size 0, or that of a page. Its beginning tells, and often is all.
+      // A file that is made when it is read has the size 0, or that of a page. Only reading shows what is in it.
       do throws(HTTPError) { first = try Self.fill(descriptor, path, chunks) } catch {
         close(descriptor)
         throw error
@@ -143,8 +143,8 @@ final class FileSource: BodySource {
 
   deinit { state.withLock { _ = close($0.descriptor) } }
 
-  /// Throws if the file has more bytes than were announced, although it did not grow: its size was a lie, and the
-  /// server would get a part.
+  /// Throws if the file has more bytes than were announced, although it did not grow: the size that the system reports
+  /// is wrong, and the server would get only a part.
   private func checkEnd(_ descriptor: Int32) throws(HTTPError) {
     guard let length, let size = FileStatus.of(descriptor)?.size, size <= length else { return }
     var byte: UInt8 = 0
@@ -238,7 +238,7 @@ final class SingleUse: Sendable {
     return source
   }
 
-  /// Marks an empty stream as unused again: it was read to its end, but the next attempt misses nothing.
+  /// Marks an empty stream as unused again: it was read to its end, but nothing of it is missing in the next attempt.
   func giveBack() { wasTaken.store(false, ordering: .relaxed) }
 }
 

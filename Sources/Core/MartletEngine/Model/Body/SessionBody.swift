@@ -19,7 +19,7 @@ final class SessionBody: BodySource {
   init(of response: HTTPResponse, limit: Int64?, in call: Call) {
     let source = response.body.source
     base =
-      if let deadline = call.activeDeadline, !Deadline.ends(source) {
+      if let deadline = call.activeDeadline, !Deadline.isKept(by: source) {
         DeadlineBody(source, until: deadline, in: call.context)
       } else {
         source
@@ -71,8 +71,8 @@ final class SessionBody: BodySource {
     call.reportReceived(chunk, completed: count, of: length, after: offset)
   }
 
-  /// Records that the body is the rest of one of which earlier responses brought the beginning. Its progress counts
-  /// the whole. Called before the body is read.
+  /// Records that this body continues one whose beginning came with earlier responses. Its progress then counts the
+  /// whole. Called before the body is read.
   func follow(_ beginning: Int64) { state.withLock { $0.offset = beginning } }
 
   /// Ends the call with an error, and returns the error with the call's context.

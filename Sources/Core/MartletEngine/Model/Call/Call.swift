@@ -17,7 +17,7 @@ public final class Call: Work {
   package let use: Use
   /// The call that this one is a part of; see ``part(reportingTo:measuredBy:)``.
   private let whole: Call?
-  /// Measures the time since the request was sent; nil if the call is no part of another one.
+  /// Measures the time since the request was sent; nil unless the call is a part of another one.
   let sendingClock: SendingClock?
   /// The context in which this call was made: the calls for which that code runs.
   private let parentContext: ParentContext

@@ -138,13 +138,13 @@ extension OneShot: FailableWait {
 /// not wait, or only for operations that end their waits at the deadline. All others need a separate task: see
 /// ``Deadline/limiting(_:)``.
 @_spi(Transports) public protocol DeadlineAware: Sendable {
-  /// Whether that holds; a wrapper returns the answer of the object that it wraps.
+  /// Whether its waits end at the deadline; a wrapper returns the answer of the object that it wraps.
   var endsAtDeadline: Bool { get }
 }
 
 extension Deadline {
   /// Whether a transport, a store or a body's source is known to end its waits at the deadline of its call.
-  static func ends(_ part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
+  static func isKept(by part: Any) -> Bool { (part as? any DeadlineAware)?.endsAtDeadline ?? false }
 }
 
 /// A transport around another one. It waits only for that transport, or until the deadline.
@@ -153,7 +153,7 @@ protocol TransportLayer: Transport, DeadlineAware {
 }
 
 extension TransportLayer {
-  var endsAtDeadline: Bool { Deadline.ends(base) }
+  var endsAtDeadline: Bool { Deadline.isKept(by: base) }
 }
 
 /// A body's source around another one. It waits only for that source.
@@ -168,5 +168,5 @@ extension BodyLayer {
 
   var trailers: HTTPFields { base.trailers }
 
-  var endsAtDeadline: Bool { Deadline.ends(base) }
+  var endsAtDeadline: Bool { Deadline.isKept(by: base) }
 }

@@ -147,7 +147,7 @@ public struct RequestOptions: Sendable {
     /// - Parameter wrappedValue: the default.
     public init(wrappedValue: Value) { value = wrappedValue }
 
-    /// The value. A change of it sets the option.
+    /// The value. Changing it sets the option.
     public var wrappedValue: Value {
       get { value }
       _modify {

@@ -21,7 +21,7 @@ final class AttemptLoop: Sendable {
   ) {
     self.interceptors = interceptors
     self.transport = transport
-    transportEndsAtDeadline = Deadline.ends(transport)
+    transportEndsAtDeadline = Deadline.isKept(by: transport)
     self.limit = limit
     self.clock = clock
     chain = InterceptorChain(interceptors.session + interceptors.engine)

@@ -124,5 +124,5 @@ extension HTTPResponse {
 
 @_spi(Transports) extension DecodingTransport: DeadlineAware {
   /// The value of the transport that it wraps.
-  public var endsAtDeadline: Bool { Deadline.ends(base) }
+  public var endsAtDeadline: Bool { Deadline.isKept(by: base) }
 }

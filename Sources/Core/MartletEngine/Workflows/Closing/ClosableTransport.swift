@@ -7,7 +7,7 @@ struct ClosableTransport: Transport, DeadlineAware {
   private let base: Base
   private let gate: CallGate
   private let registration: CallGate.Registration?
-  var endsAtDeadline: Bool { base.current.map { Deadline.ends($0) } ?? false }
+  var endsAtDeadline: Bool { base.current.map { Deadline.isKept(by: $0) } ?? false }
 
   /// The base until the gate is closed. A transport closes its connections when nothing refers to it.
   private final class Base: Sendable {

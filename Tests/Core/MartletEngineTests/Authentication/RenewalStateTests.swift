@@ -47,19 +47,22 @@ struct RenewalStateTests {
   @Test func onlyTheCurrentValueCanBeRefused() throws {
     var state = State("a")
     let old = try #require(state.usable)
-    #expect(state.refuse(old))
-    #expect(state.usable == nil)
+    let isRefused = state.refuse(old)
+    #expect(isRefused && state.usable == nil)
     let first = state.renew(unlessNewerThan: nil, 1)
-    #expect(!state.refuse(old), "a renewal runs")
+    let isRefusedMeanwhile = state.refuse(old)
+    #expect(!isRefusedMeanwhile, "a renewal runs")
     _ = state.finish(renewal: renewal(first), with: "b")
 
-    #expect(!state.refuse(old))
+    let isRefusedAfterwards = state.refuse(old)
+    #expect(!isRefusedAfterwards)
     #expect(state.usable?.value == "b")
   }
 
   @Test func aRefusedValueStaysRefusedIfItsRenewalFails() throws {
     var state = State("a")
-    #expect(state.refuse(try #require(state.usable)))
+    let isRefused = state.refuse(try #require(state.usable))
+    #expect(isRefused)
     let first = state.renew(unlessNewerThan: nil, 1)
     #expect(text(state.finish(renewal: renewal(first), with: nil)) == "nothing")
 

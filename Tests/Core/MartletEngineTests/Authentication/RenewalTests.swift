@@ -21,7 +21,8 @@ struct RenewalTests {
 
   @Test func oneRenewalRunsForAllCallers() async throws {
     let renewal = Renewal<String>(nil, of: "the key")
-    let (gate, runs) = (Gate(), Mutex(0))
+    let gate = Gate()
+    let runs = Mutex(0)
     var callers: [Task<Renewal<String>.Answer, any Error>] = []
     for _ in 0..<10 {
       callers.append(

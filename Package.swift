@@ -176,11 +176,10 @@ let package = Package(
       name: "MartletTasksTesting",
       dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
     .outside(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletServer", "MartletSemantics"]),
-    .target(name: "TestSupport", path: "Tests/Shared/Support"),
+    .target(name: "TestSupport"),
     .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
     .target(
-      name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"],
-      path: "Tests/Shared/Servers"),
+      name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     // All entry points, as a program of a user has them: the test and the program `storm` cancel them.
     .target(
       name: "Storm",
@@ -352,42 +351,42 @@ package.targets += [
 ]
 #endif
 
-// Each module has a folder of its own name in the folder of its group: `ls Sources` is the map of ARCHITECTURE.md.
-let groups = [
-  "Sources/Core": [
-    "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletSignIn",
-    "MartletWebSocket",
+// Each module has a folder of its own name in its family: `ls` is the map of ARCHITECTURE.md. Its kind says in which.
+let families = [
+  "Client": [
+    "CBrotli", "CCrypto", "CFiles", "CIDN2", "CNGHTTP2", "COpenSSL", "CPSL", "CSockets", "CZlib", "CZstd", "Martlet",
+    "MartletEngine", "MartletEngineTests", "MartletObservationTests", "MartletSemantics", "MartletSemanticsTests",
+    "MartletSignInTests", "MartletSockets", "MartletSocketsTests", "MartletTestingTests", "MartletTransportTests",
+    "MartletURLSession", "MartletWebSocketTests", "sockets-program",
   ],
-  "Sources/Transports": ["MartletKerberos", "MartletSockets", "MartletURLSession"],
-  "Sources/Stores": ["MartletRedis", "MartletSQLite"],
-  "Sources/APIs": ["MartletImages", "MartletInspector", "MartletTasks", "SAPFoundation", "SAPOData"],
-  "Sources/Publishers": ["MartletCombine", "MartletCombineFoundation"],
-  "Sources/Bridges": [
+  "Publishers": ["MartletCombine", "MartletCombineFoundation", "MartletCombineFoundationTests", "MartletCombineTests"],
+  "Stores": ["CSQLite", "MartletRedis", "MartletRedisTests", "MartletSQLite", "MartletSQLiteTests", "sqlite-writer"],
+  "Kerberos": ["CGSSAPI", "MartletKerberos", "MartletKerberosTests"],
+  "Tasks": ["MartletTasks", "MartletTasksTesting", "MartletTasksTests"],
+  "Images": [
+    "CGIF", "CJPEG", "CLittleCMS", "CPNG", "CTurboJPEG", "CWebP", "CWebPDemux", "MartletImages", "MartletImagesTests",
+  ],
+  "Inspector": ["MartletInspector", "MartletInspectorTests", "inspector-program"],
+  "SAP": ["SAPFoundation", "SAPFoundationTesting", "SAPFoundationTests", "SAPOData", "SAPODataTests", "sap-program"],
+  "Bridges": [
     "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
     "MartletTracing",
   ],
-  "Sources/Testing": ["MartletTasksTesting", "MartletTesting", "SAPFoundationTesting"],
-  "Sources/System": [
-    "CBrotli", "CCrypto", "CFiles", "CGIF", "CGSSAPI", "CIDN2", "CJPEG", "CLittleCMS", "CNGHTTP2", "COpenSSL", "CPNG",
-    "CPSL", "CSQLite", "CSockets", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "CZstd",
-  ],
+  "Tests/Storm": ["Storm", "StormTests", "storm"],
+]
+let folders: [Target.TargetType: String] = [.system: "Sources/System", .test: "Tests", .executable: "Programs"]
+for (family, modules) in families {
+  for target in package.targets where modules.contains(target.name) {
+    target.path = "\(family)/\(folders[target.type] ?? "Sources")/\(target.name)"
+  }
+}
+let elsewhere = [
+  "Client/Extensions": ["MartletObservation", "MartletServer", "MartletSignIn", "MartletTesting", "MartletWebSocket"],
+  "Client/Support": ["CallDoubles", "TestServers", "TestSupport"],
   "Tool/Sources": ["MartletCommandLine", "MartletToolImages", "martlet-plain-tool", "martlet-tool"],
   "Tool/Tests": ["MartletCommandLineTests"],
-  "Tests/Core": [
-    "MartletEngineTests", "MartletObservationTests", "MartletSemanticsTests", "MartletSignInTests",
-    "MartletWebSocketTests",
-  ],
-  "Tests/Transports": ["MartletKerberosTests", "MartletSocketsTests", "MartletTransportTests"],
-  "Tests/Stores": ["MartletRedisTests", "MartletSQLiteTests"],
-  "Tests/APIs": [
-    "MartletImagesTests", "MartletInspectorTests", "MartletTasksTests", "SAPFoundationTests", "SAPODataTests",
-  ],
-  "Tests/Publishers": ["MartletCombineFoundationTests", "MartletCombineTests"],
-  "Tests/Testing": ["MartletTestingTests", "StormTests"],
-  "Tests/Shared": ["CallDoubles", "Storm"],
-  "Tests/Programs": ["inspector-program", "sap-program", "sockets-program", "sqlite-writer", "storm"],
 ]
-for (folder, modules) in groups {
+for (folder, modules) in elsewhere {
   for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }
 }
 

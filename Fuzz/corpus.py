@@ -6,7 +6,7 @@ bytes that choose among variants (Sources/fuzz/Input.swift).
 import json, os, shutil, struct, subprocess, sys, tempfile
 
 os.chdir(os.path.dirname(os.path.abspath(__file__)))
-TABLES = "../Tests/Transports/MartletTransportTests"
+TABLES = "../Client/Tests/MartletTransportTests"
 
 
 TEXTS = [
@@ -184,4 +184,4 @@ fill("sqlite", [
     bytes([0, 0x50, 0, 0]) + b"\0\2", bytes([0, 0, 18, 3, 0, 0, 30, 4]) + b"\1\0", b"SQLite format 3\0\7\0",
 ])
 fill("keys", keys(), 4000)
-os.path.islink("Corpus/images") or os.symlink("../../Tests/APIs/MartletImagesTests/Fixtures", "Corpus/images")
+os.path.islink("Corpus/images") or os.symlink("../../Images/Tests/MartletImagesTests/Fixtures", "Corpus/images")

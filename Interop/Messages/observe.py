@@ -26,7 +26,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-TABLE = HERE.parent.parent / "Tests" / "MartletTransportTests" / "Messages"
+TABLE = HERE.parent.parent / "Client" / "Tests" / "MartletTransportTests" / "Messages"
 CLIENTS = {
     "undici": ["node", HERE / "undici_client.mjs"],
     "httpx": [sys.executable, HERE / "httpx_client.py"],

@@ -14,7 +14,7 @@ import threading
 
 import httpx
 
-TABLE = pathlib.Path(__file__).parents[2] / "Tests/Transports/MartletTransportTests/URLs/urls.json"
+TABLE = pathlib.Path(__file__).parents[2] / "Client/Tests/MartletTransportTests/URLs/urls.json"
 NODE = """
 const texts = JSON.parse(require('fs').readFileSync(0));
 console.log(JSON.stringify(texts.map(text => {

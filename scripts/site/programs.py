@@ -35,7 +35,7 @@ def how_to_run(name, code, output):
     if output:
         text = f"In a checkout of Martlet:\n\n```\nswift run {name}\n```\n\nIt needs no network: its servers are its own."
     else:
-        folders = sorted({link.parts[2] for link in pathlib.Path("Tests").rglob(f"{name}.swift") if link.is_symlink()})
+        folders = sorted({link.parts[2] for link in pathlib.Path().glob(f"*/Tests/**/{name}.swift") if link.is_symlink()})
         if not folders:
             fail(f"Snippets/{name}.swift neither says what it prints nor is linked into a test target")
         text = f"The tests run it:\n\n```\nmake test ARGS=\"--filter {folders[0]}\"\n```"

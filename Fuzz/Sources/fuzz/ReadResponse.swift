@@ -1,1 +1,1 @@
-../../../Tests/Transports/MartletSocketsTests/HTTP1/ReadResponse.swift
+../../../Client/Tests/MartletSocketsTests/HTTP1/ReadResponse.swift

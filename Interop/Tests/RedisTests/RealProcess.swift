@@ -1,1 +1,1 @@
-../../../Tests/Shared/Servers/RealProcess.swift
+../../../Client/Support/TestServers/RealProcess.swift

@@ -15,7 +15,7 @@ struct ArticleTests {
   private func examples() throws -> [Example] {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
-    let article = root.appending(path: "Sources/Core/Martlet/Martlet.docc/Articles/CommandLineTool.md")
+    let article = root.appending(path: "Client/Sources/Martlet/Martlet.docc/Articles/CommandLineTool.md")
     var examples: [Example] = []
     var isInside = false
     for line in String(decoding: try Data(contentsOf: article), as: UTF8.self).split(separator: "\n") {

@@ -1,0 +1,1 @@
+../../MartletEngine/Base/Concurrency/TimerHeap.swift

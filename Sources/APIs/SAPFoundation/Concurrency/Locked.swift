@@ -1,1 +1,0 @@
-../../../Publishers/MartletCombine/Delivery/Locked.swift

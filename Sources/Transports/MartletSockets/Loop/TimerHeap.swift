@@ -1,1 +1,0 @@
-../../../Core/MartletEngine/Base/Concurrency/TimerHeap.swift

@@ -13,7 +13,8 @@ let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    "Martlet", "MartletEngine", "MartletSemantics", "MartletObservation", "MartletInspector", "MartletSignIn", "MartletWebSocket", "MartletSockets",
+    "Martlet", "MartletEngine", "MartletSemantics", "MartletObservation", "MartletInspector", "MartletSignIn",
+    "MartletWebSocket", "MartletSockets",
     "MartletURLSession", "MartletCombine", "MartletCombineFoundation", "SAPFoundation", "SAPOData", "MartletSQLite",
     "MartletTasks", "MartletTasksTesting", "MartletImages", "MartletTesting", "SAPFoundationTesting",
     "MartletHTTPTypes", "MartletOpenAPI", "MartletLogging", "MartletMetrics", "MartletTracing",

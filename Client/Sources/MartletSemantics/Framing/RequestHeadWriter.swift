@@ -14,13 +14,16 @@ package struct RequestHeadWriter: Sendable {
   /// Begins a head.
   ///
   /// - Parameters:
-  ///   - target: the request target (RFC 9112 §3.2), in visible ASCII characters.
   ///   - host: the value of `Host`, which comes first (RFC 9110 §7.2).
-  package init(_ method: HTTPMethod, _ target: [UInt8], host: String) {
+  ///   - appendTarget: appends the request target (RFC 9112 §3.2), in visible ASCII characters. It could be an array,
+  ///     but each request would allocate one.
+  package init<Failure: Error>(
+    _ method: HTTPMethod, host: String, target appendTarget: (inout [UInt8]) throws(Failure) -> Void
+  ) throws(Failure) {
     bytes.reserveCapacity(512)
     bytes.append(utf8: method.rawValue)
     bytes.append(32)
-    bytes.append(contentsOf: target)
+    try appendTarget(&bytes)
     bytes.append(utf8: " HTTP/1.1\r\nHost: ")
     bytes.append(utf8: host)
     endLine()

@@ -56,8 +56,9 @@ struct HTTP1RequestHead: Sendable {
   private mutating func write(
     _ request: HTTPRequest, to origin: Origin, through recipient: Recipient
   ) throws(HTTPError) {
-    let target = try RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
-    var writer = RequestHeadWriter(request.method, target.bytes, host: request.fields[.host] ?? target.host)
+    let target = RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
+    var writer = try RequestHeadWriter(
+      request.method, host: request.fields[.host] ?? target.host, target: target.append(to:))
     var fields = request.fields
     // It is for the next proxy (RFC 9110 §11.7.2): an origin must not get it.
     if recipient == .origin, fields.contains(.proxyAuthorization) { fields[.proxyAuthorization] = nil }
@@ -121,44 +122,44 @@ extension WrittenHead {
 
 /// The target of a request, and the matching authority for `Host` (RFC 9112 §3.2).
 struct RequestTarget {
-  let bytes: [UInt8]
   let host: String
+  private let request: HTTPRequest
+  /// Scheme and authority, for a proxy; empty for the others.
+  private let prefix: String
 
   /// - Parameter isAbsolute: whether the target has scheme and authority, for a proxy (§3.2.2).
+  init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) {
+    self.request = request
+    // §3.2.3: for CONNECT with the port, even if it is the default.
+    let lacksPort = origin.port == (origin.isSecure ? 443 : 80)
+    host = request.method == .connect && lacksPort ? "\(origin.authority):\(origin.port)" : origin.authority
+    prefix = isAbsolute ? "\(origin.scheme)://\(host)" : ""
+  }
+
+  /// Appends the target.
+  ///
   /// - Throws: ``HTTPError`` of kind `invalidRequest`.
-  init(of request: HTTPRequest, to origin: Origin, isAbsolute: Bool) throws(HTTPError) {
-    guard request.method != .connect else {
-      // §3.2.3: with the port, even if it is the default.
-      let hasPort = origin.port != (origin.isSecure ? 443 : 80)
-      host = hasPort ? origin.authority : "\(origin.authority):\(origin.port)"
-      bytes = Array(host.utf8)
-      return
-    }
-    host = origin.authority
-    let prefix = isAbsolute ? "\(origin.scheme)://\(host)" : ""
+  func append(to bytes: inout [UInt8]) throws(HTTPError) {
+    guard request.method != .connect else { return bytes.append(utf8: host) }
     var text = request.url.absoluteString
-    let target = text.withUTF8 { Self.target(in: $0, after: prefix, asksServer: request.method == .options) }
-    switch target {
-    case .success(let bytes): self.bytes = bytes
-    case .failure(.noOrigin): throw request.noOriginError
-    case .failure(.notEncoded):
+    switch text.withUTF8({ append($0, to: &bytes) }) {
+    case nil: return
+    case .noOrigin?: throw request.noOriginError
+    case .notEncoded?:
       throw .invalid("the URL '\(request.url.redacted)' has a character that must be percent-encoded (RFC 3986 §2)")
     }
   }
 
-  private enum Fault: Error {
+  private enum Fault {
     case noOrigin
     case notEncoded
   }
 
-  /// Returns the URL's path and query as written, without the fragment, after a prefix.
-  ///
-  /// - Parameter asksServer: whether a URL without path and query addresses the server itself (§3.2.4).
-  private static func target(
-    in url: UnsafeBufferPointer<UInt8>, after prefix: String, asksServer: Bool
-  ) -> Result<[UInt8], Fault> {
+  /// Appends the URL's path and query as written, without the fragment, after the prefix. A URL without path and query
+  /// addresses the server itself in an OPTIONS request (§3.2.4).
+  private func append(_ url: UnsafeBufferPointer<UInt8>, to target: inout [UInt8]) -> Fault? {
     guard let colon = url.firstIndex(of: UInt8(ascii: ":")), url[colon...].starts(with: "://".utf8) else {
-      return .failure(.noOrigin)
+      return .noOrigin
     }
     var start = colon + 3
     while start < url.count, url[start] != UInt8(ascii: "/"), url[start] != UInt8(ascii: "?"),
@@ -168,19 +169,17 @@ struct RequestTarget {
     }
     var end = start
     while end < url.count, url[end] != UInt8(ascii: "#") {
-      guard (33...126).contains(url[end]) else { return .failure(.notEncoded) }
+      guard (33...126).contains(url[end]) else { return .notEncoded }
       end += 1
     }
-    var target: [UInt8] = []
-    target.reserveCapacity(prefix.utf8.count + 1 + end - start)
     target.append(utf8: prefix)
-    if asksServer, start == end {
+    if request.method == .options, start == end {
       if prefix.isEmpty { target.append(UInt8(ascii: "*")) }
     } else if start == end || url[start] != UInt8(ascii: "/") {
       target.append(UInt8(ascii: "/"))
     }
     target.append(contentsOf: UnsafeBufferPointer(rebasing: url[start..<end]))
-    return .success(target)
+    return nil
   }
 }
 

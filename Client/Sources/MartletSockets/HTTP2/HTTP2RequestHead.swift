@@ -28,9 +28,11 @@ struct HTTP2RequestHead: Sendable {
     fields.append(":method", (opensWebSocket ? .connect : request.method).rawValue)
     if opensWebSocket { fields.append(":protocol", "websocket") }
     fields.append(":scheme", origin.scheme)
-    let target = try RequestTarget(of: request, to: origin, isAbsolute: false)
+    let target = RequestTarget(of: request, to: origin, isAbsolute: false)
+    var path: [UInt8] = []
+    try target.append(to: &path)
     fields.append(":authority", request.fields[.host] ?? target.host)
-    fields.append(":path", bytes: target.bytes)
+    fields.append(":path", bytes: path)
     switch framing {
     case .length(let length): fields.append("content-length", String(length))
     case .none, .unknownLength: break

@@ -75,7 +75,7 @@ struct ConnectHandshake {
     } catch {
       throw server.error(error.description, .authenticationFailed, for: origin, phase: .preparing)
     }
-    var writer = RequestHeadWriter(.connect, Array(authority.utf8), host: authority)
+    var writer = RequestHeadWriter(.connect, host: authority) { $0.append(utf8: authority) }
     writer.write(fields)
     writer.finish()
     return writer.bytes

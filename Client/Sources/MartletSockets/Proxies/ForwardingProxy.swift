@@ -31,8 +31,9 @@ final class ForwardingProxy {
   /// Returns the proxy as the recipient the next time the request is sent.
   func authorize(_ request: HTTPRequest) throws(HTTPError) -> HTTP1RequestHead.Recipient {
     guard !isForeign else { return .proxy(authorization: nil) }
-    let target = try RequestTarget(of: request, to: origin, isAbsolute: true)
-    let text = String(decoding: target.bytes, as: UTF8.self)
+    var target: [UInt8] = []
+    try RequestTarget(of: request, to: origin, isAbsolute: true).append(to: &target)
+    let text = String(decoding: target, as: UTF8.self)
     var progress = progress
     let authorization = try authentications.use(server) { authentication throws(HTTPError) in
       do throws(CredentialError) {

@@ -46,9 +46,9 @@
     let isLeftAlone = request.fields.contains(.authorization) || !request.options.usesCredentials
     state.origin = isLeftAlone ? nil : request.origin
     state.authorizer = nil
-    let failure = state.failure.take()
-    call.missingCredentials = failure
-    let candidates = failure != nil ? [] : candidates(for: state.origin, first: state.answering, in: call)
+    if let failure = state.failure.take() { call.missingCredentials = failure }
+    let isMissing = call.missingCredentials != nil  // This interceptor or one before it has found that.
+    let candidates = isMissing ? [] : candidates(for: state.origin, first: state.answering, in: call)
     return askNext(of: allowed(candidates, in: state, call)[...], to: &request, state, in: call)
   }
 
@@ -174,7 +174,8 @@ extension Call {
 
   /// Why the current attempt lacks its credentials: a server could not be reached for them. Such a request must not use
   /// the network: a stored response that is the same for all users may answer it; otherwise it fails with this error,
-  /// and a retry may help. nil, as for most attempts, if nothing is missing.
+  /// and a retry may help. nil, as for most attempts, if nothing is missing. ``AttemptLoop`` forgets it before each
+  /// attempt; several interceptors may set it.
   var missingCredentials: HTTPError? {
     get { self[Self.missingCredentials] }
     set { if newValue != nil || missingCredentials != nil { self[Self.missingCredentials] = newValue } }

@@ -38,6 +38,7 @@ final class AttemptLoop: Sendable {
       do {
         try Task.checkCancellation()
         try call.activeDeadline?.check()
+        call.missingCredentials = nil
         let answer = try await chain.prepare(&described, in: call)
         let sent = described.request
         try Self.check(sent, orDiscard: answer)

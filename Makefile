@@ -3,10 +3,13 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-# In addition to the root, the packages of this repository that exist.
+# The families, and the packages of this repository that use them as a user does.
+families := $(shell scripts/modules --families)
 packages := $(patsubst %/Package.swift,%,$(wildcard Examples/*/Package.swift Benchmarks/Package.swift Combine/Package.swift SAPCommon/Package.swift))
-tested := $(patsubst %/Tests,%,$(wildcard $(packages:%=%/Tests))) .
-strict := $(shell grep -v '^#' scripts/build-flags)
+tested := $(patsubst %/Tests,%,$(wildcard $(addsuffix /Tests,$(families) $(packages))))
+
+# The package that test and build are for, such as SAP: `make -C SAP test` sets it.
+FAMILY ?=
 
 # Debian's folders of daemons, which are not in a user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
@@ -29,7 +32,7 @@ PREFIX ?= /usr/local
 # Whether the tool of `make install` draws images. With no, it needs no libraries of image formats.
 IMAGES ?= yes
 
-.PHONY: help install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
+.PHONY: help build install uninstall demo slideshow-window example-sap sap-gateway test check check-page check-site check-window format bench interop integrations scores fleet \
   storm slow docs api sanitize sanitize-thread sanitize-address fuzz clean build-libraries window-libraries check-page-libraries check-window-libraries test-libraries \
   bench-libraries interop-libraries
 
@@ -45,14 +48,18 @@ slideshow-window: window-libraries ## the same slideshow in a window (GTK 4)
 	@exec env SLIDESHOW_WINDOW=1 swift run --package-path Examples/Slideshow -c release slideshow-window $(ARGS)
 
 example-sap: build-libraries ## an app for SAP Mobile Services as a shell, with a gateway of its own; ARGS=--tour
-	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-shell $(ARGS)
+	@scripts/build Examples/SAP --product sap-shell >&2
+	@exec .build/debug/sap-shell $(ARGS)
 
 sap-gateway: build-libraries ## a SAP gateway for curl and apps, whose faults a request chooses; ARGS="--port 8010"
-	@exec swift run --package-path Examples/SAP --scratch-path .build $(strict) sap-gateway $(ARGS)
+	@scripts/build Examples/SAP --product sap-gateway >&2
+	@exec .build/debug/sap-gateway $(ARGS)
 
-# The root comes last, so that the last line is the count of its tests.
-test: test-libraries ## all tests, with warnings as errors
-	@scripts/test $(tested) -- $(ARGS)
+test: test-libraries ## all tests, with warnings as errors; `make -C SAP test` only those of SAP
+	@scripts/test $(or $(FAMILY),$(tested)) -- $(ARGS)
+
+build: test-libraries ## all modules and the programs in Snippets, with the flags of the tests; `make -C SAP build` only SAP
+	@scripts/build $(FAMILY) $(ARGS)
 
 check: test-libraries ## the checks except the tests and the slow ones (ARGS=--full): format, warnings, documentation and its code, the rules
 	@scripts/check $(ARGS)
@@ -61,8 +68,7 @@ check-window: check-window-libraries ## tries the window on a display of its own
 	@Examples/Slideshow/check-window
 
 check-page: check-page-libraries ## tries the inspector's page in Chromium, and takes screenshots
-	@scripts/replan .build
-	@swift build $(strict) --product inspector-program
+	@scripts/build Inspector --product inspector-program
 	@scripts/check-page $(ARGS)
 
 check-site: check-page-libraries ## tries the site of the last `make docs` in Chromium, and takes screenshots
@@ -94,14 +100,14 @@ slow: test-libraries ## run the slow check that was run longest ago, and record 
 	@scripts/slow $(ARGS)
 
 docs: test-libraries ## the documentation, as a site; ARGS=--serve serves it
-	@case '$(ARGS)' in *--serve*) test -f .build/documentation/site/search/index.json ;; *) false ;; esac || swift build $(strict)
+	@case '$(ARGS)' in *--serve*) test -f .build/documentation/site/search/index.json ;; *) false ;; esac || scripts/build
 	@exec scripts/documentation $(ARGS)
 
 api: test-libraries ## write the public API of each module into Tests/API, where a commit shows its changes
-	@swift build $(strict)
+	@scripts/build
 	@scripts/api
 
-sanitize: sanitize-thread sanitize-address ## the root's tests under the thread and the address sanitizer
+sanitize: sanitize-thread sanitize-address ## the families' tests under the thread and the address sanitizer
 
 sanitize-thread sanitize-address: sanitize-%: test-libraries
 	@scripts/sanitize $* $(ARGS)
@@ -117,7 +123,7 @@ uninstall: ## remove the files of install under PREFIX
 	@scripts/install-tool uninstall "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove everything that was built
-	@rm -rf $(addsuffix /.build,. Fuzz Interop Integrations Tests/Consumer $(packages))
+	@rm -rf $(addsuffix /.build,. Fuzz Interop Integrations Tests/Consumer $(families) $(packages))
 
 build-libraries window-libraries check-page-libraries check-window-libraries test-libraries bench-libraries interop-libraries: %-libraries:
 	@scripts/install-system-libraries $*

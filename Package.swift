@@ -1,14 +1,46 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
+// This package is what a user of the URL gets: all modules, family by family, and no tests. Each family's own package
+// declares its modules again, with their tests; `scripts/families` compares the two. The scripts set the variable: with
+// the families' name of the package, a module is compiled once for both.
+let familyFlags = Context.environment["MARTLET_FAMILIES"] != nil
+
+let settings: [SwiftSetting] = [
+  "ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility", "NonisolatedNonsendingByDefault",
+].map { .enableUpcomingFeature($0) }
+
 extension Target {
+  /// A module of the client.
+  static func inside(name: String, dependencies: [Dependency] = []) -> Target {
+    .target(
+      name: name, dependencies: dependencies, packageAccess: !familyFlags,
+      swiftSettings: settings + (familyFlags ? [.unsafeFlags(["-package-name", "martlet"])] : []))
+  }
+
   /// A module outside of the client, which sees none of its `package` declarations.
-  static func outside(name: String, dependencies: [Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, packageAccess: false)
+  static func outside(name: String, dependencies: [Dependency] = [], resources: [Resource] = []) -> Target {
+    .target(
+      name: name, dependencies: dependencies, resources: resources, packageAccess: false, swiftSettings: settings)
+  }
+
+  static func program(name: String, dependencies: [Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, packageAccess: false, swiftSettings: settings)
+  }
+
+  static func library(_ name: String, _ pkgConfig: String? = nil, _ package: String? = nil) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
   }
 }
-// A target imports only modules above it in ARCHITECTURE.md's table. `scripts/check` builds with the explicit import
-// check, so that a missing line here is an error.
+
+func linux(_ modules: String...) -> [Target.Dependency] {
+  modules.map { .target(name: $0, condition: .when(platforms: [.linux])) }
+}
+
+func foreign(_ product: String, _ package: String, trait: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: [trait]))
+}
+
 let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -40,361 +72,184 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.4.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.11.0"),
   ],
-  targets: [
-    // Pure values, and the system's libraries.
-    .target(name: "MartletSemantics", dependencies: [.target(name: "CIDN2", condition: .when(platforms: [.linux]))]),
-    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
-    .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
-    .systemLibrary(name: "CSockets"), .systemLibrary(name: "CFiles"),
-    .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
-    .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
-    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
-    .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CJPEG", pkgConfig: "libjpeg", providers: [.apt(["libjpeg-dev"])]),
-    .systemLibrary(name: "CTurboJPEG", pkgConfig: "libturbojpeg", providers: [.apt(["libturbojpeg0-dev"])]),
-    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
-    .systemLibrary(name: "CWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
-    .systemLibrary(name: "CWebPDemux", pkgConfig: "libwebpdemux", providers: [.apt(["libwebp-dev"])]),
-    .systemLibrary(name: "CGIF", pkgConfig: "libgif", providers: [.apt(["libgif-dev"])]),
-    .systemLibrary(name: "CLittleCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
+  swiftLanguageModes: [.v6]
+)
 
-    // The engine.
-    .target(
+extension Package {
+  /// Adds the modules of a family. Each is in the folder of its name.
+  func add(_ folder: String, _ modules: [Target]) {
+    for module in modules { module.path = folder + (module.type == .system ? "/System/" : "/") + module.name }
+    targets += modules
+  }
+}
+
+// A target imports only modules of its family, and those that it names. `scripts/check` builds with the explicit import
+// check, so that a missing one is an error. A module also names those that it gets through Martlet's re-exports: SwiftPM
+// compiles it again only when a module that it names has changed.
+package.add(
+  "Client/Sources",
+  [
+    .inside(name: "MartletSemantics", dependencies: linux("CIDN2")),
+    .inside(
       name: "MartletEngine",
-      dependencies: [
-        "MartletSemantics", .target(name: "CCrypto", condition: .when(platforms: [.linux])),
-        .target(name: "CFiles", condition: .when(platforms: [.linux])),
-        .target(name: "CPSL", condition: .when(platforms: [.linux])),
-        .target(name: "CZlib", condition: .when(platforms: [.linux])),
-        .target(name: "CBrotli", condition: .when(platforms: [.linux])),
-        .target(name: "CZstd", condition: .when(platforms: [.linux])),
-      ]),
-
-    // Implementations of the engine's protocols.
-    .target(
+      dependencies: ["MartletSemantics"] + linux("CCrypto", "CFiles", "CPSL", "CZlib", "CBrotli", "CZstd")),
+    .inside(
       name: "MartletSockets",
-      dependencies: [
-        "MartletEngine", "MartletSemantics", .target(name: "COpenSSL", condition: .when(platforms: [.linux])),
-        .target(name: "CNGHTTP2", condition: .when(platforms: [.linux])),
-        .target(name: "CSockets", condition: .when(platforms: [.linux])),
-      ]),
-    .target(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
-    .outside(
-      name: "MartletWebSocket",
-      dependencies: [
-        "MartletEngine", "MartletSemantics", .target(name: "CZlib", condition: .when(platforms: [.linux])),
-      ]),
-    .outside(name: "MartletSQLite", dependencies: ["MartletEngine", "MartletSemantics", "CSQLite"]),
-
-    .outside(name: "MartletCombine"),
-    .outside(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
-
-    // The core product.
-    .target(
+      dependencies: ["MartletEngine", "MartletSemantics"] + linux("COpenSSL", "CNGHTTP2", "CSockets")),
+    .inside(name: "MartletURLSession", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .inside(
       name: "Martlet",
       dependencies: [
         "MartletEngine", "MartletSemantics",
         .target(name: "MartletSockets", condition: .when(platforms: [.linux])),
         .target(name: "MartletURLSession", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
-
-    // APIs.
+    .library("CSockets"), .library("CFiles"), .library("CCrypto", "libcrypto", "libssl-dev"),
+    .library("COpenSSL", "openssl", "libssl-dev"), .library("CNGHTTP2", "libnghttp2", "libnghttp2-dev"),
+    .library("CIDN2", "libidn2", "libidn2-dev"), .library("CPSL", "libpsl", "libpsl-dev"),
+    .library("CZlib", "zlib", "zlib1g-dev"), .library("CBrotli", "libbrotlidec", "libbrotli-dev"),
+    .library("CZstd", "libzstd", "libzstd-dev"),
+  ])
+package.add(
+  "Client/Extensions",
+  [
+    .outside(name: "MartletObservation", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(name: "MartletSignIn", dependencies: ["MartletEngine", "MartletSemantics"]),
+    .outside(name: "MartletWebSocket", dependencies: ["MartletEngine", "MartletSemantics"] + linux("CZlib")),
+    .outside(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
     .outside(
-      name: "SAPFoundation",
-      dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletObservation", "MartletCombineFoundation",
-        "MartletSemantics", "MartletSignIn", "MartletSQLite", "MartletURLSession", "MartletWebSocket",
-      ]),
+      name: "MartletTesting",
+      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
+  ])
+package.add(
+  "Publishers/Sources",
+  [
+    .outside(name: "MartletCombine"), .outside(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
+  ])
+package.add(
+  "Stores/Sources",
+  [
+    .library("CSQLite", "sqlite3", "libsqlite3-dev"),
+    .outside(name: "MartletSQLite", dependencies: ["CSQLite", "MartletSemantics", "MartletEngine"]),
+  ])
+package.add(
+  "Tasks/Sources",
+  [
+    .outside(name: "MartletTasks", dependencies: ["MartletSemantics", "MartletEngine", "Martlet", "MartletCombine"]),
     .outside(
-      name: "SAPOData", dependencies: ["SAPFoundation", "MartletEngine", "MartletSemantics", "MartletURLSession"]),
-    // An API also names the modules that it gets through Martlet's re-exports. SwiftPM compiles it again only when a
-    // module that it names has changed.
-    .outside(name: "MartletTasks", dependencies: ["Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
+      name: "MartletTasksTesting",
+      dependencies: ["MartletTasks", "MartletSemantics", "MartletEngine", "Martlet", "MartletCombine"]),
+  ])
+package.add(
+  "Images/Sources",
+  [
     .outside(
       name: "MartletImages",
       dependencies: [
-        "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "CGIF", "CJPEG", "CLittleCMS", "CPNG",
-        "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib",
+        "CGIF", "CJPEG", "CLittleCMS", "CPNG", "CTurboJPEG", "CWebP", "CWebPDemux", "CZlib", "MartletSemantics",
+        "MartletEngine", "Martlet", "MartletCombine",
       ]),
-    .outside(name: "MartletServer", dependencies: ["MartletEngine", "MartletSemantics", "MartletWebSocket"]),
-    .target(
+    .library("CJPEG", "libjpeg", "libjpeg-dev"), .library("CTurboJPEG", "libturbojpeg", "libturbojpeg0-dev"),
+    .library("CPNG", "libpng", "libpng-dev"), .library("CWebP", "libwebp", "libwebp-dev"),
+    .library("CWebPDemux", "libwebpdemux", "libwebp-dev"), .library("CGIF", "libgif", "libgif-dev"),
+    .library("CLittleCMS", "lcms2", "liblcms2-dev"),
+  ])
+package.add(
+  "Inspector/Sources",
+  [
+    .outside(
       name: "MartletInspector",
-      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer"],
+      dependencies: ["MartletSemantics", "MartletEngine", "MartletObservation", "MartletServer"],
       resources: [
         "page.html", "page.js", "table.js", "details.js", "json.js", "resend.js", "style.css",
-      ].map { .embedInCode("Page/\($0)") }, packageAccess: false),
-
-    // Bridges to other packages, each behind its trait.
+      ].map { .embedInCode("Page/\($0)") })
+  ])
+package.add(
+  "SAP/Sources",
+  [
+    .outside(
+      name: "SAPFoundation",
+      dependencies: [
+        "MartletSemantics", "MartletEngine", "MartletURLSession", "Martlet", "MartletObservation", "MartletSignIn",
+        "MartletWebSocket", "MartletCombine", "MartletCombineFoundation", "MartletSQLite",
+      ]),
+    .outside(
+      name: "SAPOData", dependencies: ["SAPFoundation", "MartletSemantics", "MartletEngine", "MartletURLSession"]),
+    .outside(name: "SAPFoundationTesting", dependencies: ["MartletSemantics", "MartletServer", "MartletTesting"]),
+  ])
+package.add(
+  "Bridges/Sources",
+  [
     .outside(
       name: "MartletHTTPTypes",
       dependencies: [
-        "MartletEngine", "MartletSemantics",
-        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["HTTPTypes"])),
+        "MartletEngine", "MartletSemantics", foreign("HTTPTypes", "swift-http-types", trait: "HTTPTypes"),
       ]),
     .outside(
       name: "MartletOpenAPI",
       dependencies: [
         "MartletHTTPTypes", "MartletEngine", "MartletSemantics",
-        .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["OpenAPI"])),
-        .product(name: "OpenAPIRuntime", package: "swift-openapi-runtime", condition: .when(traits: ["OpenAPI"])),
+        foreign("HTTPTypes", "swift-http-types", trait: "OpenAPI"),
+        foreign("OpenAPIRuntime", "swift-openapi-runtime", trait: "OpenAPI"),
       ]),
     .outside(
       name: "MartletLogging",
-      dependencies: [
-        "MartletEngine", "MartletSemantics",
-        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Logging"])),
-      ]),
+      dependencies: ["MartletEngine", "MartletSemantics", foreign("Logging", "swift-log", trait: "Logging")]),
     .outside(
       name: "MartletMetrics",
       dependencies: [
         "MartletEngine", "MartletObservation", "MartletSemantics",
-        .product(name: "CoreMetrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+        foreign("CoreMetrics", "swift-metrics", trait: "Metrics"),
       ]),
     .outside(
       name: "MartletTracing",
       dependencies: [
-        "MartletEngine", "MartletSemantics",
-        .product(name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"])),
+        "MartletEngine", "MartletSemantics", foreign("Tracing", "swift-distributed-tracing", trait: "Tracing"),
       ]),
     .outside(
       name: "MartletServiceLifecycle",
       dependencies: [
         "Martlet", "MartletEngine", "MartletSemantics",
-        .product(
-          name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["ServiceLifecycle"])),
+        foreign("ServiceLifecycle", "swift-service-lifecycle", trait: "ServiceLifecycle"),
       ]),
+  ])
 
-    // Test support.
-    .outside(
-      name: "MartletTesting",
-      dependencies: ["MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer", "MartletWebSocket"]),
-    .outside(
-      name: "MartletTasksTesting",
-      dependencies: ["MartletTasks", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics"]),
-    .outside(name: "SAPFoundationTesting", dependencies: ["MartletTesting", "MartletServer", "MartletSemantics"]),
-    .target(name: "TestSupport"),
-    .target(name: "CallDoubles", dependencies: ["MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
-    .target(
-      name: "TestServers", dependencies: ["MartletTesting", "MartletEngine", "MartletSemantics", "MartletWebSocket"]),
-    // All entry points, as a program of a user has them: the test and the program `storm` cancel them.
-    .target(
-      name: "Storm",
-      dependencies: [
-        "Martlet", "MartletCombine", "MartletImages", "MartletObservation", "MartletSignIn", "MartletSQLite",
-        "MartletTasks", "MartletTesting", "MartletWebSocket", "SAPFoundation",
-      ]),
-    .testTarget(name: "StormTests", dependencies: ["Storm", "TestSupport", "storm"]),
-    .executableTarget(name: "storm", dependencies: ["Storm", "Martlet", "MartletTesting", "TestServers"]),
-    .testTarget(
-      name: "MartletCombineTests",
-      dependencies: ["MartletCombine", "MartletCombineFoundation", "MartletTesting", "TestSupport"]),
-    .testTarget(
-      name: "MartletCombineFoundationTests",
-      dependencies: ["MartletCombineFoundation", "MartletCombine", "MartletTesting", "TestSupport"]),
-    .testTarget(name: "MartletSemanticsTests", dependencies: ["MartletSemantics", "TestSupport"]),
-    .testTarget(
-      name: "MartletEngineTests",
-      dependencies: [
-        "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles", "TestServers",
-        "TestSupport", .target(name: "CFiles", condition: .when(platforms: [.linux])),
-      ]),
-    .testTarget(
-      name: "MartletSignInTests",
-      dependencies: [
-        "MartletSignIn", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "CallDoubles",
-        "TestServers", "TestSupport",
-      ]),
-    .testTarget(
-      name: "MartletWebSocketTests",
-      dependencies: [
-        "MartletWebSocket", "MartletCombine", "MartletEngine", "MartletObservation", "MartletSemantics",
-        "MartletSockets", "MartletTesting", "TestServers", "TestSupport",
-      ]),
-    .testTarget(
-      name: "MartletObservationTests",
-      dependencies: ["MartletObservation", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
-    .testTarget(
-      name: "MartletSocketsTests",
-      dependencies: [
-        "MartletSockets", "MartletEngine", "MartletSemantics", "MartletTesting", "TestServers", "TestSupport",
-        "sockets-program",
-      ]),
-    .executableTarget(
-      name: "sockets-program",
-      dependencies: [
-        "MartletSockets", "MartletEngine", "MartletSemantics", "CallDoubles",
-        .target(name: "CCrypto", condition: .when(platforms: [.linux])),
-      ]),
-    .testTarget(
-      name: "MartletTransportTests",
-      dependencies: [
-        "MartletSockets", "MartletURLSession", "MartletEngine", "MartletObservation", "MartletSemantics",
-        "MartletTesting", "CallDoubles", "TestServers", "TestSupport",
-      ],
-      exclude: ["Messages/messages.json", "Messages/server.py", "Differential/python_clients.py", "URLs/urls.json"]),
-    .testTarget(
-      name: "MartletTestingTests",
-      dependencies: [
-        "Martlet", "MartletTesting", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletServer",
-        "MartletWebSocket", "TestSupport",
-      ]),
-    .testTarget(
-      name: "SAPFoundationTests",
-      dependencies: [
-        "SAPFoundation", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletSQLite",
-        "MartletURLSession", "MartletWebSocket", "MartletTesting", "SAPFoundationTesting", "TestServers", "TestSupport",
-        "sap-program",
-      ]),
-    .executableTarget(name: "sap-program", dependencies: ["SAPFoundation"]),
-    .testTarget(
-      name: "SAPODataTests",
-      dependencies: [
-        "SAPOData", "SAPFoundation", "MartletEngine", "MartletSemantics", "MartletTesting", "SAPFoundationTesting",
-        "TestSupport",
-      ]),
-    .testTarget(
-      name: "MartletTasksTests",
-      dependencies: [
-        "MartletTasks", "MartletTasksTesting", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics",
-        "MartletTesting", "TestSupport",
-      ],
-      resources: [.copy("Fixtures")]),
-    .testTarget(
-      name: "MartletInspectorTests",
-      dependencies: [
-        "MartletInspector", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletSockets",
-        "MartletTesting", "TestSupport",
-      ]),
-    .executableTarget(
-      name: "inspector-program",
-      dependencies: [
-        "MartletInspector", "Martlet", "MartletEngine", "MartletObservation", "MartletSemantics", "MartletTesting",
-        "MartletWebSocket",
-      ]),
-    .testTarget(
-      name: "MartletSQLiteTests",
-      dependencies: [
-        "MartletSQLite", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport", "CSQLite",
-        "sqlite-writer",
-      ],
-      exclude: ["Fixtures"]),
-    .executableTarget(
-      name: "sqlite-writer", dependencies: ["MartletSQLite", "MartletEngine", "MartletSemantics", "CallDoubles"]),
-    .testTarget(
-      name: "MartletImagesTests",
-      dependencies: [
-        "MartletImages", "Martlet", "MartletCombine", "MartletEngine", "MartletSemantics", "MartletTesting",
-        "SAPFoundationTesting", "TestSupport",
-      ],
-      exclude: ["Fixtures"]),
-  ],
-  swiftLanguageModes: [.v6]
-)
-
-// Above the engine, for Linux: Kerberos tickets, and the stores of a fleet of processes, which have CSRF tokens, too.
+// What only Linux has: Kerberos tickets, the stores of a fleet of processes, and the command-line tool.
 #if os(Linux)
 package.products += [
   .library(name: "MartletKerberos", targets: ["MartletKerberos"]),
   .library(name: "MartletRedis", targets: ["MartletRedis"]),
-]
-package.targets += [
-  // without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder
-  .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
-  .outside(name: "MartletKerberos", dependencies: ["MartletEngine", "MartletSemantics", "CGSSAPI"]),
-  .testTarget(
-    name: "MartletKerberosTests",
-    dependencies: [
-      "MartletKerberos", "MartletEngine", "MartletSemantics", "MartletSockets", "MartletTesting", "TestSupport",
-      "CGSSAPI",
-    ]),
-  .outside(
-    name: "MartletRedis",
-    dependencies: ["MartletEngine", "MartletSemantics", "MartletSignIn", "CSockets"]),
-  .testTarget(
-    name: "MartletRedisTests",
-    dependencies: ["MartletRedis", "MartletEngine", "MartletSemantics", "MartletTesting", "TestSupport"]),
-]
-#endif
-
-// Above the APIs: the command-line tool, for Linux. All of it except the entry point is a library, so that tests run it
-// in their process. A module cannot be called martlet on file systems that do not distinguish it from Martlet.
-#if os(Linux)
-// martlet-plain is the tool without --image, and so without the libraries of the image formats.
-package.products += [
+  // martlet-plain is the tool without --image, and so without the libraries of the image formats.
   .executable(name: "martlet", targets: ["martlet-tool"]),
   .executable(name: "martlet-plain", targets: ["martlet-plain-tool"]),
 ]
-package.targets += [
-  .outside(
-    name: "MartletCommandLine",
-    dependencies: [
-      "MartletEngine", "MartletInspector", "MartletObservation", "MartletSQLite", "MartletSemantics", "MartletServer",
-      "MartletSignIn", "MartletSockets", "MartletTesting", "MartletWebSocket",
-    ]),
-  .outside(
-    name: "MartletToolImages",
-    dependencies: ["MartletCommandLine", "MartletEngine", "MartletImages", "MartletSemantics"]),
-  .executableTarget(
-    name: "martlet-tool", dependencies: ["MartletCommandLine", "MartletToolImages"], packageAccess: false),
-  .executableTarget(name: "martlet-plain-tool", dependencies: ["MartletCommandLine"], packageAccess: false),
-  .testTarget(
-    name: "MartletCommandLineTests",
-    dependencies: [
-      "MartletCommandLine", "MartletEngine", "MartletImages", "MartletInspector", "MartletObservation",
-      "MartletSemantics", "MartletSockets", "MartletTesting", "MartletToolImages", "MartletWebSocket", "TestServers",
-      "TestSupport", "martlet-plain-tool", "martlet-tool",
-    ]),
-]
+package.add(
+  "Kerberos/Sources",
+  [
+    // Without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder.
+    .library("CGSSAPI", nil, "libkrb5-dev"),
+    .outside(name: "MartletKerberos", dependencies: ["CGSSAPI", "MartletSemantics", "MartletEngine"]),
+  ])
+package.add(
+  "Stores/Sources",
+  [
+    .outside(
+      name: "MartletRedis", dependencies: ["CSockets", "MartletSemantics", "MartletEngine", "MartletSignIn"])
+  ])
+// A module cannot be called martlet on file systems that do not distinguish it from Martlet.
+package.add(
+  "Tool/Sources",
+  [
+    .outside(
+      name: "MartletCommandLine",
+      dependencies: [
+        "MartletSemantics", "MartletEngine", "MartletSockets", "MartletObservation", "MartletSignIn",
+        "MartletWebSocket", "MartletServer", "MartletTesting", "MartletSQLite", "MartletInspector",
+      ]),
+    .outside(
+      name: "MartletToolImages",
+      dependencies: ["MartletCommandLine", "MartletSemantics", "MartletEngine", "MartletImages"]),
+    .program(name: "martlet-tool", dependencies: ["MartletCommandLine", "MartletToolImages"]),
+    .program(name: "martlet-plain-tool", dependencies: ["MartletCommandLine"]),
+  ])
 #endif
-
-// Each module has a folder of its own name in its family: `ls` is the map of ARCHITECTURE.md. Its kind says in which.
-let families = [
-  "Client": [
-    "CBrotli", "CCrypto", "CFiles", "CIDN2", "CNGHTTP2", "COpenSSL", "CPSL", "CSockets", "CZlib", "CZstd", "Martlet",
-    "MartletEngine", "MartletEngineTests", "MartletObservationTests", "MartletSemantics", "MartletSemanticsTests",
-    "MartletSignInTests", "MartletSockets", "MartletSocketsTests", "MartletTestingTests", "MartletTransportTests",
-    "MartletURLSession", "MartletWebSocketTests", "sockets-program",
-  ],
-  "Publishers": ["MartletCombine", "MartletCombineFoundation", "MartletCombineFoundationTests", "MartletCombineTests"],
-  "Stores": ["CSQLite", "MartletRedis", "MartletRedisTests", "MartletSQLite", "MartletSQLiteTests", "sqlite-writer"],
-  "Kerberos": ["CGSSAPI", "MartletKerberos", "MartletKerberosTests"],
-  "Tasks": ["MartletTasks", "MartletTasksTesting", "MartletTasksTests"],
-  "Images": [
-    "CGIF", "CJPEG", "CLittleCMS", "CPNG", "CTurboJPEG", "CWebP", "CWebPDemux", "MartletImages", "MartletImagesTests",
-  ],
-  "Inspector": ["MartletInspector", "MartletInspectorTests", "inspector-program"],
-  "SAP": ["SAPFoundation", "SAPFoundationTesting", "SAPFoundationTests", "SAPOData", "SAPODataTests", "sap-program"],
-  "Bridges": [
-    "MartletHTTPTypes", "MartletLogging", "MartletMetrics", "MartletOpenAPI", "MartletServiceLifecycle",
-    "MartletTracing",
-  ],
-  "Tests/Storm": ["Storm", "StormTests", "storm"],
-]
-let folders: [Target.TargetType: String] = [.system: "Sources/System", .test: "Tests", .executable: "Programs"]
-for (family, modules) in families {
-  for target in package.targets where modules.contains(target.name) {
-    target.path = "\(family)/\(folders[target.type] ?? "Sources")/\(target.name)"
-  }
-}
-let elsewhere = [
-  "Client/Extensions": ["MartletObservation", "MartletServer", "MartletSignIn", "MartletTesting", "MartletWebSocket"],
-  "Client/Support": ["CallDoubles", "TestServers", "TestSupport"],
-  "Tool/Sources": ["MartletCommandLine", "MartletToolImages", "martlet-plain-tool", "martlet-tool"],
-  "Tool/Tests": ["MartletCommandLineTests"],
-]
-for (folder, modules) in elsewhere {
-  for target in package.targets where modules.contains(target.name) { target.path = folder + "/" + target.name }
-}
-
-for target in package.targets where target.type != .system {
-  target.swiftSettings = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
-    .enableUpcomingFeature($0)
-  }
-  // Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
-  if target.type != .test { target.swiftSettings?.append(.enableUpcomingFeature("NonisolatedNonsendingByDefault")) }
-}

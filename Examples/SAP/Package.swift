@@ -3,7 +3,7 @@ import PackageDescription
 
 // A day with SAP Mobile Services, a shell that uses them, and a gateway with faults that both can speak to.
 let package = Package(
-  name: "SAP",
+  name: "SAPExample",
   platforms: [.macOS(.v15)],
   dependencies: [.package(name: "Martlet", path: "../..")],
   targets: [

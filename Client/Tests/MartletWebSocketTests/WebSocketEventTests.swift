@@ -1,5 +1,4 @@
 import Foundation
-import MartletCombine
 import MartletEngine
 import MartletObservation
 import MartletSemantics
@@ -304,21 +303,6 @@ struct WebSocketEventTests {
     configuration.clock = clock
     configuration.listeners = [ears]
     return ClosableSession(transport: SocketTransport(), configuration: configuration)
-  }
-
-  // MARK: - Publishers
-
-  @Test func messagesAreAPublishersValues() async throws {
-    let server = try LoopbackServer { _ in
-      .webSocket { socket in
-        for number in 1...3 { try socket.send(.string("\(number)")) }
-        try socket.close()
-      }
-    }
-    let socket = try await session().webSocket(for: request(server))
-    var messages: [WebSocket.Message] = []
-    for try await message in AsyncSequencePublisher(socket).values { messages.append(message) }
-    #expect(messages == [.string("1"), .string("2"), .string("3")])
   }
 }
 

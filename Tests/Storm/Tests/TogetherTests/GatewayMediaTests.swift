@@ -1,7 +1,9 @@
+import Foundation
 import Martlet
 import MartletImages
 import MartletTesting
 import SAPFoundationTesting
+import TestSupport
 import Testing
 
 /// Media entities of a service like SAP Gateway, behind a login, loaded without any code for SAP.
@@ -11,7 +13,8 @@ struct GatewayMediaTests {
   private let loader: ImageLoader
 
   init() throws {
-    let picture = try Fixture.data("baseline.jpg")
+    let fixtures = projectFolder.appending(path: "Images/Tests/MartletImagesTests/Fixtures")
+    let picture = try Data(contentsOf: fixtures.appending(path: "baseline.jpg"))
     service = try MobileServices(
       .init(
         users: ["anna": "secret"],

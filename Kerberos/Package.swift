@@ -1,0 +1,47 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let features: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
+  .enableUpcomingFeature($0)
+}
+// Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
+let settings = features + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+// `package` means all of Martlet, whose families these packages are: the tests of all use what is in Client/Support.
+let packageName: [SwiftSetting] = [.unsafeFlags(["-package-name", "martlet"])]
+
+extension Target {
+  /// A module that sees none of the client's `package` declarations.
+  static func outside(name: String, dependencies: [Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, packageAccess: false, swiftSettings: settings)
+  }
+
+  static func tests(
+    name: String, dependencies: [Dependency], exclude: [String] = [], resources: [Resource] = []
+  ) -> Target {
+    .testTarget(
+      name: name, dependencies: dependencies, exclude: exclude, resources: resources, packageAccess: false,
+      swiftSettings: features + packageName)
+  }
+}
+
+/// Modules of another family.
+func from(_ family: String, _ modules: String...) -> [Target.Dependency] {
+  modules.map { .product(name: $0, package: family) }
+}
+
+let package = Package(
+  name: "Kerberos",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: ["MartletKerberos"].map { .library(name: $0, targets: [$0]) },
+  dependencies: [.package(path: "../Client")],
+  targets: [
+    // without pkg-config, because SwiftPM refuses its flags with a warning: the headers are in the system's folder
+    .systemLibrary(name: "CGSSAPI", path: "Sources/System/CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
+    .outside(name: "MartletKerberos", dependencies: ["CGSSAPI"] + from("Client", "MartletSemantics", "MartletEngine")),
+    .tests(
+      name: "MartletKerberosTests",
+      dependencies: ["CGSSAPI", "MartletKerberos"]
+        + from("Client", "MartletSemantics", "MartletEngine", "MartletSockets", "MartletTesting", "TestSupport")),
+  ],
+  swiftLanguageModes: [.v6]
+)

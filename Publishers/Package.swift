@@ -1,0 +1,48 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+let features: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"].map {
+  .enableUpcomingFeature($0)
+}
+// Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
+let settings = features + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+// `package` means all of Martlet, whose families these packages are: the tests of all use what is in Client/Support.
+let packageName: [SwiftSetting] = [.unsafeFlags(["-package-name", "martlet"])]
+
+extension Target {
+  /// A module that sees none of the client's `package` declarations.
+  static func outside(name: String, dependencies: [Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, packageAccess: false, swiftSettings: settings)
+  }
+
+  static func tests(
+    name: String, dependencies: [Dependency], exclude: [String] = [], resources: [Resource] = []
+  ) -> Target {
+    .testTarget(
+      name: name, dependencies: dependencies, exclude: exclude, resources: resources, packageAccess: false,
+      swiftSettings: features + packageName)
+  }
+}
+
+/// Modules of another family.
+func from(_ family: String, _ modules: String...) -> [Target.Dependency] {
+  modules.map { .product(name: $0, package: family) }
+}
+
+let package = Package(
+  name: "Publishers",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: ["MartletCombine", "MartletCombineFoundation"].map { .library(name: $0, targets: [$0]) },
+  dependencies: [.package(path: "../Client")],
+  targets: [
+    .outside(name: "MartletCombine"),
+    .outside(name: "MartletCombineFoundation", dependencies: ["MartletCombine"]),
+    .tests(
+      name: "MartletCombineTests",
+      dependencies: ["MartletCombine", "MartletCombineFoundation"] + from("Client", "MartletTesting", "TestSupport")),
+    .tests(
+      name: "MartletCombineFoundationTests",
+      dependencies: ["MartletCombine", "MartletCombineFoundation"] + from("Client", "MartletTesting", "TestSupport")),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -51,7 +51,7 @@ extension TransportCore {
     _ = ownership.wasWanted()
   }
 
-  /// Waits briefly for input, and receives it. Returns whether there was any, and whether the last wait ended without any.
+  /// Waits briefly for input, and receives it. Returns whether there was any, and whether the last wait ended without.
   ///
   /// - Parameter needsMore: whether to wait for more input; called after the last input was delivered.
   private func wait(

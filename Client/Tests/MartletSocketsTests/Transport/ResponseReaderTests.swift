@@ -33,7 +33,8 @@ struct ResponseReaderTests {
       let settings = Exchange.Settings(
         headerBytes: 1000, readAhead: 1000, wholeBody: 0, isFirstAttempt: true, events: [])
       exchange = Exchange(
-        .init(request: request, head: head, mayUseHTTP2: false, http2Head: nil), body: body, to: destination, settings: settings
+        .init(request: request, head: head, mayUseHTTP2: false, http2Head: nil), body: body, to: destination,
+        settings: settings
       ) { command, _ in
         asked.commands.withLock { $0.append("\(command)") }
         if case .fail = command { asked.hasFailed.open() }

@@ -148,7 +148,8 @@ extension ImageLoader {
   /// Removes stored responses that are not images, so that the next load sends a request instead of getting them again.
   private func removeStored(_ requested: URL, _ answered: URL, _ load: Load) async {
     for url in Set([requested, answered]) {
-      try? await session.configuration.cache?.remove(.key(CacheKey(url, partition: load.identity.request.key.partition)))
+      try? await session.configuration.cache?.remove(
+        .key(CacheKey(url, partition: load.identity.request.key.partition)))
     }
   }
 }

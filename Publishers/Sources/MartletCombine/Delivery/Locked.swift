@@ -10,8 +10,8 @@ final class Locked<Value>: Sendable {
 
   init(_ value: Value) { mutex = Mutex(Content(value: value)) }
 
-  /// The value. Read a closure with this property: `withLock { $0 }` passes it as `inout` through a generic function, which wraps it
-  /// twice more at each call, until the stack does not suffice to call it.
+  /// The value. Read a closure with this property: `withLock { $0 }` passes it as `inout` through a generic function,
+  /// which wraps it twice more at each call, until the stack does not suffice to call it.
   var value: Value { mutex.withLock { Content(value: $0.value) }.value }
 
   /// Runs the work with exclusive access. It must not call subscribers or other code of an app, or this lock again.

@@ -109,7 +109,7 @@ struct SQLiteCookieStoreTests {
     }
   }
 
-  /// A store takes its own changes from memory: changes of others that come before, between and after them are not lost.
+  /// A store takes its own changes from memory. Changes of others before, between and after them are not lost.
   @Test(arguments: [SQLiteCookieStore.SessionCookies.transient, .persistent])
   func ownChangesAndThoseOfOthersAreAllSeen(sessionCookies: SQLiteCookieStore.SessionCookies) async throws {
     let (first, second) = (try open(sessionCookies), try open(sessionCookies))

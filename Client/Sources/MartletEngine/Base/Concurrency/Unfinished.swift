@@ -4,8 +4,8 @@
 /// names, `immediate` therefore means that a function neither suspends nor blocks:
 /// - A question (`immediateLine`, `immediateBytes`) returns nil if the answer has to be awaited. An asynchronous
 ///   function beside it then returns the answer.
-/// - A stage (`prepareImmediately`, `reviewImmediately`) has had effects and cannot be started again, so it returns its rest; nil
-///   if nothing is left.
+/// - A stage (`prepareImmediately`, `reviewImmediately`) has had effects and cannot be started again, so it returns its
+///   rest; nil if nothing is left.
 ///
 /// A function that blocks its caller's thread until it is done has a name with `blocking`.
 @_spi(Toolkit) public typealias Unfinished<Value> = @Sendable () async throws -> Value

@@ -4,21 +4,11 @@ import Synchronization
 /// A value that many calls use and one task at a time renews, such as an access token.
 ///
 /// Each renewed value has a number. A call keeps the number of the value that it has sent, and names it if the server
-/// refuses the value: ``value(insteadOf:by:renew:)`` then renews the value once for all calls that name the same number,
-/// and gives calls with an older number the newer value. How often one call tries is a rule of the caller: keep it in a
-/// ``CallLocal``, because a server may refuse every value.
+/// refuses the value: ``value(insteadOf:by:renew:)`` then renews the value once for all calls that name the same
+/// number, and gives calls with an older number the newer value. How often one call tries is a rule of the caller: keep
+/// it in a ``CallLocal``, because a server may refuse every value.
 ///
-/// ```swift
-/// let keys = Renewal<String>(nil, of: "the key")
-///
-/// func authorize(_ request: HTTPRequest, in call: Call) async throws -> HTTPRequest {
-///   guard let key = try await keys.value(where: { _ in true }, by: call, renew: fetchKey).version else { return request }
-///   call[number] = key.number
-///   var request = request
-///   request.fields[.authorization] = "Key \(key.value)"
-///   return request
-/// }
-/// ```
+/// `Tests/Consumer/Sources/extending/RenewedKeyRing.swift` is a source of credentials that uses it.
 ///
 /// | promise | who relies on it |
 /// | --- | --- |

@@ -6,7 +6,7 @@ import Synchronization
 /// A store does not apply rules: ``CookieJar`` decides which cookies are accepted, sent and removed. Cookies are stored
 /// by *site*: the registrable domain (`example.co.uk`), to whose hosts they are sent, or the host itself if it has none
 /// (an address, a name without dots). In a partition (``CookieJar/partition(_:)``), a slash and 64 hexadecimal digits
-/// follow; a store need not distinguish them. There are at most 180 cookies of a domain and at most about 3,300 of all sites.
+/// follow; a store need not distinguish them. There are at most 180 cookies of a domain and about 3,300 of all sites.
 ///
 /// The cookies of a site are a set: their order has no meaning (see ``Cookie/created``), and
 /// ``Cookie/identity-swift.property`` is unique among them.

@@ -124,8 +124,8 @@ public final class Call: Work {
     emit(.finished(error))
   }
 
-  /// Runs an action once at the end of the call, however it ends; at once if it has ended. A call ends with its body, or
-  /// with the connection that it has opened. The action should be quick: the end of the call waits for it.
+  /// Runs an action once at the end of the call, however it ends; at once if it has ended. A call ends with its body,
+  /// or with the connection that it has opened. The action should be quick: the end of the call waits for it.
   public func atEnd(_ action: @escaping @Sendable () -> Void) {
     root.endActions.add(action)
   }

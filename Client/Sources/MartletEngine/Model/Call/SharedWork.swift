@@ -37,8 +37,8 @@ public final class SharedWork<Key: Hashable & Sendable, Value: Sendable>: Sendab
     return try await join(key, in: .current, work).result(in: .current)
   }
 
-  /// Returns the result like ``value(for:_:)``, for a call. If the work itself may have begun the call, for example in a
-  /// detached task, the wait is limited to ``RequestOptions/responseTimeout``: it also returns nil after that time.
+  /// Returns the result like ``value(for:_:)``, for a call. If the work itself may have begun the call, for example in
+  /// a detached task, the wait is limited to ``RequestOptions/responseTimeout``: it also returns nil after that time.
   public func value(
     for key: Key, by call: Call, _ work: @escaping @Sendable () async throws -> Value
   ) async throws -> Value? {

@@ -57,8 +57,9 @@ struct HTTP1RequestHead: Sendable {
     _ request: HTTPRequest, to origin: Origin, through recipient: Recipient
   ) throws(HTTPError) {
     let target = RequestTarget(of: request, to: origin, isAbsolute: recipient != .origin)
-    var writer = try RequestHeadWriter(
-      request.method, host: request.fields[.host] ?? target.host, target: target.append(to:))
+    var writer = try RequestHeadWriter(request.method, host: request.fields[.host] ?? target.host) {
+      bytes throws(HTTPError) in try target.append(to: &bytes)
+    }
     var fields = request.fields
     // It is for the next proxy (RFC 9110 §11.7.2): an origin must not get it.
     if recipient == .origin, fields.contains(.proxyAuthorization) { fields[.proxyAuthorization] = nil }

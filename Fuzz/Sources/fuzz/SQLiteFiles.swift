@@ -5,7 +5,7 @@
 import MartletTesting
 
 /// Foreign files, and files of the stores with changed bytes or cut off. The store opens, returns only stored values,
-/// and keeps the values that are stored from then on.
+/// and keeps the values that are stored from then on. A file that does not begin as a database is left as it is.
 enum SQLiteFiles {
   static func run(_ input: inout Input) throws {
     let kind = input.choice() % 3
@@ -16,10 +16,16 @@ enum SQLiteFiles {
     let file = folder.file("\(number).sqlite")
     try content.write(to: file)
     for _ in 0..<2 {
-      switch kind {
-      case 0: try checkValues(file, isForeign)
-      case 1: try checkCookies(file, isForeign)
-      default: try checkResponses(file, isForeign)
+      do {
+        switch kind {
+        case 0: try checkValues(file, isForeign)
+        case 1: try checkCookies(file, isForeign)
+        default: try checkResponses(file, isForeign)
+        }
+      } catch let error as HTTPError where error.message.contains("is not a SQLite database") {
+        check(!content.starts(with: "SQLite format 3\0".utf8), "a database is refused")
+        let left = try Data(contentsOf: file)
+        check(left == content, "a file that is no database was changed")
       }
     }
     for name in try folder.names() { try? FileManager.default.removeItem(at: folder.file(name)) }

@@ -71,7 +71,8 @@ struct HTTP2PeerTests {
     #expect(socket.closeCode == .normalClosure)
 
     await withTaskGroup(of: Void.self) { group in
-      for number in 0..<50 {
+      // Fewer than half of the 100 streams that servers allow: the first socket's stream may not have ended yet.
+      for number in 0..<40 {
         group.addTask {
           await #expect(throws: Never.self) {
             let socket = try await open(server, over: transport)

@@ -6,7 +6,7 @@ let features: [SwiftSetting] = ["ExistentialAny", "InternalImportsByDefault", "M
 }
 // Async functions stay on their caller's actor unless `@concurrent`; tests are compiled like most users' programs.
 let settings = features + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
-// `package` means all of Martlet, whose families these packages are: the tests of all use what is in Client/Support.
+// The families share one package name, so that the tests of each can use the `package` declarations of Client/Support.
 let packageName: [SwiftSetting] = [.unsafeFlags(["-package-name", "martlet"])]
 
 extension Target {

@@ -21,7 +21,7 @@ open class SAPcpmsSettings {
   public enum SettingsTarget: Sendable, Hashable, CaseIterable {
     /// The settings of the app, which all users share.
     case application
-    /// The settings of the user who is signed in.
+    /// The settings of the signed-in user.
     case user
     /// The settings of the user on this device.
     case device

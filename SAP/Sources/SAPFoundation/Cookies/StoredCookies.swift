@@ -152,8 +152,9 @@ final class StoredCookies: BlockingCookieStore, ImmediateCookieStore {
     if kept.isEmpty { try storage.remove(for: Self.key) } else { try storage.put(kept, for: Self.key) }
   }
 
-  /// Stores the mark of a sign-out of this process, or adopts the mark of another one. The cookies here then belong to
-  /// the user who has signed out there, even cookies of a response that arrived since, and must not be stored again.
+  /// Stores the mark of a sign-out of this process, or adopts the mark of another one. After an adoption, all cookies
+  /// here belong to the user who signed out in the other process, even cookies of later responses. They must not be
+  /// stored again.
   ///
   /// - Returns: whether it adopted a mark.
   @discardableResult private func compareSignOut(in storage: any CodableStoring) throws -> Bool {

@@ -111,7 +111,7 @@ final class FileSource: BodySource {
     }
     var (length, rest, first) = (Optional(status.size), status.size, Data?.none)
     if status.size == 0 || !status.hasBlocks {
-      // A file that is made when it is read has the size 0, or that of a page. Only reading shows what is in it.
+      // A generated file, as in /proc, reports a size of 0 or of one page. Only reading it shows its content.
       do throws(HTTPError) { first = try Self.fill(descriptor, path, chunks) } catch {
         close(descriptor)
         throw error
